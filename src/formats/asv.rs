@@ -12,20 +12,20 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::asv_result::{ResultFile, Suite, entries};
-use super::frame::{Format, Read, Recognised};
+use super::frame::{Format, PART, Read, Recognised, Take};
 use super::outputs::{self, Notes, unique_entries};
 use super::peek::file_name;
 use super::{FormatError, LONGEST_PREFIX, MOST_BENCHMARKS, json};
 use sprag_base::digest;
 use sprag_model::foreign::Output;
-use sprag_model::imported::{Imported, ImportedRun};
+use sprag_model::imported::ImportedRun;
 
 pub(crate) const FORMAT: Format = Format {
     name: "asv",
     title: "results folder of airspeed velocity, or one file of it",
     files: &[".json"],
     recognised: Recognised::Folder(recognises),
-    read: Read::Together(read),
+    read: Read::InParts(read),
 };
 
 const BENCHMARKS: &str = "benchmarks.json";
@@ -44,7 +44,7 @@ fn recognises(outputs: &[Output]) -> bool {
 }
 
 /// A run each file of results.
-fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[&Output], take: Take<'_>) -> Result<(), FormatError> {
     let mut notes = Notes::default();
     let suite = match root(outputs) {
         Some((_, list)) => Suite::read(&json::parse(list)?).map_err(|reason| outputs::schema(list, reason))?,
@@ -56,18 +56,22 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
             machines.insert(folder(output), fields);
         }
     }
-    let mut runs = Vec::new();
-    for output in results(outputs) {
-        let file =
-            ResultFile::read(json::parse_with_not_finite(output)?).map_err(|reason| outputs::schema(output, reason))?;
-        let run = run(output, &file, &suite, machines.get(folder(output)), &mut notes)?;
-        if run.entries.is_empty() {
-            notes.add("no benchmark that is still the same has a result in it", || output.name.clone());
-        } else {
-            runs.push(run);
+    for part in results(outputs).chunks(PART) {
+        let mut runs = Vec::new();
+        for output in part {
+            let file = ResultFile::read(json::parse_with_not_finite(output)?);
+            let file = file.map_err(|reason| outputs::schema(output, reason))?;
+            let run = run(output, &file, &suite, machines.get(folder(output)), &mut notes)?;
+            if run.entries.is_empty() {
+                notes.add("no benchmark that is still the same has a result in it", || output.name.clone());
+            } else {
+                runs.push(run);
+            }
         }
+        take(outputs::imported("asv", runs, Vec::new()));
     }
-    Ok(outputs::imported("asv", runs, notes.sentences()))
+    take(outputs::imported("asv", Vec::new(), notes.sentences()));
+    Ok(())
 }
 
 /// The folder in which the list of benchmarks lies, with a slash at its end, and the list.

@@ -204,7 +204,7 @@ pub(super) fn entries(row: &AsvRow, suite: &Suite, variant: Option<&str>) -> Vec
         entry.params = names.zip(chosen.iter().map(|value| (*value).to_owned())).collect();
         match observation(row, place, &metric, factor, suite.unit(&row.name)) {
             Ok(observation) => {
-                entry.observations.push(observation);
+                entry.observations = vec![observation];
                 entry.extras = extras(row, place, factor);
             }
             Err(status) => entry.status = status,

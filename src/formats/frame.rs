@@ -1,6 +1,6 @@
 //! What every format has: how its files are recognised, and how they become runs.
 
-use super::outputs::digest;
+use super::outputs::{digest, imported};
 use super::{FormatError, MOST_BENCHMARKS};
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Imported, ImportedRun};
@@ -33,7 +33,15 @@ pub(crate) enum Read {
     /// Each file is a run of that tool; the second argument is all files.
     Each(&'static str, fn(&Output, &[Output]) -> Result<Source, FormatError>),
     Together(fn(&[&Output]) -> Result<Imported, FormatError>),
+    /// A history, whose runs are given in parts.
+    InParts(fn(&[&Output], Take<'_>) -> Result<(), FormatError>),
 }
+
+/// Takes a part of the runs that are read. All parts are of the same tool.
+pub(crate) type Take<'a> = &'a mut dyn FnMut(Imported);
+
+/// How many runs, or files of them, a reader has in memory at once.
+pub(crate) const PART: usize = 16;
 
 /// What a file holds that is a run.
 #[derive(Debug, Default)]
@@ -42,6 +50,7 @@ pub(crate) struct Source {
     pub(crate) run: ImportedRun,
     pub(crate) tool_version: Option<String>,
     pub(crate) notes: Vec<String>,
+    pub(crate) doubts: Vec<String>,
 }
 
 impl Format {
@@ -59,19 +68,37 @@ impl Format {
 
     /// Reads outputs, recognised or not. Each run of the result has a benchmark at least.
     pub fn read(&self, outputs: &[Output]) -> Result<Imported, FormatError> {
+        let mut all: Option<Imported> = None;
+        self.read_in_parts(outputs, &mut |part| match &mut all {
+            Some(all) => {
+                all.runs.extend(part.runs);
+                all.notes.extend(part.notes);
+                all.doubts.extend(part.doubts);
+            }
+            None => all = Some(part),
+        })?;
+        all.ok_or_else(|| FormatError::Nothing(self.title.to_owned()))
+    }
+
+    /// Likewise, but gives the runs of a large history in parts: all of them take many times the memory of its files.
+    pub fn read_in_parts(&self, outputs: &[Output], take: &mut dyn FnMut(Imported)) -> Result<(), FormatError> {
         let used = self.used(outputs);
-        let imported = match self.read {
-            Read::Each(tool, read) => each(tool, read, &used, outputs)?,
-            Read::Together(read) => read(&used)?,
+        let (mut most, mut tool) = (0, String::new());
+        let mut counted = |part: Imported| {
+            most = part.runs.iter().map(|run| run.entries.len()).fold(most, usize::max);
+            tool.clone_from(&part.tool);
+            take(part);
         };
+        match self.read {
+            Read::Each(tool, read) => counted(each(tool, read, &used, outputs)?),
+            Read::Together(read) => counted(read(&used)?),
+            Read::InParts(read) => read(&used, &mut counted)?,
+        }
         let name = match &used[..] {
             [output] => output.name.clone(),
-            _ => format!("the folder of {}", imported.tool),
+            _ => format!("the folder of {tool}"),
         };
-        match imported.runs.iter().map(|run| run.entries.len()).max() {
-            None | Some(0) => Err(FormatError::Nothing(name)),
-            Some(most) => check_count(&name, most).map(|()| imported),
-        }
+        if most == 0 { Err(FormatError::Nothing(name)) } else { check_count(&name, most) }
     }
 
     /// The files that count: one alone may be called anything.
@@ -91,7 +118,7 @@ fn each(
     used: &[&Output],
     outputs: &[Output],
 ) -> Result<Imported, FormatError> {
-    let mut imported = Imported { tool: tool.to_owned(), tool_version: None, runs: Vec::new(), notes: Vec::new() };
+    let mut imported = imported(tool, Vec::new(), Vec::new());
     for output in used {
         if let Some(json) = json_of_same_name(output, outputs) {
             imported.notes.push(format!("{} is passed over, {json} tells more", output.name));
@@ -111,6 +138,7 @@ fn each(
         imported.tool_version = imported.tool_version.or(source.tool_version);
         imported.runs.push(source.run);
         imported.notes.extend(source.notes);
+        imported.doubts.extend(source.doubts);
     }
     Ok(imported)
 }

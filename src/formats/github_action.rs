@@ -17,8 +17,8 @@
 //! | `go` | `ns/op`, `B/op`, `allocs/op`, `MB/s`; older files have all of them in one text, the first counts | smaller, a rate bigger |
 //! | `jmh` | `us/op`, `ops/s`, `ops/ms` | smaller, a rate bigger |
 //! | `julia`, `catch2`, `benchmarkluau`, `benchmarkdotnet` | a unit of time | smaller |
-//! | `pytest`, `benchmarkjs` | `iter/sec`, `ops/sec` | bigger |
-//! | `customSmallerIsBetter`, `customBiggerIsBetter` | any | as the name says |
+//! | `pytest`, `benchmarkjs` | `iter/sec`, `ops/sec` | bigger, a time smaller |
+//! | `customSmallerIsBetter`, `customBiggerIsBetter` | any | as the name says, but of a time smaller |
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::frame::{Format, Read, Recognised, Source, check_count};
+use super::frame::{Format, PART, Read, Recognised, Source, Take, check_count};
 use super::outputs::{self, Notes, unique_entries};
 use super::peek::{file_name, skip};
 use super::provenance::commit_id;
@@ -45,7 +45,7 @@ pub(crate) const HISTORY: Format = Format {
     title: "history of github-action-benchmark (data.js)",
     files: &["data.js"],
     recognised: Recognised::Each(is_history),
-    read: Read::Together(read_history),
+    read: Read::InParts(read_history),
 };
 
 pub(crate) const SMALLER_LIST: Format = Format {
@@ -84,9 +84,8 @@ fn is_history(output: &Output) -> bool {
 }
 
 /// All runs of all suites in the order of the files.
-fn read_history(outputs: &[&Output]) -> Result<Imported, FormatError> {
-    let mut runs = Vec::new();
-    let mut notes = Notes::default();
+fn read_history(outputs: &[&Output], take: Take<'_>) -> Result<(), FormatError> {
+    let mut suites = Vec::new();
     for output in outputs {
         let body = assigned(json::text(output)?);
         let fault = || outputs::schema(output, "is no data.js: it holds neither JSON nor an assignment of JSON");
@@ -100,31 +99,51 @@ fn read_history(outputs: &[&Output]) -> Result<Imported, FormatError> {
                 let reason = format!("has a suite with a name of more than {LONGEST_PREFIX} bytes");
                 return Err(outputs::schema(output, reason));
             }
-            let read =
-                parts.into_par_iter().enumerate().map(|(place, part)| read_run(&output.name, &suite, place, part));
-            for one in read.collect::<Vec<_>>() {
-                let (run, odd) = one?;
-                runs.extend(run);
-                notes.append(odd);
+            if parts.iter().any(|part| !part.benches.is_empty()) {
+                suites.push((output, suite, parts));
             }
         }
     }
-    Ok(outputs::imported("github-action-benchmark", runs, notes.sentences()))
+    let has_suites = suites.windows(2).any(|pair| pair[0].1 != pair[1].1);
+    let (mut notes, mut doubts) = (Notes::default(), Notes::default());
+    for (output, suite, parts) in suites {
+        let mut parts = parts.into_iter().enumerate().peekable();
+        while parts.peek().is_some() {
+            let some: Vec<(usize, Part)> = parts.by_ref().take(PART).collect();
+            let read = some.into_par_iter().map(|(place, part)| read_run(&output.name, &suite, place, part));
+            let mut runs = Vec::new();
+            for one in read.collect::<Vec<_>>() {
+                let (run, odd, doubtful) = one?;
+                runs.extend(run);
+                notes.append(odd);
+                doubts.append(doubtful);
+            }
+            take(Imported { has_suites, ..outputs::imported(TOOL, runs, Vec::new()) });
+        }
+    }
+    take(Imported { doubts: doubts.sentences(), ..outputs::imported(TOOL, Vec::new(), notes.sentences()) });
+    Ok(())
 }
 
-/// The run at a place of a suite, and what is odd about it.
-fn read_run(name: &str, suite: &str, place: usize, part: Part) -> Result<(Option<ImportedRun>, Notes), FormatError> {
-    let mut notes = Notes::default();
+/// The run at a place of a suite, what is odd about it, and what is doubtful.
+fn read_run(
+    name: &str,
+    suite: &str,
+    place: usize,
+    part: Part,
+) -> Result<(Option<ImportedRun>, Notes, Notes), FormatError> {
+    let (mut notes, mut doubts) = (Notes::default(), Notes::default());
     let place = || format!("{name}, entries.`{}`[{place}]", shortened(suite).escape_debug());
     if part.benches.len() > MOST_BENCHMARKS {
         return Err(FormatError::Many { name: place(), count: part.benches.len() });
     }
     if part.benches.is_empty() {
         notes.add("the run lists no benchmark and is passed over", place);
-        return Ok((None, notes));
+        return Ok((None, notes, doubts));
     }
+    part.benches.iter().for_each(|bench| bench.doubt(&part.tool, &mut doubts, place));
     let run = run(suite, part, &mut notes, place);
-    Ok((Some(run), notes))
+    Ok((Some(run), notes, doubts))
 }
 
 /// The text after the assignment, or all of it where there is none.
@@ -255,8 +274,11 @@ fn is_list(output: &Output, other: &str) -> bool {
 fn read_list(output: &Output, tool: &str) -> Result<Source, FormatError> {
     let benches: Vec<Bench> = typed(output, json::text(output)?, "list of benchmarks")?;
     check_count(&output.name, benches.len())?;
+    let mut doubts = Notes::default();
+    benches.iter().for_each(|bench| bench.doubt(tool, &mut doubts, || output.name.clone()));
     let entries = benches.iter().map(|bench| bench.entry(tool, bench.name.0.clone())).collect();
-    Ok(Source { run: outputs::run(unique_entries(entries), &[output]), ..Source::default() })
+    let run = outputs::run(unique_entries(entries), &[output]);
+    Ok(Source { run, doubts: doubts.sentences(), ..Source::default() })
 }
 
 /// The longest free text, in characters.
@@ -301,6 +323,23 @@ impl Bench {
         entry
     }
 
+    /// Adds what the tool says of the direction and the unit does not.
+    fn doubt(&self, tool: &str, doubts: &mut Notes, place: impl FnOnce() -> String) {
+        let (metric, _) = reading(tool, &self.unit.0);
+        let unit = shortened(&self.unit.0);
+        let unit = unit.escape_debug();
+        let what = match (metric.unit, metric.better) {
+            (Unit::Second, _) if tool == BIGGER || RATES.contains(&tool) => {
+                format!("the tool `{tool}` takes bigger for better, but `{unit}` is a time: smaller is taken as better")
+            }
+            (Unit::PerSecond, Better::Lower) => {
+                format!("the tool `{tool}` takes smaller for better, although `{unit}` is a rate")
+            }
+            _ => return,
+        };
+        doubts.add(&what, place);
+    }
+
     /// Its fields in a list, for the digest of the run.
     fn into_json(self) -> Value {
         let source = |part: Option<Strict>| part.map_or(Value::Null, |Strict(value)| value);
@@ -337,6 +376,8 @@ fn typed<T: for<'de> Deserialize<'de>>(output: &Output, text: &str, what: &str) 
     Err(FormatError::Json { name: output.name.clone(), error })
 }
 
+const TOOL: &str = "github-action-benchmark";
+
 const SMALLER: &str = "customSmallerIsBetter";
 
 const BIGGER: &str = "customBiggerIsBetter";
@@ -356,6 +397,8 @@ fn reading(tool: &str, unit: &str) -> (Metric, f64) {
     // Older files of `go` hold `ns/op`, a tab, and further numbers with their units.
     let unit = unit.split('\t').next().unwrap_or_default().trim();
     let better = |unit: Unit| match tool {
+        // A time is better where it is smaller, whatever the tool is called.
+        _ if unit == Unit::Second => Better::Lower,
         SMALLER => Better::Lower,
         _ if tool == BIGGER || RATES.contains(&tool) => Better::Higher,
         _ if unit == Unit::PerSecond => Better::Higher,

@@ -87,7 +87,8 @@ fn assert_same(path: &Path, expected: &str, got: &str) {
 
 /// What a format made of its input, one benchmark a line; what is absent is left out.
 pub(super) fn shown(imported: &Imported) -> String {
-    let notes = imported.notes.iter().map(|note| format!("note: {note}"));
+    let doubts = imported.doubts.iter().map(|doubt| format!("doubt: {doubt}"));
+    let notes = doubts.chain(imported.notes.iter().map(|note| format!("note: {note}")));
     let tool = [Some(&imported.tool), imported.tool_version.as_ref()].into_iter().flatten();
     let tool = tool.map(String::as_str).collect::<Vec<_>>().join(" ");
     notes.chain(imported.runs.iter().flat_map(|run| shown_run(&tool, run))).collect::<Vec<_>>().join("\n")

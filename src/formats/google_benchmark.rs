@@ -163,7 +163,7 @@ fn aggregated(group: &[&Repetition], extras: &mut BTreeMap<String, Value>) -> Re
 const SCHEMA_VERSION: u64 = 1;
 
 /// The most lines: some for each repetition of a benchmark.
-const MOST_LINES: usize = 100 * MOST_BENCHMARKS;
+const MOST_LINES: usize = 25 * MOST_BENCHMARKS;
 
 /// Numbers of a line that are no counters.
 const JSON_FIELDS: [&str; 5] =
@@ -188,9 +188,8 @@ fn read_json(output: &Output) -> Result<Source, FormatError> {
     if lines.iter().all(|line| line.get("run_type").is_none()) {
         name_aggregates(&mut repetitions);
     }
-    let commit = field::text(context, "git_commit").and_then(provenance::commit_id);
     let run = ImportedRun {
-        commit: commit.map(provenance::commit),
+        commit: commit(context).map(provenance::commit),
         time: field::text(context, "date").and_then(provenance::time),
         facts: facts(context),
         entries: entries(&repetitions),
@@ -200,7 +199,43 @@ fn read_json(output: &Output) -> Result<Source, FormatError> {
         field::text(context, "library_version").map(|version| field::one_line(version.trim_start_matches('v')));
     let fits = repetitions.iter().filter(|one| one.is_fit()).count();
     let notes = (fits > 0).then(|| format!("{} has {fits} lines of fits, which are no measurements", output.name));
-    Ok(Source { run, tool_version, notes: notes.into_iter().collect() })
+    Ok(Source { run, tool_version, notes: notes.into_iter().collect(), ..Source::default() })
+}
+
+/// How programs call the commit that they were built from, without case and signs, the surest first. `--benchmark_context` and
+/// `AddCustomContext` take any name.
+const COMMIT_NAMES: [&str; 18] = [
+    "gitcommit",
+    "gitcommithash",
+    "gitcommitid",
+    "gitcommitsha",
+    "gitsha",
+    "gitsha1",
+    "githash",
+    "githead",
+    "gitrev",
+    "gitrevision",
+    "gitdescribe",
+    "gitversion",
+    "githubsha",
+    "commit",
+    "commithash",
+    "commitid",
+    "commitsha",
+    "sha",
+];
+
+/// The commit, by its id or at the end of what `git describe` prints.
+fn commit(context: &Value) -> Option<String> {
+    let plain = |key: &str| key.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let id = |name: &&str| {
+        let fields = context.as_object()?.iter().filter(|(key, _)| plain(key) == **name);
+        fields.filter_map(|(_, value)| value.as_str()).find_map(|text| {
+            let described = || provenance::commit_id(text.rsplit_once("-g")?.1);
+            provenance::commit_id(text).or_else(described)
+        })
+    };
+    COMMIT_NAMES.iter().find_map(id)
 }
 
 fn json_line(line: &Value) -> Option<Repetition> {

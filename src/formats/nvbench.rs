@@ -64,7 +64,7 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
     let devices = value.get("devices").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tool_version = value.pointer("/meta/version/nvbench/string").and_then(Value::as_str).map(field::one_line);
     let run = ImportedRun { facts: facts(devices), entries, digest, ..ImportedRun::default() };
-    Ok(Source { run, tool_version, notes })
+    Ok(Source { run, tool_version, notes, ..Source::default() })
 }
 
 /// The digest of a report alone; with files of times, of all names within their common folder and all bytes. Records of

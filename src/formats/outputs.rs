@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 1 << 20;
 const START: usize = 1 << 18;
 
 /// How many entries are read before those of the same name are merged.
-pub(super) const MOST_READ: usize = 10 * MOST_BENCHMARKS;
+pub(super) const MOST_READ: usize = 3 * MOST_BENCHMARKS;
 
 const MOST_NOTES: usize = 100;
 
@@ -60,7 +60,8 @@ pub(super) fn run(entries: Vec<Entry>, outputs: &[&Output]) -> ImportedRun {
 }
 
 pub(super) fn imported(tool: &str, runs: Vec<ImportedRun>, notes: Vec<String>) -> Imported {
-    Imported { tool: tool.to_owned(), tool_version: None, runs, notes }
+    let has_suites = runs.windows(2).any(|pair| pair[0].suite != pair[1].suite);
+    Imported { tool: tool.to_owned(), tool_version: None, runs, notes, doubts: Vec::new(), has_suites }
 }
 
 /// The lines of a text with their numbers from one, without ends.

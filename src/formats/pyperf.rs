@@ -81,7 +81,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
     let notes = time.map(|_| format!("the dates in {} bear no time zone and are taken for UTC", output.name));
     let tool_version = field::text(common, "perf_version").map(field::one_line);
     let run = ImportedRun { time, facts, entries, ..ImportedRun::default() };
-    Ok(Source { run, tool_version, notes: notes.into_iter().collect() })
+    Ok(Source { run, tool_version, notes: notes.into_iter().collect(), ..Source::default() })
 }
 
 fn date(benchmark: &Value) -> Option<chrono::DateTime<chrono::Utc>> {

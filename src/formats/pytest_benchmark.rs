@@ -50,7 +50,7 @@ fn read_file(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let time = field::text(&value, "datetime").and_then(provenance::time);
     let run = ImportedRun { commit: commit(info), time, facts, entries, ..ImportedRun::default() };
     let tool_version = field::text(&value, "version").map(field::one_line);
-    Ok(Source { run, tool_version, notes })
+    Ok(Source { run, tool_version, notes, ..Source::default() })
 }
 
 fn commit(info: &Value) -> Option<ImportedCommit> {

@@ -11,12 +11,12 @@ pub(super) struct Quantity {
 
 /// The quantity of a unit in a source's spelling; an unknown one is a plain number.
 ///
-/// Times may be of one iteration (`ns/iter`) and rates of anything (`frames/s`, `MB/sec`), whose noun is dropped. Bytes
-/// have binary and decimal prefixes.
+/// Times may be of one of anything (`ns/iter`, `ms/query`) and rates of anything (`frames/s`, `MB/sec`), whose noun is
+/// dropped. Bytes have binary and decimal prefixes.
 pub(super) fn quantity(text: &str) -> Quantity {
     let text = text.trim();
-    let time = text.strip_suffix("/iter").or_else(|| text.strip_suffix("/op")).unwrap_or(text).trim();
-    if let Some(factor) = seconds(time) {
+    let (time, of) = text.split_once('/').unwrap_or((text, ""));
+    if let Some(factor) = seconds(time.trim()).filter(|_| seconds(of.trim()).is_none()) {
         return Quantity { unit: Unit::Second, factor };
     }
     if let Some(factor) = bytes(text) {
@@ -129,6 +129,9 @@ mod tests {
         check("ns/iter", Unit::Second, 1e-9);
         check(" µs ", Unit::Second, 1e-6);
         check("seconds", Unit::Second, 1.0);
+        check("ms/ggas", Unit::Second, 1e-3);
+        check("s / epoch", Unit::Second, 1.0);
+        check("ms/s", Unit::PerSecond, 1.0);
         check("MiB", Unit::Byte, 1_048_576.0);
         check("MB", Unit::Byte, 1e6);
         check("iter/sec", Unit::PerSecond, 1.0);

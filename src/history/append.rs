@@ -5,6 +5,7 @@
 //! the journal goes. An append that is cut short before the ref moves has not happened. After that, the journal lets the working
 //! trees catch up.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
@@ -125,7 +126,11 @@ impl Append<'_> {
             }
             if appended.added.len() > MANY_FILES {
                 let new = appended.added.iter().filter(|path| packed.insert((*path).clone()));
-                packs::write(self.repository, &new.map(|path| self.blob(path).1).collect::<Vec<_>>())?;
+                let loose = new.map(|path| self.records[path.as_str()].0).filter(|record| record.stored.is_none());
+                let blobs: Vec<&[u8]> = loose.map(|record| &record.bytes[..]).collect();
+                if !blobs.is_empty() {
+                    packs::write(self.repository, &blobs)?;
+                }
             }
             let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);
@@ -205,11 +210,6 @@ impl Append<'_> {
         Ok(dropped.first().map(warning))
     }
 
-    fn blob(&self, path: &str) -> (Oid, &[u8]) {
-        let (record, blob) = self.records[path];
-        (blob, &record.bytes)
-    }
-
     /// Writes the commit, and the blobs unless they are in a pack.
     fn commit(
         &self,
@@ -221,9 +221,9 @@ impl Append<'_> {
         let are_packed = paths.len() > MANY_FILES;
         let mut update = TreeUpdateBuilder::new();
         for path in paths {
-            let (blob, content) = self.blob(path);
-            if !are_packed {
-                self.repository.blob(content).map_err(refused())?;
+            let (record, blob) = self.records[path.as_str()];
+            if !are_packed && record.stored.is_none() {
+                self.repository.blob(&record.bytes).map_err(refused())?;
             }
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
@@ -239,10 +239,18 @@ impl Append<'_> {
 
     /// Stages the files, where working trees want them, and writes the journal. So a full disk fails before the ref moves.
     fn prepare(&self, branch: &BranchMove, watch: Watch<'_>) -> Result<(), HistoryError> {
-        let wanted = self.records.values().filter(|_| !branch.trees.is_empty());
-        let files: Vec<(String, &[u8])> =
-            wanted.map(|(record, blob)| (blob.to_string(), record.bytes.as_slice())).collect();
-        branch.state.stage_all(&files)?;
+        let count = if branch.trees.is_empty() { 0 } else { self.records.len() };
+        let files = self.records.values().map(|(record, blob)| {
+            let content: Cow<'_, [u8]> = match record.stored {
+                None => Cow::Borrowed(&record.bytes),
+                Some(_) => {
+                    let blob = self.repository.find_blob(*blob).map_err(failed("read a record"))?;
+                    Cow::Owned(blob.content().to_vec())
+                }
+            };
+            Ok((blob.to_string(), content))
+        });
+        branch.state.stage_all(count, files)?;
         watch(Step::Staged);
         branch.journal(&self.pending())?;
         watch(Step::Journalled);
@@ -273,35 +281,58 @@ const FEW: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub path: String,
+    /// Empty where the repository holds them already.
     pub bytes: Vec<u8>,
     /// The subject of the commit that records it alone.
     pub subject: String,
+    /// The blob that [`store_blobs`] wrote.
+    pub(crate) stored: Option<Oid>,
 }
 
 impl Record {
     pub fn from_run(run: &Run) -> Record {
         let (_, path, bytes) = run.to_record();
-        Record { path, bytes, subject: run.subject() }
+        Record { path, bytes, subject: run.subject(), stored: None }
     }
 
     pub fn from_event(record: &EventRecord) -> Record {
         let (path, bytes, subject) = record.to_file();
-        Record { path, bytes, subject }
+        Record { path, bytes, subject, stored: None }
     }
 }
 
 /// Records by path, each with the id of its blob.
 type Batch<'a> = BTreeMap<&'a str, (&'a Record, Oid)>;
 
-fn batch(records: &[Record]) -> Result<Batch<'_>, HistoryError> {
-    let check = |record: &Record| {
-        layout::check_file(&record.path, &record.bytes)?;
-        Oid::hash_object(ObjectType::Blob, &record.bytes).map_err(|error| error.message().to_owned())
+/// Writes the records as blobs, so that [`append`] needs them no longer in memory. They belong to no commit yet: git removes them
+/// some day where no append follows.
+pub fn store_blobs(store: &Store, records: &mut [Record]) -> Result<(), HistoryError> {
+    let blobs = checked_blobs(records)?;
+    packs::write(&store.repository, &records.iter().map(|record| &record.bytes[..]).collect::<Vec<_>>())?;
+    for (record, blob) in records.iter_mut().zip(blobs) {
+        (record.bytes, record.stored) = (Vec::new(), Some(blob));
+    }
+    Ok(())
+}
+
+/// The blob of each record, which may be recorded at its path.
+fn checked_blobs(records: &[Record]) -> Result<Vec<Oid>, HistoryError> {
+    let check = |record: &Record| match record.stored {
+        Some(blob) => Ok(blob),
+        None => {
+            layout::check_file(&record.path, &record.bytes)?;
+            Oid::hash_object(ObjectType::Blob, &record.bytes).map_err(|error| error.message().to_owned())
+        }
     };
+    let fault = |record: &Record, reason| HistoryError::BadRecord { path: record.path.clone(), reason };
+    let checked = records.iter().zip(map_in_parallel(records, check));
+    checked.map(|(record, blob)| blob.map_err(|reason| fault(record, reason))).collect()
+}
+
+fn batch(records: &[Record]) -> Result<Batch<'_>, HistoryError> {
     let mut batch = Batch::new();
-    for (record, checked) in records.iter().zip(map_in_parallel(records, check)) {
+    for (record, blob) in records.iter().zip(checked_blobs(records)?) {
         let fault = |reason: String| HistoryError::BadRecord { path: record.path.clone(), reason };
-        let blob = checked.map_err(fault)?;
         if batch.insert(&record.path, (record, blob)).is_some_and(|(_, earlier)| earlier != blob) {
             return Err(fault("is given twice, with different content".to_owned()));
         }

@@ -450,7 +450,7 @@ impl Checkout {
         let staged = state.staged_path(&blob.to_string());
         if !staged.exists() {
             let content = self.repository.find_blob(blob).map_err(failed("read a record"))?;
-            state.stage_all(&[(blob.to_string(), content.content())])?;
+            state.stage_all(1, [Ok((blob.to_string(), content.content().into()))])?;
         }
         move_to(&staged, &place).map_err(HistoryError::io("write", &place))?;
         Ok(None)

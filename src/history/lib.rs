@@ -43,7 +43,7 @@ mod fsck {
     pub(crate) mod repair;
 }
 
-pub use append::{Appended, Record, append};
+pub use append::{Appended, Record, append, store_blobs};
 pub use commits::{
     comes_after, commit_at, commit_graph, commit_line, commit_line_cached, files_of, find_commit, measured_commit,
     tagged,

@@ -4,6 +4,7 @@
 //! So whoever takes the lock and finds a journal knows that its writer died, and that the working trees it names may lack files
 //! of their branch. A file system without locks loses this order and the healing; the compare-and-swap of the ref still holds.
 
+use std::borrow::Cow;
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
@@ -166,21 +167,27 @@ impl StateFolder {
     }
 
     /// Writes files, by name, that will be renamed to their places in a working tree.
-    pub(crate) fn stage_all(&self, files: &[(String, &[u8])]) -> Result<(), HistoryError> {
-        if files.is_empty() {
+    pub(crate) fn stage_all<'b>(
+        &self,
+        count: usize,
+        files: impl IntoIterator<Item = Result<(String, Cow<'b, [u8]>), HistoryError>>,
+    ) -> Result<(), HistoryError> {
+        if count == 0 {
             return Ok(());
         }
         let folder = self.staged_folder();
         fs::create_dir_all(&folder).map_err(HistoryError::io("create the folder", &folder))?;
-        let are_many = files.len() > MANY_FILES && cfg!(target_os = "linux");
-        if !are_many {
-            return files.iter().try_for_each(|(name, bytes)| write_synced(&folder.join(name), bytes));
-        }
-        for (name, bytes) in files {
+        let are_many = count > MANY_FILES && cfg!(target_os = "linux");
+        for file in files {
+            let (name, bytes) = file?;
             let path = folder.join(name);
-            fs::write(&path, bytes).map_err(HistoryError::io("write", &path))?;
+            if are_many {
+                fs::write(&path, bytes).map_err(HistoryError::io("write", &path))?;
+            } else {
+                write_synced(&path, &bytes)?;
+            }
         }
-        sync_file_system(&folder).map(drop)
+        if are_many { sync_file_system(&folder).map(drop) } else { Ok(()) }
     }
 
     pub(crate) fn staged_path(&self, name: &str) -> PathBuf {

@@ -18,6 +18,10 @@ pub struct Imported {
     pub runs: Vec<ImportedRun>,
     /// What was left out, one sentence each that names the place.
     pub notes: Vec<String>,
+    /// What the source says of which direction is better and its units do not, one sentence each.
+    pub doubts: Vec<String>,
+    /// Whether the source has several suites.
+    pub has_suites: bool,
 }
 
 /// One suite on one commit and machine. What the source does not state is absent.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::sandbox::{Sandbox, assert_contains};
+use crate::sandbox::{Sandbox, assert_contains, files};
 use crate::schemas::follows;
 
 fn golden(path: &str) -> String {
@@ -166,6 +166,78 @@ fn names_are_encoded_and_a_bad_value_fails_alone() {
     assert!(of("red%1b[31m")["failure"].is_null());
     assert!(of("zero")["failure"].is_string() && of("nan")["failure"].is_string());
     assert!(!ended.out.contains('\u{1b}') && !ended.err.contains('\u{1b}'));
+    // Pages show names as the source spells them, and the subject of a commit that is not here.
+    let page = r#"{"entries":{"S":[{"commit":{"id":"COMMIT","message":"Use fewer locks\n\nAll of them.","timestamp":"2026-01-03T00:00:00Z"},"date":1767600000000,"tool":"go","benches":[{"name":"f{x}@1 50%","value":2,"unit":"ns/op"}]}]}}"#;
+    sandbox.write("data.js", &page.replace("COMMIT", &"cd".repeat(20)));
+    sandbox.sprag(&["import", "data.js"]).expect(0);
+    sandbox.sprag(&["site"]).expect(0);
+    let pages = files(&sandbox.project.join("_site"));
+    let text = |start: &str| -> String {
+        let own = pages.iter().filter(|(path, _)| path.starts_with(start) && path.ends_with(".html"));
+        own.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect()
+    };
+    assert_contains(&text("series/"), &["f{x}@1 50%", "-f{x}@1"]);
+    assert!(!text("series/").contains("%7bx%7d"));
+    assert_contains(&text("commits/"), &["Use fewer locks"]);
+}
+
+/// A report of Google Benchmark of one benchmark, measured on that day of January with that context.
+fn report(day: u32, context: &str) -> String {
+    format!(
+        r#"{{"context":{{"date":"2026-01-{day:02}T03:04:05+00:00","num_cpus":4{context}}},"benchmarks":[
+        {{"name":"a","run_name":"a","run_type":"iteration","iterations":9,"real_time":{day},"cpu_time":1,"time_unit":"ns"}}]}}"#
+    )
+}
+
+#[test]
+fn runs_of_many_days_without_a_commit_are_refused_with_what_is_missing() {
+    let sandbox = Sandbox::new();
+    (1..4).for_each(|day| sandbox.write(&format!("none/{day}.json"), &report(day, "")));
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let words = ["commits of 3 runs from 2026-01-01 to 2026-01-03", "--commit", "git_commit"];
+    sandbox.sprag(&["import", "none"]).expect(2).says(&words);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    sandbox.sprag(&["import", "none", "--commit", "none"]).expect(0).prints(&["recorded 3 runs"]);
+    sandbox.sprag(&["import", "none/1.json"]).expect(0).says(&["taken as measured at"]);
+    let spellings = ["git_commit", "Git-SHA", "commit_hash", "GIT_DESCRIBE"];
+    for (day, key) in (1..).zip(spellings) {
+        let (id, start) = (format!("{day:040x}"), if key == "GIT_DESCRIBE" { "v1.2-34-g" } else { "" });
+        sandbox.write(&format!("named/{day}.json"), &report(day, &format!(r#","{key}":"{start}{id}""#)));
+    }
+    sandbox.sprag(&["import", "named", "--suite", "s"]).expect(0).prints(&["4 runs of 4 commits"]);
+}
+
+#[test]
+fn the_direction_of_a_time_and_what_else_may_be_wrong_is_warned_of() {
+    let sandbox = Sandbox::new();
+    let rows = [("gas", "ms/ggas", 5), ("block", "ms", 7), ("rate", "frames/s", 9)];
+    let list = rows.map(|(name, unit, value)| format!(r#"{{"name":"{name}","unit":"{unit}","value":{value}}}"#));
+    sandbox.write("bigger.json", &format!("[{}]", list.join(",")));
+    let better = || -> Vec<Value> {
+        let record = records(&sandbox).pop().expect("it is recorded");
+        let list = record["benchmarks"].as_array().expect("a list").clone();
+        list.iter().map(|one| one["metrics"][0]["better"].clone()).collect()
+    };
+    let words =
+        ["warning: bigger.json: the tool `customBiggerIsBetter` takes bigger for better", "`ms/ggas`", "--better"];
+    sandbox.sprag(&["import", "bigger.json"]).expect(0).says(&words);
+    assert_eq!(better(), ["lower", "lower", "higher"]);
+    let given = sandbox.sprag(&["import", "bigger.json", "--suite", "z", "--better", "higher"]).expect(0);
+    assert!(!given.err.contains("takes bigger"), "{}", given.err);
+    assert_eq!(better(), ["higher", "higher", "higher"]);
+    let row = |run: usize, unit: &str| {
+        format!("s,b,m,{unit},lower,{run:040x},{},gh-runner-{run},{}\n", 1_767_600_000 + run, run + 1)
+    };
+    let table: String = (0..6).map(|run| row(run, if run < 3 { "s" } else { "B" })).collect();
+    sandbox.write("r.csv", &format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{table}"));
+    let words = [
+        "6 machines are called like `gh-runner-0`",
+        "`--machine gh-runner` makes them one",
+        "`m` of `b` changes its unit or direction (`s`, lower is better; then `B`, lower is better)",
+    ];
+    sandbox.sprag(&["import", "r.csv", "--dry-run"]).expect(0).says(&words);
+    let one = sandbox.sprag(&["import", "r.csv", "--machine", "gh-runner"]).expect(0);
+    assert!(!one.err.contains("are called like"), "{}", one.err);
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn what_loading_would_refuse_is_refused() {
     let head = fixture.head();
     let good = records(1..2).remove(0);
     let check = |path: &str, bytes: &[u8], words: &str| {
-        let record = Record { path: path.to_owned(), bytes: bytes.to_vec(), subject: "x".to_owned() };
+        let record = Record { path: path.to_owned(), bytes: bytes.to_vec(), subject: "x".to_owned(), stored: None };
         match fixture.try_append(&[records(2..3).remove(0), record]) {
             Err(HistoryError::BadRecord { path: blamed, reason }) => {
                 assert!(blamed == path && reason.contains(words), "{blamed}: {reason}");
@@ -97,12 +97,26 @@ fn what_loading_would_refuse_is_refused() {
 }
 
 #[test]
+fn records_that_are_stored_before_are_appended_as_others_are() {
+    let [plain, stored] = [Fixture::new(), Fixture::new()];
+    let mut some = records(1..6);
+    plain.append(&some, minute(1));
+    crate::store_blobs(&stored.store(), &mut some[1..4]).expect("they are written");
+    assert!(some[1..4].iter().all(|record| record.bytes.is_empty()));
+    stored.append(&some, minute(1));
+    let tree = |fixture: &Fixture| fixture.git(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!((tree(&stored), stored.status()), (tree(&plain), String::new()));
+    stored.fsck();
+}
+
+#[test]
 fn the_history_is_append_only() {
     let fixture = Fixture::new();
     let note = |path: &str, text: &str| Record {
         path: format!("history/v1/_notes/{path}"),
         bytes: text.as_bytes().to_vec(),
         subject: "sprag: note".to_owned(),
+        stored: None,
     };
     fixture.append(&[note("1.json", "one")], minute(1));
     let head = fixture.head();

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::cli::run::{Word, words};
 use sprag_history::AfterRewrite;
+use sprag_model::metric::Better;
 use sprag_model::run::RunStatus;
 
 #[derive(Debug, Subcommand)]
@@ -143,6 +144,9 @@ pub struct ImportArgs {
     /// When it was measured where the source does not tell, such as 2026-11-21T12:00:00Z (default: the commit's time).
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
+    /// Which values are better, of all metrics, in place of what the source says.
+    #[arg(long, value_name = "WAY", value_parser = words(&BETTER))]
+    pub better: Option<Better>,
     /// Print what would be recorded, and record nothing.
     #[arg(long)]
     pub dry_run: bool,
@@ -153,6 +157,9 @@ pub struct ImportArgs {
     #[arg(long, conflicts_with = "paths")]
     pub list: bool,
 }
+
+const BETTER: [Word<Better>; 2] =
+    [("lower", "Such as times and sizes", Better::Lower), ("higher", "Such as rates", Better::Higher)];
 
 /// A name from an unset variable would stay in the history.
 fn name(text: &str) -> Result<String, String> {
