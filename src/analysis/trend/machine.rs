@@ -4,7 +4,7 @@
 //! controls and calibration kernels; and that many benchmarks of one machine moved in both directions, or in quantities that have
 //! nothing to do with one another, or nearly all of them moved, while another machine that measured the same commits did not see
 //! it. Where nobody else measured them the last one is a doubt and no more: a commit may do all that, unless nearly all of many times
-//! moved in both directions or by about the same factor. It is a doubt, too, where values moved that are exact, or where what
+//! moved by about the same factor. It is a doubt, too, where values moved that are exact, or where what
 //! kernels are held against stayed. What changed between two runs of one commit is no
 //! commit's doing.
 
@@ -29,8 +29,8 @@ const OTHER_WAY: f64 = 0.2;
 /// The share of the benchmarks of a machine that are nearly all: where they moved and another machine that measured the same commits stayed, it is the machine.
 pub(super) const NEARLY_ALL: f64 = 0.8;
 
-/// How many benchmarks it takes that nearly all of them blame the machine where nobody else measured it. Of real histories
-/// imported, projects with fewer had commits that made all they measure faster, none with more.
+/// How many benchmarks it takes that nearly all of them blame the machine where nobody else measured it. In a real
+/// history one commit moved all of five alike.
 pub(super) const MANY_ALONE: usize = 10;
 
 /// The median deviation of their logarithms up to which factors are about the same, as a share of the median: a runner that is
@@ -150,7 +150,7 @@ fn tell_many(
             signs.is_machine = true;
             format!("{counted}, {ways}, and no other machine saw it.")
         }
-        (Some(ways), None) if signs.is_machine || signs.border.is_some() || is_all => {
+        (Some(ways), None) if signs.is_machine || signs.border.is_some() => {
             signs.is_machine = true;
             format!("{counted}, {ways}, and no other machine was there to see it.")
         }

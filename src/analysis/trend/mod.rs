@@ -49,7 +49,7 @@ pub(crate) fn constants() -> Constants {
             ("and their share of all that were measured there, at least", Figure::Share(machine::MANY_SHARE)),
             ("and where they stayed on another machine, at least", Figure::Share(machine::NEARLY_ALL)),
             (
-                "and benchmarks that moved so, by about the same factor or in both directions, where no other machine measured, at least",
+                "and benchmarks that moved by about the same factor where no other machine measured, at least",
                 Figure::Count(machine::MANY_ALONE),
             ),
             ("points in a new environment that a series needs to be judged", Figure::Count(coverage::SETTLED)),
