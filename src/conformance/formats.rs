@@ -9,13 +9,10 @@ use serde_json::Value;
 use crate::failure::{Outcome, fails, require};
 use crate::folder::files_below;
 use sprag_formats::rows::{self, ReadSource};
-use sprag_formats::{Format, registry};
+use sprag_formats::{Format, SIDECAR, registry};
 use sprag_model::foreign::Output;
 
 const OTHER_FILES: [&str; 2] = ["README.md", "expected.json"];
-
-/// The end of the name of the folder in which nvbench keeps the samples of a file.
-const SIDECAR: &str = "-bin";
 
 /// Reads the samples next to the file of rows as `sprag import` does, and compares every key of every row.
 pub(crate) fn run(rows: &[Value], file: &Path) -> Outcome {

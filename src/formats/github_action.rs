@@ -9,7 +9,7 @@
 //!
 //! The assignment and a semicolon at the end may be absent. Several runs of one commit differ by their `date`. Of
 //! a commit its id, time and the first line of its message are read, never its author. A list is the value of `benches`.
-//! Which way is better follows from the format that the user names, or from `smaller` or `bigger` in the name of the file.
+//! Rows of one name in a list are samples. Which way is better follows from the format that the user names, or from `smaller` or `bigger` in the name of the file.
 //!
 //! | tool | unit in the file | better |
 //! |---|---|---|
@@ -28,7 +28,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::frame::{Format, PART, Read, Recognised, Source, Take, check_count};
-use super::outputs::{self, Notes, unique_entries};
+use super::outputs::{self, Notes, sampled_entries};
 use super::peek::{file_name, skip};
 use super::provenance::commit_id;
 use super::quantity::Quantity;
@@ -233,7 +233,7 @@ fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -
             .filter(|tool| !tool.is_empty())
             .map(|tool| ("tool".to_owned(), shortened(tool)))
             .collect(),
-        entries: unique_entries(entries),
+        entries: sampled_entries(entries),
         digest: digest::sha256_hex(to_canonical(&into_json(suite, part)).as_bytes()),
     }
 }
@@ -277,7 +277,7 @@ fn read_list(output: &Output, tool: &str) -> Result<Source, FormatError> {
     let mut doubts = Notes::default();
     benches.iter().for_each(|bench| bench.doubt(tool, &mut doubts, || output.name.clone()));
     let entries = benches.iter().map(|bench| bench.entry(tool, bench.name.0.clone())).collect();
-    let run = outputs::run(unique_entries(entries), &[output]);
+    let run = outputs::run(sampled_entries(entries), &[output]);
     Ok(Source { run, doubts: doubts.sentences(), ..Source::default() })
 }
 
@@ -393,7 +393,7 @@ fn is_supported_tool(tool: &str) -> bool {
 }
 
 /// The metric of a benchmark with that unit, and how many base units one of it is.
-fn reading(tool: &str, unit: &str) -> (Metric, f64) {
+pub(super) fn reading(tool: &str, unit: &str) -> (Metric, f64) {
     // Older files of `go` hold `ns/op`, a tab, and further numbers with their units.
     let unit = unit.split('\t').next().unwrap_or_default().trim();
     let better = |unit: Unit| match tool {

@@ -12,7 +12,7 @@ pub mod criterion {
     pub mod folder;
     pub mod text;
 
-    pub use folder::{FILES, read};
+    pub use folder::read;
 }
 mod divan;
 mod tango;
@@ -64,6 +64,11 @@ mod asv;
 mod asv_result;
 mod github_action;
 mod bencher;
+mod go;
+mod libtest;
+mod jmh;
+mod catch2;
+mod benchmark_tools;
 mod long_csv;
 
 pub mod series_table;
@@ -72,10 +77,14 @@ pub mod values_csv;
 pub mod json_lines;
 pub mod openmetrics;
 
+pub mod recordable;
+pub mod word;
+
 mod console;
 mod field;
 mod frame;
 mod json;
+mod output_format;
 mod outputs;
 mod peek;
 mod provenance;
@@ -86,6 +95,10 @@ mod table;
 mod golden;
 
 pub use frame::Format;
+pub use output_format::OutputFormat;
+
+/// nvbench leaves the samples of a file in a folder that is named after the file and ends so.
+pub const SIDECAR: &str = "-bin";
 
 /// The most benchmarks of one report: more would be beyond the size of a record. Among published histories the largest has
 /// 7,500.

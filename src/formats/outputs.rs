@@ -108,7 +108,7 @@ pub(super) fn newest_of_each(entries: Vec<Entry>, notes: &mut Vec<String>) -> Ve
 }
 
 /// One item a key, in the order of the first; `merge` gets that and each other one.
-fn merged<T>(items: Vec<T>, key: impl Fn(&T) -> String, mut merge: impl FnMut(&mut T, T)) -> Vec<T> {
+pub(super) fn merged<T>(items: Vec<T>, key: impl Fn(&T) -> String, mut merge: impl FnMut(&mut T, T)) -> Vec<T> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut merged: Vec<T> = Vec::with_capacity(items.len());
     for item in items {
@@ -218,6 +218,41 @@ pub(super) fn unique_entries(entries: Vec<Entry>) -> Vec<Entry> {
     })
 }
 
+/// One entry a series, in the order of the first: the rows of one are samples of it, and one that failed fails it.
+pub(super) fn sampled_entries(entries: Vec<Entry>) -> Vec<Entry> {
+    merged(
+        entries,
+        |entry| entry.series.clone(),
+        |first, later| {
+            first.extras.retain(|name, value| later.extras.get(name) == Some(value));
+            let metrics = |entry: &Entry| entry.observations.iter().map(|one| one.metric.clone()).collect::<Vec<_>>();
+            match (&first.status, later.status.clone()) {
+                (EntryStatus::Ok, EntryStatus::Ok) if metrics(first) == metrics(&later) => {
+                    for (one, more) in first.observations.iter_mut().zip(later.observations) {
+                        let samples = [samples(one), samples(&more)].concat();
+                        one.value = describe::median(&samples).unwrap_or(one.value);
+                        (one.n, one.samples) = (samples.len() as u64, samples);
+                    }
+                }
+                (EntryStatus::Ok, EntryStatus::Ok) => fail(
+                    first,
+                    format!("`{}` is reported more than once, with different metrics", first.series.escape_debug()),
+                ),
+                (EntryStatus::Ok, status) => {
+                    first.observations.clear();
+                    first.status = status;
+                }
+                _ => {}
+            }
+        },
+    )
+}
+
+/// The samples of an observation; its value where it is only that.
+pub(super) fn samples(observation: &Observation) -> Vec<f64> {
+    if observation.samples.is_empty() { vec![observation.value] } else { observation.samples.clone() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,6 +303,14 @@ mod tests {
         assert_eq!(newest_of_each(twice.clone(), &mut notes), [failed("a", "new"), failed("b", "one")]);
         assert_eq!(notes, ["`a` comes more than once: the last counts"]);
         assert_eq!(unique_entries(twice), [failed("a", "`a` is reported more than once"), failed("b", "one")]);
+        let row =
+            |series: &str, value: f64| entry(series, summary(Metric::time(), "s", "x", value).map(|one| vec![one]));
+        let rows = sampled_entries(vec![row("a", 1.0), row("b", 7.0), row("a", 3.0), row("a", 2.0)]);
+        let time = |value, samples: &[f64]| Observation::sampled(Metric::time(), "s", value, samples.to_vec());
+        assert_eq!(rows, [entry("a", Ok(vec![time(2.0, &[1.0, 3.0, 2.0])])), row("b", 7.0)]);
+        let rows = sampled_entries(vec![row("a", 1.0), failed("a", "odd"), row("b", 0.0), row("b", 1.0)]);
+        assert_eq!(rows[0], failed("a", "odd"));
+        assert!(matches!(&rows[1].status, EntryStatus::Failed(reason) if reason.contains("its `x` is 0")), "{rows:?}");
         let report = |name: &str| Reported::failed("s", name, 1, "first reason".to_owned());
         let unique = unique(vec![report("a"), report("b"), report("a")]);
         let reasons: Vec<_> = unique.iter().map(|one| one.result.clone().expect_err("all have failed")).collect();

@@ -4,8 +4,8 @@ use super::Format;
 use super::compat::{apex_x, trueno, tt_metal};
 use super::github_action;
 use super::{
-    asv, bencher, callgrind, criterion, divan, google_benchmark, gungraun, hyperfine, long_csv, nvbench, pyperf,
-    pytest_benchmark, tango, trtexec,
+    asv, bencher, benchmark_tools, callgrind, catch2, criterion, divan, go, google_benchmark, gungraun, hyperfine, jmh,
+    libtest, long_csv, nvbench, pyperf, pytest_benchmark, tango, trtexec,
 };
 use sprag_model::foreign::Output;
 
@@ -22,6 +22,11 @@ pub const FORMATS: &[Format] = &[
     apex_x::import::FORMAT,
     divan::FORMAT,
     tango::FORMAT,
+    go::FORMAT,
+    libtest::FORMAT,
+    jmh::FORMAT,
+    catch2::FORMAT,
+    benchmark_tools::FORMAT,
     gungraun::FORMAT,
     callgrind::FORMAT,
     trtexec::FORMAT,
@@ -101,7 +106,7 @@ mod tests {
                 check(std::slice::from_ref(output), format!("{tool}/{}", output.name));
             }
         }
-        assert_eq!(summaries.len(), 31);
+        assert_eq!(summaries.len(), 33);
         insta::assert_snapshot!(summaries.join("\n"));
         let others: &[&[u8]] = &[b"", b" ", b"{", b"[]", b"{}", b"null", b"\xff\xfe", b"a,b\n1,2\n", b"\x1f\x8b"];
         assert!(recognise(&[]).is_empty());

@@ -86,6 +86,54 @@ printf '{"schema_version": 1, "benchmarks": [{"name": "%s", "failure": "%s"}]}' 
     assert_eq!(run["benchmarks"][0]["failure"], "deep once (process 1)");
 }
 
+/// Another tool's text on standard output, with a row a repetition, in each use that a suite has.
+#[test]
+fn a_format_that_can_be_imported_is_measured_compared_and_judged() {
+    let sandbox = sandbox(
+        "cost=$(cat cost)\nfor more in 0 2 1; do echo \"BenchmarkSum-8 10 $((cost + more)) ns/op 5 nodes/op\"; done\n",
+        "format = \"go\"",
+    );
+    sandbox.write("cost", "100");
+    sandbox.commit("Cost");
+    let (_, first) = run(&sandbox, 0);
+    let sum = &first["benchmarks"][0];
+    assert_eq!((&sum["id"], &first["config"]["format"]), (&Value::from("theirs/Sum @default"), &Value::from("go")));
+    let metric = |place: usize| (sum["metrics"][place]["name"].clone(), sum["metrics"][place]["value"].clone());
+    assert_eq!(metric(0), (Value::from("time"), Value::from(101e-9)));
+    assert_eq!((metric(1).0, sum["metrics"][0]["n"].clone()), (Value::from("nodes_per_op"), Value::from(9)));
+    sandbox.write("cost", "200");
+    sandbox.commit("Double the cost");
+    let compared = sandbox.sprag(&["compare", "HEAD~1", "HEAD", "--measure", "--quick"]).expect(1);
+    assert_contains(&compared.out, &["Sum", "regressed"]);
+    sandbox.sprag(&["weekly", "--quick"]).expect(0).prints(&["Sum"]);
+}
+
+#[test]
+fn results_in_a_pattern_of_files_are_united() {
+    let script = r#"for name in a b; do
+echo "{\"results\": [{\"command\": \"$name\", \"mean\": 2, \"times\": [1, 3]}, {\"command\": \"both\", \"mean\": 2}]}" > "out/$name.json"
+done
+echo '{}' > out/other.txt"#;
+    let sandbox = sandbox(script, "format = \"hyperfine\"\noutput = \"out/?.json\"");
+    sandbox.write("out/old.json", "{}");
+    let (_, run) = run(&sandbox, 0);
+    let read =
+        |place: usize| (run["benchmarks"][place]["name"].clone(), run["benchmarks"][place]["metrics"][0]["n"].clone());
+    let expected = [("a", 6), ("both", 6), ("b", 6)].map(|(name, n)| (Value::from(name), Value::from(n)));
+    assert_eq!([read(0), read(1), read(2)], expected);
+}
+
+#[test]
+fn a_report_of_another_format_is_named() {
+    let report =
+        r#"echo '{"context": {"num_cpus": 1}, "benchmarks": [{"name": "a", "real_time": 1, "time_unit": "ns"}]}'"#;
+    let hint = "it looks like Google Benchmark, JSON or CSV: set `format = \"google-benchmark\"`";
+    fails(report, "", &["is no report: it has no `schema_version`", hint]);
+    fails(report, "format = \"hyperfine\"", &[hint]);
+    fails("", "format = \"go\"", &["standard output is empty, where a report was expected"]);
+    fails("echo hello", "format = \"go\"", &["standard output lists no benchmark"]);
+}
+
 #[test]
 fn every_process_is_fresh_and_padded_differently() {
     let script = r#"echo "${#SPRAG_PADDING} $$" >> out/padding

@@ -28,8 +28,6 @@ pub(crate) const FORMAT: Format = Format {
     read: Read::Together(import),
 };
 
-pub const FILES: &[&str] = &["/new/benchmark.json", "/new/sample.json"];
-
 const PARAMETER: &str = "parameter";
 
 /// The files of a folder of results, named relative to it, as the benchmarks of a suite.

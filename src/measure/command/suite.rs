@@ -13,6 +13,7 @@ use crate::process::{TAIL, WorkerCommand, padding_variable};
 use crate::protocol::{self, SuiteResult};
 use crate::{MeasureError, pinning, pool};
 use sprag_base::stats::describe;
+use sprag_formats::SIDECAR;
 use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::{Output, Reported, ReportedMetric};
 use sprag_model::metric::{Better, Metric, TIME};
@@ -269,9 +270,68 @@ fn one_metric(processes: &[&[ReportedMetric]], place: usize, seed: u64) -> Optio
 
 #[derive(Clone, Debug)]
 pub struct ResultPlace {
-    pub path: PathBuf,
+    /// A file or folder.
+    path: PathBuf,
     /// The ends of the names of the result files in a folder.
-    pub names: &'static [&'static str],
+    names: &'static [&'static str],
+    /// Which files of the folder are results, in place of the ends.
+    pattern: Option<String>,
+}
+
+impl ResultPlace {
+    /// The place that `output` names, relative to a folder; `*`, `**` and `?` make it a pattern.
+    pub fn new(folder: &Path, output: &Path, names: &'static [&'static str]) -> ResultPlace {
+        let text = output.to_string_lossy().replace('\\', "/");
+        let Some(wildcard) = text.find(['*', '?']) else {
+            return ResultPlace { path: folder.join(output), names, pattern: None };
+        };
+        let start = text[..wildcard].rfind('/').map_or(0, |slash| slash + 1);
+        ResultPlace { path: folder.join(&text[..start]), names, pattern: Some(text[start..].to_owned()) }
+    }
+
+    fn is_result(&self, path: &Path) -> bool {
+        match &self.pattern {
+            Some(pattern) => fits(pattern.as_bytes(), self.name(path).as_bytes()),
+            None => {
+                let path = path.to_string_lossy().replace('\\', "/");
+                self.names.iter().any(|name| path.ends_with(name))
+            }
+        }
+    }
+
+    /// Relative to the folder; of the file itself, or one next to it, its name.
+    fn name(&self, path: &Path) -> String {
+        let inside = path.strip_prefix(&self.path).ok().filter(|name| !name.as_os_str().is_empty());
+        let next_to = || self.path.parent().and_then(|parent| path.strip_prefix(parent).ok());
+        inside.or_else(next_to).unwrap_or(path).to_string_lossy().replace('\\', "/")
+    }
+
+    /// How many folders deep results are looked for.
+    fn depth(&self) -> usize {
+        match &self.pattern {
+            Some(pattern) if !pattern.contains("**") => pattern.matches('/').count(),
+            _ => DEEPEST,
+        }
+    }
+}
+
+/// Whether a name fits a pattern: `?` is a character and `*` any text, both without a slash, and `**/` any folders.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern, name) {
+        ([], []) => true,
+        ([b'*', b'*', b'/', rest @ ..], _) => {
+            let slash = name.iter().position(|byte| *byte == b'/');
+            fits(rest, name) || slash.is_some_and(|slash| fits(pattern, &name[slash + 1..]))
+        }
+        ([b'*', rest @ ..], _) => {
+            fits(rest, name)
+                || name.split_first().is_some_and(|(first, others)| *first != b'/' && fits(pattern, others))
+        }
+        ([one, rest @ ..], [first, others @ ..]) => {
+            (one == first || *one == b'?' && *first != b'/') && fits(rest, others)
+        }
+        _ => false,
+    }
 }
 
 /// Results deeper below a folder are ignored.
@@ -315,8 +375,7 @@ impl Before {
             if self.states.get(path) == Some(state) {
                 continue;
             }
-            let name = path.strip_prefix(&place.path).ok().filter(|name| !name.as_os_str().is_empty());
-            let name = name.map_or_else(|| file_name(path), |name| name.to_string_lossy().replace('\\', "/"));
+            let name = place.name(path);
             let mut bytes = Vec::new();
             let file = File::open(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
             file.take(left + 1).read_to_end(&mut bytes).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
@@ -328,21 +387,35 @@ impl Before {
         }
         if outputs.is_empty() {
             let older = if stale > 0 { format!("; {stale} older there were left alone") } else { String::new() };
-            return Err(format!("it wrote no results to `{}`{older}", place.path.display()));
+            let place = place.path.join(place.pattern.as_deref().unwrap_or_default());
+            let place = place.to_string_lossy();
+            return Err(format!("it wrote no results to `{}`{older}", place.trim_end_matches('/')));
         }
         Ok(outputs)
     }
 }
 
-/// The results, ordered by name; none where the place does not exist.
+/// The results, ordered by name, with the folder of samples of a file; none where the place does not exist.
 fn list(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
     let mut found = Vec::new();
     let Ok(metadata) = fs::metadata(&place.path) else { return Ok(found) };
     if metadata.is_file() {
-        return Ok(vec![(place.path.clone(), state(&metadata))]);
+        let mut sidecar = place.path.clone().into_os_string();
+        sidecar.push(SIDECAR);
+        found = list_folder(&ResultPlace { path: sidecar.into(), pattern: Some("**/*".to_owned()), ..place.clone() })?;
+        found.insert(0, (place.path.clone(), state(&metadata)));
+        return Ok(found);
     }
     if !metadata.is_dir() {
         return Err(format!("`{}` is neither a file nor a folder", place.path.display()));
+    }
+    list_folder(place)
+}
+
+fn list_folder(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
+    let mut found = Vec::new();
+    if !place.path.is_dir() {
+        return Ok(found);
     }
     let mut folders = vec![(place.path.clone(), 0)];
     let mut seen = 0;
@@ -360,24 +433,15 @@ fn list(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
             // Links are not followed.
             let Ok(metadata) = entry.metadata() else { continue };
             let path = entry.path();
-            if metadata.is_dir() && depth < DEEPEST {
+            if metadata.is_dir() && depth < place.depth() {
                 folders.push((path, depth + 1));
-            } else if metadata.is_file() && is_result(&path, place) {
+            } else if metadata.is_file() && place.is_result(&path) {
                 found.push((path, state(&metadata)));
             }
         }
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(found)
-}
-
-fn is_result(path: &Path, place: &ResultPlace) -> bool {
-    let path = path.to_string_lossy().replace('\\', "/");
-    place.names.iter().any(|name| path.ends_with(name))
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn state(metadata: &Metadata) -> State {
@@ -543,7 +607,7 @@ mod tests {
     }
 
     fn place(path: PathBuf) -> ResultPlace {
-        ResultPlace { path, names: &["/new/sample.json"] }
+        ResultPlace::new(Path::new("/"), &path, &["/new/sample.json"])
     }
 
     fn names(outputs: &[Output]) -> Vec<&str> {
@@ -588,6 +652,38 @@ mod tests {
         fs::rename(other, &place.path).expect("it can be moved");
         let outputs = before.collect(&place, 100).expect("it is new");
         assert_eq!((names(&outputs), outputs[0].bytes.as_slice()), (vec!["out.json"], &b"1"[..]));
+    }
+
+    #[test]
+    fn a_pattern_selects_files_and_a_file_brings_its_folder_of_samples() {
+        let check = |pattern: &str, name: &str, expected: bool| {
+            assert_eq!(fits(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        };
+        check("*.json", "a.json", true);
+        check("*.json", "a/b.json", false);
+        check("a*b?c", "axxbbzc", true);
+        check("a?b", "a/b", false);
+        check("**/r.json", "r.json", true);
+        check("**/r.json", "a/b/r.json", true);
+        check("**/r.json", "a/br.json", false);
+        check("*/x", "a/x", true);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let collected = |output: &str| {
+            let place = ResultPlace::new(folder.path(), Path::new(output), &[".json"]);
+            let outputs = Before::default().collect(&place, 100).expect("there are results");
+            names(&outputs).join(" ")
+        };
+        for name in ["r/a.json", "r/b.json", "r/b.txt", "r/c/d.json", "r/b.json-bin/0.bin"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder");
+            fs::write(path, "1").expect("a file");
+        }
+        assert_eq!(collected("r/?.json"), "a.json b.json");
+        assert_eq!(collected("*/**/*.json"), "r/a.json r/b.json r/c/d.json");
+        assert_eq!(collected("r/b.json"), "b.json b.json-bin/0.bin");
+        assert_eq!(collected("r"), "a.json b.json c/d.json");
+        let fault = Before::default().collect(&ResultPlace::new(folder.path(), Path::new("x/*.json"), &[]), 100);
+        assert!(fault.is_err_and(|fault| fault.ends_with("/x/*.json`")));
     }
 
     #[test]

@@ -11,16 +11,12 @@ use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::protocol::SuiteResult;
 use crate::suite::description::{
-    self, CommandSettings, MeasureOptions, Observer, OutputFormat, ProjectContext, Subject, Suite, SuiteError,
-    SuiteOutcome,
+    self, CommandSettings, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome,
 };
 use crate::{MeasureError, environment};
-use sprag_formats::{FormatError, criterion, custom};
-use sprag_model::foreign::{Output, Reported};
+use sprag_model::foreign::Output;
 use sprag_model::run::{Run, RunStatus};
 use sprag_model::sample::Measurement;
-
-type Read = fn(&str, &[Output]) -> Result<Vec<Reported>, FormatError>;
 
 /// Measures the suite. A command cannot be divided, so one of several shards measures all of it.
 pub(super) fn measure(
@@ -56,7 +52,7 @@ pub(super) fn measure(
         let extent = options.effort.extent_text(processes, "process");
         let command = settings.command.join(" ");
         observer.begin(&format!("suite {name}: `{command}` {extent}"), u64::from(processes));
-        let read = reader(name, settings.format);
+        let read = |outputs: &[Output]| settings.format.read(name, outputs);
         processes::measure(&command_suite, &read, &mut |done| observer.step(u64::from(done)))
     });
     match measured {
@@ -97,20 +93,6 @@ fn fail(run: &mut Run, reason: &str) {
     run.reason = Some(reason.to_owned());
 }
 
-/// Reads what a process of the suite `name` wrote.
-pub fn reader(name: &str, named: OutputFormat) -> impl Fn(&[Output]) -> Result<Vec<Reported>, String> {
-    let (read, _) = format(named);
-    move |outputs| read(name, outputs).map_err(|error| error.to_string())
-}
-
-/// The reader of a format, and which files of a folder it reads.
-fn format(format: OutputFormat) -> (Read, &'static [&'static str]) {
-    match format {
-        OutputFormat::Custom => (custom::read, custom::FILES),
-        OutputFormat::Criterion => (criterion::read, criterion::FILES),
-    }
-}
-
 /// The suite in the tree of files at `root`.
 pub fn command_suite(
     root: &Path,
@@ -118,7 +100,6 @@ pub fn command_suite(
     protocol: Protocol,
 ) -> Result<CommandSuite, MeasureError> {
     let folder = settings.folder.as_ref().map_or_else(|| root.to_owned(), |folder| root.join(folder));
-    let (_, names) = format(settings.format);
     Ok(CommandSuite {
         command: settings.command.clone(),
         variables: settings.variables.clone(),
@@ -128,7 +109,7 @@ pub fn command_suite(
         time_out: settings.time_out,
         build_time_out: settings.build_time_out,
         most_bytes: settings.most_bytes,
-        results: settings.output.as_ref().map(|output| ResultPlace { path: folder.join(output), names }),
+        results: settings.output.as_ref().map(|output| ResultPlace::new(&folder, output, settings.format.files())),
         timed: settings.timed.clone(),
         guard: Some(WorkerCommand::for_this_program(&["guard"])?),
         folder,
@@ -139,7 +120,7 @@ fn config(settings: &CommandSettings, protocol: &Protocol, options: &MeasureOpti
     let mut config = description::settings(protocol, options);
     config.extend([
         (description::COMMAND.to_owned(), Value::from(settings.command.clone())),
-        ("format".to_owned(), Value::from(settings.format.word())),
+        ("format".to_owned(), Value::from(settings.format.name())),
         ("timeout_seconds".to_owned(), Value::from(settings.time_out.as_secs())),
     ]);
     config

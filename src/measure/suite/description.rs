@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::gpu::settings::{AskedDtype, Profile};
@@ -12,6 +11,7 @@ use crate::plan::Protocol;
 use crate::protocol::Configurations;
 use crate::tensorrt::sweep::{self, NumberedCase};
 use crate::{MeasureError, clock, environment, sources};
+use sprag_formats::OutputFormat;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_model::benchmark::Benchmark;
 use sprag_model::commit::Commit;
@@ -58,28 +58,10 @@ pub struct CommandSettings {
     /// For each output of a process.
     pub most_bytes: u64,
     pub format: OutputFormat,
-    /// A file or folder; standard output where absent.
+    /// A file, a folder, or a pattern of files; standard output where absent.
     pub output: Option<PathBuf>,
     /// The benchmark of a command that is timed itself; nothing is read then.
     pub timed: Option<Benchmark>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OutputFormat {
-    /// Sprag's own report, `sprag schema metrics-1`.
-    Custom,
-    /// The folder that a Criterion bench writes.
-    Criterion,
-}
-
-impl OutputFormat {
-    pub fn word(self) -> &'static str {
-        match self {
-            OutputFormat::Custom => "custom",
-            OutputFormat::Criterion => "criterion",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ mod gpu;
 pub mod kernels;
 mod trt;
 
-pub use description::{CommandSettings, CommitProgram, Effort, Extent, GpuSuite, MeasureOptions, OutputFormat};
+pub use description::{CommandSettings, CommitProgram, Effort, Extent, GpuSuite, MeasureOptions};
 pub use description::{
     Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, TrtSuite, Work, built_from_fault, is_ours,
 };

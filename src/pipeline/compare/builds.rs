@@ -20,7 +20,7 @@ use sprag_measure::paired::{self, PairedResult, Sides};
 use sprag_measure::plan::Protocol;
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
-use sprag_measure::suite::command::{command_suite, reader, without_places};
+use sprag_measure::suite::command::{command_suite, without_places};
 use sprag_measure::suite::kernels::select;
 use sprag_measure::suite::{CommandSettings, Effort, built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
@@ -277,14 +277,13 @@ fn wanted<'c>(
     contest: &'c Contest<'_>,
     all: &'c RefCell<BTreeSet<String>>,
 ) -> impl Fn(&[Output]) -> Result<Vec<Reported>, String> + 'c {
-    let reader = reader(contest.name, contest.suite.format());
     let is_wanted = |reported: &Reported| {
         let id = reported.benchmark.id();
         let leaves = |texts: &[String]| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
         leaves(&contest.suite.include) && leaves(&contest.request.filters)
     };
     move |outputs| {
-        let reported = reader(outputs)?;
+        let reported = contest.suite.format().read(contest.name, outputs)?;
         all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
         Ok(reported.into_iter().filter(|one| is_wanted(one)).collect())
     }

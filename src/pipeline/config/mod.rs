@@ -36,7 +36,7 @@ const MOST_BYTES: usize = 1 << 20;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub project: ProjectSettings,
-    /// The benchmark suites by name. Default: `cpu` and `gpu`, with Sprag's own kernels.
+    /// The benchmark suites by name. Without any, `cpu` and `gpu` with Sprag's own kernels run where they are asked for.
     pub suites: BTreeMap<String, Suite>,
     /// Suites that run only if asked for by name.
     #[serde(skip)]
@@ -257,8 +257,8 @@ fn text(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sprag_formats::OutputFormat;
     use sprag_measure::gpu::settings::AskedDtype;
-    use sprag_measure::suite::OutputFormat;
     use sprag_model::rule::{Choice, Rule};
 
     pub(super) fn parse(text: &str) -> Result<Config, String> {
@@ -321,7 +321,7 @@ mod tests {
             timeout_seconds: Some(2),
             build_timeout_seconds: Some(3),
             max_output_bytes: Some(4),
-            format: Some(OutputFormat::Criterion),
+            format: OutputFormat::named("criterion"),
             output: Some("g".into()),
             ..Suite::of_kind(SuiteKind::Command)
         };

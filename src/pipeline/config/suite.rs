@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::rules::Fault;
+use sprag_formats::OutputFormat;
 use sprag_measure::gpu::settings::AskedDtype;
-use sprag_measure::suite::OutputFormat;
 use sprag_model::benchmark::Benchmark;
 
 /// The fewest with which an interval over processes is meaningful.
@@ -68,10 +68,10 @@ pub struct Suite {
     pub build_timeout_seconds: Option<u64>,
     /// `command`: the most bytes that one process may write to each of its outputs. Default: 16 MiB.
     pub max_output_bytes: Option<u64>,
-    /// `command`: the format of the results. Default: `custom`.
+    /// `command`: the format of the results, any that `sprag import` reads. Default: `custom`.
     pub format: Option<OutputFormat>,
-    /// `command`: the file or folder, relative to `cwd`, that the command writes its results to. Default: its standard
-    /// output, with Criterion `target/criterion`.
+    /// `command`: the file, folder, or pattern such as `results/*.json`, relative to `cwd`, that the command writes its
+    /// results to. Default: its standard output, with Criterion `target/criterion`.
     pub output: Option<PathBuf>,
     /// The benchmark of a command that is timed itself, as of `sprag bench`.
     #[serde(skip)]
@@ -167,11 +167,7 @@ impl Suite {
 
     /// `None` for standard output.
     pub fn output(&self) -> Option<&Path> {
-        let usual = match self.format() {
-            OutputFormat::Custom => None,
-            OutputFormat::Criterion => Some(Path::new("target/criterion")),
-        };
-        self.output.as_deref().or(usual)
+        self.output.as_deref().or(self.format().usual_place().map(Path::new))
     }
 
     pub fn profiles(&self) -> Vec<GpuProfile> {

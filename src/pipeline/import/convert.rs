@@ -8,18 +8,17 @@ use std::sync::Arc;
 use chrono::{DateTime, Datelike as _, SubsecRound as _, Utc};
 use serde_json::{Value, json};
 
-use super::word::{self, Part};
 use sprag_base::stats::{bootstrap, describe};
 use sprag_base::text::is_unsafe_in_name;
+use sprag_formats::recordable;
 use sprag_model::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
 use sprag_model::commit::Commit;
 use sprag_model::environment::{Environment, Machine};
-use sprag_model::foreign::DEFAULT_VARIANT;
 use sprag_model::imported::{Entry, EntryStatus, ImportedCommit, ImportedRun, Observation};
 use sprag_model::metric::Metric;
 use sprag_model::record::YEARS;
 use sprag_model::run::{IMPORT, Quality, Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement, Role, SKIPPED};
+use sprag_model::sample::{Estimate, Measurement, Role};
 
 /// The machine of a source that names none.
 pub const NO_MACHINE: &str = "imported";
@@ -140,58 +139,18 @@ fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
 }
 
 fn measurement(suite: &str, entry: &Entry, reserved: &[Metric]) -> Measurement {
-    let params = entry.params.iter();
-    let benchmark = Benchmark {
-        suite: suite.to_owned(),
-        name: word::part(&entry.name, Part::Name),
-        params: params
-            .map(|(key, value)| (word::part(key, Part::Parameter), word::part(value, Part::Parameter)))
-            .collect(),
-        variant: entry.variant.as_ref().map_or(DEFAULT_VARIANT.to_owned(), |text| word::part(text, Part::Variant)),
-        version: 1,
-    };
-    let (estimates, failure) = match &entry.status {
-        EntryStatus::Ok => match estimates(&entry.observations, reserved) {
-            Ok(estimates) => (estimates, None),
-            Err(reason) => (Vec::new(), Some(reason)),
-        },
-        EntryStatus::Skipped(reason) => (Vec::new(), Some(format!("{SKIPPED}{}", one_line(reason)))),
-        EntryStatus::Failed(reason) => (Vec::new(), Some(one_line(reason))),
+    let (estimates, failure) = match recordable::observations(entry, reserved) {
+        Ok(observations) => (observations.into_iter().map(|(metric, one)| estimate(metric, one)).collect(), None),
+        Err(reason) => (Vec::new(), Some(reason)),
     };
     Measurement {
-        benchmark: benchmark.into(),
+        benchmark: recordable::benchmark(suite, entry).into(),
         role: Role::Tracked,
         attributes: attributes(entry),
         parity: Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None },
         estimates,
         failure,
     }
-}
-
-fn one_line(reason: &str) -> String {
-    let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = line.chars().filter(|c| !is_unsafe_in_name(*c)).take(500).collect();
-    if short.is_empty() { "it did not run, and the source does not say why".to_owned() } else { short }
-}
-
-fn estimates(observations: &[Observation], reserved: &[Metric]) -> Result<Vec<Estimate>, String> {
-    if observations.is_empty() {
-        return Err("the source holds no value of it".to_owned());
-    }
-    let mut estimates: Vec<Estimate> = Vec::with_capacity(observations.len());
-    for observation in observations {
-        let metric = recordable(&observation.metric, reserved);
-        if estimates.iter().any(|other| other.metric.name == metric.name) {
-            return Err(format!("it has the metric `{}` twice", metric.name));
-        }
-        let numbers =
-            observation.samples.iter().chain(&observation.processes).chain(std::iter::once(&observation.value));
-        if let Some(fault) = numbers.into_iter().find_map(|number| metric.fault(*number)) {
-            return Err(format!("its metric `{}` is {fault}", metric.name));
-        }
-        estimates.push(estimate(metric, observation));
-    }
-    Ok(estimates)
 }
 
 fn estimate(metric: Metric, observation: &Observation) -> Estimate {
@@ -209,16 +168,6 @@ fn estimate(metric: Metric, observation: &Observation) -> Estimate {
         detectable: None,
         n: (*n).max(1),
     }
-}
-
-fn recordable(metric: &Metric, reserved: &[Metric]) -> Metric {
-    let clean: String =
-        metric.name.chars().map(|c| if c.is_whitespace() || is_unsafe_in_name(c) { '_' } else { c }).collect();
-    let short: String = clean.chars().take(60).collect();
-    let name = if short.is_empty() { "value".to_owned() } else { short };
-    let clashes =
-        reserved.iter().any(|other| other.name == name && (other.unit != metric.unit || other.better != metric.better));
-    Metric { name: if clashes { format!("{name}_value") } else { name }, unit: metric.unit, better: metric.better }
 }
 
 /// Extras of the source, and units that differ from the recorded ones.
@@ -313,17 +262,5 @@ mod tests {
         assert_eq!((twice.measurements.len(), twice.status), (1, RunStatus::Failed));
         assert_eq!(converted(vec![skipped("why")]).status, RunStatus::Skipped);
         assert_eq!(converted(vec![]).status, RunStatus::Failed);
-    }
-
-    #[test]
-    fn names_of_metrics_are_made_recordable() {
-        let check = |name: &str, metric: Metric, expected: &str| {
-            let named = Metric { name: name.to_owned(), ..metric };
-            assert_eq!(recordable(&named, &Metric::reserved()).name, expected);
-        };
-        check("time", Metric::time(), "time");
-        check("time", Metric::ratio(), "time_value");
-        check("cpu time", Metric::time(), "cpu_time");
-        check("", Metric::time(), "value");
     }
 }

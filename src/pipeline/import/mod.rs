@@ -1,6 +1,5 @@
 //! Imports results of other tools: reads, selects new runs, converts in parallel, records, and prints a summary.
 
-pub mod word;
 pub mod convert;
 pub mod source;
 mod plan;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
 use super::convert::{self, NO_MACHINE, Place, Source};
-use super::word;
 use crate::text::{count, note, printable, short, warn};
 use crate::{Advice, refuse};
 use sprag_formats::Format;
+use sprag_formats::word;
 use sprag_history::{self as history, HistoryError, Store};
 use sprag_measure::clock;
 use sprag_model::commit::Commit;

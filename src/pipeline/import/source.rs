@@ -9,7 +9,7 @@ use chrono::DateTime;
 use super::{convert, word};
 use crate::error::Context as _;
 use crate::{Advice, Error, refuse};
-use sprag_formats::{Format, registry};
+use sprag_formats::{Format, SIDECAR, registry};
 use sprag_model::foreign::Output;
 use sprag_model::run::RecordedRun;
 
@@ -17,9 +17,6 @@ use sprag_model::run::RecordedRun;
 pub const MOST_BYTES: u64 = 256 << 20;
 
 const MOST_FILES: usize = 200_000;
-
-/// The folder in which nvbench keeps the samples of a file ends so.
-const SIDECAR: &str = "-bin";
 
 /// A file with its sidecar, or all files of a folder that some format could want.
 pub fn read(path: &Path, most_bytes: u64) -> crate::Result<Vec<Output>> {
