@@ -11,7 +11,8 @@ export PATH="$tools/bin:$PATH" # actionlint looks for shellcheck there.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 git init --quiet "$work/theirs"
-"$program" -C "$work/theirs" init --download-from owner/name --sha256 "$(printf '%064d' 0)" >/dev/null
+printf '[suites.own]\nkind = "command"\ncommand = ["./bench"]\n' >"$work/theirs/sprag.toml"
+"$program" -C "$work/theirs" init --ci github-full --download-from owner/name --sha256 "$(printf '%064d' 0)" >/dev/null
 git init --quiet "$work/broken"
 mkdir -p "$work/broken/.github/workflows"
 cat >"$work/broken/.github/workflows/broken.yml" <<'END'

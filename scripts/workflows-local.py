@@ -75,7 +75,7 @@ class Project:
             git(place, "init", "--quiet", "--initial-branch=main", *how)
         git(self.clone, "remote", "add", "origin", str(self.remote))
         self.write({"bench.py": BENCH, "sprag.toml": CONFIGURATION, "src/speed": "0.001\n"})
-        self.sprag("init")
+        self.sprag("init", "--ci", "github-full")
         self.edit("perf.yml", 'PERF_SUITES: "device own"', "PERF_SUITES: own")
         self.edit("perf.yml", 'PERF_EFFORT: ""', "PERF_EFFORT: --quick")
         self.edit("perf_gpu.yml", 'GPU_SUITES: ""', "GPU_SUITES: device")

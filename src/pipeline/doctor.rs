@@ -45,8 +45,10 @@ pub fn spreads(project: &Project) -> Vec<f64> {
 }
 
 pub fn abilities(project: &Project, facts: &BTreeMap<String, String>) -> Vec<Ability> {
-    let mut abilities: Vec<Ability> =
-        project.config.suites.iter().map(|(name, suite)| suite_ability(project, name, suite)).collect();
+    let config = &project.config;
+    let kernels = config.on_request.iter().filter(|(_, suite)| suite.kind != SuiteKind::Trt);
+    let suites = config.suites.iter().chain(kernels);
+    let mut abilities: Vec<Ability> = suites.map(|(name, suite)| suite_ability(project, name, suite)).collect();
     abilities.push(ability(INSTRUCTION_COUNTS, valgrind()));
     abilities.push(ability("performance counters", counters(facts)));
     abilities.push(ability("pinning", pinning(facts)));

@@ -169,7 +169,7 @@ fn revisions_and_suites_that_cannot_be_measured_are_named() {
     records.git(&["init", "-q"]);
     records.write("history/v1/x", "x");
     records.commit("sprag: a record");
-    records.sprag(&["run", "--commit", "HEAD"]).expect(2).says(&["`HEAD` holds records alone"]);
+    records.sprag(&["run", "--suite", "cpu", "--commit", "HEAD"]).expect(2).says(&["`HEAD` holds records alone"]);
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crate::sandbox::{self, Sandbox, assert_contains};
+use crate::sandbox::{self, Ended, Sandbox, assert_contains};
 use crate::workflow_files::Workflows;
 use crate::workflow_rules::complaints;
 
-/// All that is written into an empty repository.
+/// All that `--ci github-full` writes, and `sprag.toml`.
 const FILES: [&str; 12] = [
     ".github/actionlint.yaml",
     ".github/actions/sprag/action.yml",
@@ -24,12 +24,27 @@ const FILES: [&str; 12] = [
 
 const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// A repository without anything.
+/// A repository with this configuration.
 fn repository() -> Sandbox {
+    let sandbox = empty();
+    sandbox.write("sprag.toml", "[suites.cpu]\nkind = \"cpu\"\n[suites.gpu]\nkind = \"gpu\"\n");
+    sandbox
+}
+
+fn empty() -> Sandbox {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q"]);
     sandbox
 }
+
+/// `init` with all workflows.
+fn init(sandbox: &Sandbox, more: &[&str]) -> Ended {
+    sandbox.sprag(&[&["init", "--ci", "github-full"], more].concat())
+}
+
+/// A script that does what hyperfine would do, and is found by its comment.
+const SCRIPT: &str = "#!/bin/sh\n# hyperfine --export-json times.json 'sort words'\n\
+                      echo '{\"results\": [{\"command\": \"sort words\", \"mean\": 2.0, \"times\": [1.0, 2.0, 3.0]}]}' > times.json\n";
 
 /// The files of a project except git's, in order.
 fn files(sandbox: &Sandbox) -> Vec<String> {
@@ -38,23 +53,85 @@ fn files(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn an_empty_repository_gets_the_set_and_works() {
-    let sandbox = repository();
+fn benchmarks_are_found_configured_and_tried() {
+    let sandbox = empty();
+    sandbox.write("bench/times.sh", SCRIPT);
     let dry = sandbox.sprag(&["init", "--dry-run"]).expect(0);
-    assert_eq!(files(&sandbox), Vec::<String>::new());
-    let ended = sandbox.sprag(&["init"]).expect(0);
-    assert_eq!(files(&sandbox), FILES);
-    for file in FILES {
-        assert_contains(&dry.out, &[&format!("would write  {file}\n")]);
-        assert_contains(&ended.out, &[&format!("wrote        {file}\n")]);
+    dry.prints(&["found        hyperfine: bench/times.sh\n", "would write  sprag.toml "]);
+    assert_eq!(files(&sandbox), ["bench/times.sh"]);
+    sandbox.sprag(&["init"]).expect(0).prints(&[
+        "found        hyperfine: bench/times.sh\n",
+        "wrote        sprag.toml ",
+        "measured     times: 1 benchmark\n",
+        "\n  sprag weekly ",
+        "\n  sprag check ",
+        "\n  sprag compare HEAD~1 HEAD --measure ",
+    ]);
+    assert_eq!(files(&sandbox), [".gitignore", "bench/times.sh", "sprag.toml", "times.json"]);
+    assert_eq!(sandbox.read(".gitignore"), "/_site\n/times.json\n");
+    // What it has written works as it is, and says what the project is called.
+    sandbox.commit("Set up");
+    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    assert_contains(&sandbox.read("_site/index.html"), &["project"]);
+    assert_eq!((sandbox.git(&["status", "--porcelain"]), sandbox.records("sprag-history").len()), (String::new(), 1));
+    let second = sandbox.sprag(&["init"]).expect(0);
+    assert!(second.out.starts_with("kept         sprag.toml\nis there     .gitignore\n"), "{}", second.out);
+}
+
+#[test]
+fn a_suite_that_does_not_work_is_reported_unless_nobody_asks() {
+    let sandbox = empty();
+    sandbox.write("times.sh", &SCRIPT.replace("echo '{", "echo '["));
+    let ended = sandbox.sprag(&["init"]).expect(1);
+    ended.prints(&[
+        "failed       times: the command gave no result: times.json is not JSON",
+        "A suite does not work yet",
+    ]);
+    assert!(sandbox.project.join("sprag.toml").exists());
+    fs::remove_file(sandbox.project.join("sprag.toml")).unwrap();
+    let ended = sandbox.sprag(&["init", "--no-verify"]).expect(0);
+    assert!(!ended.out.contains("times:"), "{}", ended.out);
+}
+
+#[test]
+fn without_a_benchmark_it_says_how_to_write_one_and_nothing_is_measured() {
+    let sandbox = empty();
+    sandbox.write("src/main.rs", "fn main() {}\n");
+    sandbox.write("tools/main.go", "package main\n");
+    sandbox.commit("Begin");
+    let words = ["no benchmark was found", "Rust: `cargo add --dev criterion`", "Go: a function", "any language: "];
+    sandbox.sprag(&["init"]).expect(2).says(&words);
+    assert_eq!(files(&sandbox), ["src/main.rs", "tools/main.go"]);
+    for command in [&["run", "--record"][..], &["run"], &["weekly"], &["check"]] {
+        let ended = sandbox.sprag(command).expect(2);
+        ended.says(&["no suite is configured", "hint: `sprag init` finds the benchmarks", "`--suite cpu`"]);
     }
-    assert_contains(&ended.out, &["docs/CI.md", "perf gate"]);
-    assert_eq!(sandbox.read(".gitignore"), "/_site\n");
-    // Its configuration is one, and says what it is called.
+    assert_eq!(sandbox.git(&["log", "--format=%s"]), "Begin");
+    Sandbox::empty().sprag(&["init", "--list"]).expect(0).prints(&["Criterion", "nvbench", "`asv.conf.json`"]);
+    sandbox.sprag(&["init", "--list", "--force"]).expect(2);
+}
+
+#[test]
+fn workflows_are_written_if_asked_for() {
+    let sandbox = repository();
+    sandbox.sprag(&["init"]).expect(0);
+    assert_eq!(files(&sandbox), [".gitignore", "sprag.toml"]);
+    sandbox.sprag(&["init", "--download-from", "us/kernels"]).expect(2).says(&["--ci"]);
+    let few = sandbox.sprag(&["init", "--ci", "github"]).expect(0);
+    few.prints(&["gates pull requests: base and head in turns\n", "`perf gate`", "docs/CI.md"]);
+    let is_full = |file: &str| file.contains("gpu") || file.contains("actionlint") || file.contains("release");
+    let expected: Vec<&str> = FILES.into_iter().filter(|file| !is_full(file)).collect();
+    assert_eq!(files(&sandbox), expected);
+    let dry = init(&sandbox, &["--dry-run"]).expect(0);
+    let ended = init(&sandbox, &[]).expect(0);
+    assert_eq!(files(&sandbox), FILES);
+    for file in FILES.iter().filter(|file| is_full(file)) {
+        assert_contains(&dry.out, &[&format!("would write  {file} ")]);
+        assert_contains(&ended.out, &[&format!("wrote        {file} ")]);
+    }
     sandbox.commit("Set up");
     let site = sandbox.sprag(&["site", "--out", "_site"]).expect(0);
     assert!(site.err.is_empty(), "{}", site.err);
-    assert_contains(&sandbox.read("_site/index.html"), &["project"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
@@ -65,7 +142,7 @@ fn the_workflows_that_it_writes_keep_the_rules() {
         "sprag.toml",
         "[suites.own]\nkind = \"command\"\ncommand = [\"./bench\"]\n[suites.gpu]\nkind = \"gpu\"\n",
     );
-    sandbox.sprag(&["init", "--download-from", "us/kernels", "--sha256", DIGEST]).expect(0);
+    init(&sandbox, &["--download-from", "us/kernels", "--sha256", DIGEST]).expect(0);
     let theirs = Workflows::read(&sandbox.project);
     assert_eq!(complaints(&theirs), Vec::<String>::new());
     let broken = theirs.with("perf.yml", "if: always()\n    runs-on", "runs-on");
@@ -92,22 +169,22 @@ fn what_is_there_is_not_replaced_unasked() {
     let before = files(&sandbox);
     let words =
         ["nothing was written: `.github/workflows/ci.yml` is there and holds something else", "`--keep`", "`--force`"];
-    sandbox.sprag(&["init"]).expect(2).says(&words);
-    sandbox.sprag(&["init", "--dry-run"]).expect(2).says(&words);
+    init(&sandbox, &[]).expect(2).says(&words);
+    init(&sandbox, &["--dry-run"]).expect(2).says(&words);
     assert_eq!((files(&sandbox), sandbox.read(".github/workflows/ci.yml")), (before, "mine\n".to_owned()));
     sandbox.sprag(&["init", "--keep", "--force"]).expect(2);
 
-    let keeping = sandbox.sprag(&["init", "--keep"]).expect(0);
+    let keeping = init(&sandbox, &["--keep"]).expect(0);
     assert_contains(&keeping.out, &["kept         .github/workflows/ci.yml\n", "kept         sprag.toml\n"]);
     assert_eq!(
         (files(&sandbox), sandbox.read(".github/workflows/ci.yml")),
         (FILES.map(str::to_owned).to_vec(), "mine\n".to_owned())
     );
-    sandbox.sprag(&["init", "--force"]).expect(0).prints(&["replaced     .github/workflows/ci.yml\n"]);
+    init(&sandbox, &["--force"]).expect(0).prints(&["replaced     .github/workflows/ci.yml "]);
     assert_eq!(sandbox.read("sprag.toml"), "[suites.cpu]\nkind = \"cpu\"\n");
     assert_eq!(sandbox.read("release/releases.toml"), "schema_version = 1\n# Mine.\n");
     // A second time there is nothing to do.
-    let second = sandbox.sprag(&["init"]).expect(0);
+    let second = init(&sandbox, &[]).expect(0);
     assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 10, "{}", second.out);
 }
 
@@ -116,11 +193,11 @@ fn what_a_project_has_set_outlives_force() {
     let sandbox = repository();
     let suites = "[suites.own]\nkind = \"command\"\ncommand = [\"./bench\"]\n[suites.gone]\nkind = \"cpu\"\n";
     sandbox.write("sprag.toml", suites);
-    sandbox.sprag(&["init", "--download-from", "us/kernels", "--sha256", DIGEST]).expect(0);
+    init(&sandbox, &["--download-from", "us/kernels", "--sha256", DIGEST]).expect(0);
     let action = ".github/actions/sprag/action.yml";
     let pinned = sandbox.read(action);
     // Without a word about the release it is the one that is there, and there is nothing to do.
-    let second = sandbox.sprag(&["init"]).expect(0);
+    let second = init(&sandbox, &[]).expect(0);
     assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 11, "{}", second.out);
     let perf = ".github/workflows/perf.yml";
     sandbox.edit(perf, "PERF_EFFORT: \"\"", "PERF_EFFORT: --quick");
@@ -133,10 +210,12 @@ fn what_a_project_has_set_outlives_force() {
         "sprag.toml",
         "[suites.own]\nkind = \"command\"\ncommand = [\"./bench\"]\n[suites.null]\nkind = \"cpu\"\n",
     );
-    let forced = sandbox.sprag(&["init", "--force"]).expect(0);
+    let forced = init(&sandbox, &["--force"]).expect(0);
     for line in [
-        "replaced     .github/workflows/perf.yml\nkeeps        PERF_EFFORT, PERF_PATHS of it, as set there\n",
-        "replaced     .github/actions/sprag/action.yml\nkeeps        repository, sha256 of it, as set there\n",
+        "base and head in turns\nkeeps        PERF_EFFORT, PERF_PATHS of it, as set there\n",
+        "downloads and checks Sprag\nkeeps        repository, sha256 of it, as set there\n",
+        "replaced     .github/workflows/perf.yml ",
+        "replaced     .github/actions/sprag/action.yml ",
     ] {
         assert_contains(&forced.out, &[line]);
     }
@@ -158,20 +237,20 @@ fn what_a_project_has_set_outlives_force() {
     let added = "adds         null to CPU_SUITES, as no list named it: take it out again where you had\n";
     assert_contains(&forced.out, &[&format!("CPU_SUITES of it, as set there\n{added}")]);
     // A suite that was taken out of every list looks like a new one: it comes back, and that is reported.
-    let same = sandbox.sprag(&["init", "--force"]).expect(0);
+    let same = init(&sandbox, &["--force"]).expect(0);
     assert!(!same.out.contains("adds "), "{}", same.out);
     sandbox.edit(weekly, "CPU_SUITES: \"null\"", "CPU_SUITES: \"\"");
-    sandbox.sprag(&["init", "--force"]).expect(0).prints(&[added]);
+    init(&sandbox, &["--force"]).expect(0).prints(&[added]);
     assert_eq!(complaints(&theirs), Vec::<String>::new());
 
     // A digest goes with its repository and its version.
     sandbox.edit(action, &format!("default: v{}", env!("CARGO_PKG_VERSION")), "default: v0.0.9");
-    sandbox.sprag(&["init", "--force"]).expect(0).prints(&["The workflows use v0.0.9: "]);
+    init(&sandbox, &["--force"]).expect(0).prints(&["The workflows use v0.0.9: "]);
     assert_contains(&sandbox.read(action), &["    default: \"v0.0.9\"\n", DIGEST]);
     let digest = "f".repeat(64);
-    sandbox.sprag(&["init", "--force", "--sha256", &digest]).expect(0);
+    init(&sandbox, &["--force", "--sha256", &digest]).expect(0);
     assert_eq!(sandbox.read(action), pinned.replace(DIGEST, &digest));
-    sandbox.sprag(&["init", "--force", "--download-from", "them/fork"]).expect(0);
+    init(&sandbox, &["--force", "--download-from", "them/fork"]).expect(0);
     let text = sandbox.read(action);
     assert!(
         text.contains("    default: \"them/fork\"\n") && !text.contains(&digest) && !text.contains(DIGEST),
@@ -179,19 +258,20 @@ fn what_a_project_has_set_outlives_force() {
     );
     // What could act in a script or an address is no release.
     sandbox.edit(action, "default: \"them/fork\"", "default: \"them/$(id)\"");
-    sandbox.sprag(&["init", "--force"]).expect(0);
+    init(&sandbox, &["--force"]).expect(0);
     assert!(!sandbox.read(action).contains("$(id)"));
 }
 
 #[test]
 fn ends_of_lines_are_no_difference() {
     let sandbox = repository();
-    sandbox.sprag(&["init"]).expect(0);
+    init(&sandbox, &[]).expect(0);
     for file in FILES.iter().filter(|file| **file != ".gitignore") {
         sandbox.write(file, &sandbox.read(file).replace('\n', "\r\n"));
     }
-    let second = sandbox.sprag(&["init"]).expect(0);
-    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 12, "{}", second.out);
+    let second = init(&sandbox, &[]).expect(0);
+    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 11, "{}", second.out);
+    assert_contains(&second.out, &["kept         sprag.toml\n"]);
     assert_contains(&sandbox.read(".github/workflows/ci.yml"), &["\r\n"]);
 }
 
@@ -220,7 +300,7 @@ fn where_it_cannot_work_it_says_so_and_writes_nothing() {
     bare.sprag(&["init"]).expect(2).says(&["no working tree", "hint: run `sprag init` in a clone of it"]);
     assert!(!bare.project.join("sprag.toml").exists());
 
-    let faulty = repository();
+    let faulty = empty();
     faulty.write("sprag.toml", "[suites.cpu]\nkid = \"cpu\"\n");
     faulty.sprag(&["init"]).expect(2).says(&["sprag.toml"]);
     assert_eq!(files(&faulty), ["sprag.toml"]);
@@ -231,8 +311,8 @@ fn where_it_cannot_work_it_says_so_and_writes_nothing() {
         &["--download-from", "us/kernels", "--sha256", "0123"],
     ] {
         let sandbox = repository();
-        sandbox.sprag(&[&["init"], arguments].concat()).expect(2);
-        assert_eq!(files(&sandbox), Vec::<String>::new(), "{arguments:?}");
+        init(&sandbox, arguments).expect(2);
+        assert_eq!(files(&sandbox), ["sprag.toml"], "{arguments:?}");
     }
 }
 
@@ -244,7 +324,7 @@ fn nothing_is_written_through_a_link_or_over_a_folder() {
         prepare(&sandbox);
         let before = files(&sandbox);
         for more in [&[][..], &["--force"], &["--keep"]] {
-            sandbox.sprag(&[&["init"], more].concat()).expect(2).says(words);
+            init(&sandbox, more).expect(2).says(words);
         }
         assert_eq!(files(&sandbox), before);
         assert_eq!(fs::read_dir(sandbox.temporary()).unwrap().count(), 0);
@@ -267,7 +347,7 @@ fn odd_names_do_no_harm() {
         "sprag.toml",
         "[suites.cpu]\nkind = \"cpu\"\n[suites.\"$(id)\"]\nkind = \"command\"\ncommand = [\"x\"]\n",
     );
-    let ended = sandbox.sprag(&["init"]);
+    let ended = init(&sandbox, &[]);
     // Such a name is refused by the configuration, or left out with a word.
     assert_contains(&ended.err, &["$(id)"]);
     assert!(!sandbox.project.join(".github").exists() || !sandbox.read(".github/workflows/perf.yml").contains("$(id)"));
@@ -277,9 +357,10 @@ fn odd_names_do_no_harm() {
         let outer = Sandbox::empty();
         fs::create_dir(outer.project.join(name)).unwrap();
         outer.git(&["-C", name, "init", "-q"]);
-        outer.sprag(&["-C", name, "init"]).expect(0);
+        outer.write(&format!("{name}/times.sh"), SCRIPT);
+        outer.sprag(&["-C", name, "init", "--no-verify"]).expect(0);
         let config = outer.read(&format!("{name}/sprag.toml"));
         outer.sprag(&["-C", name, "site", "--out", "_site"]).expect(0);
-        assert!(config.contains("[suites.cpu]") && !config.contains('\u{7f}'), "{config}");
+        assert!(config.contains("[suites.times]") && !config.contains('\u{7f}'), "{config}");
     }
 }

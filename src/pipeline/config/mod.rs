@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::Error;
 use crate::config::rules::{Fault, did_you_mean};
+use crate::{Error, refuse};
 use sprag_base::files::read_bounded;
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::schema;
@@ -24,6 +24,9 @@ pub const FILE_NAME: &str = "sprag.toml";
 
 /// The branch of records of a repository that has none on a branch of its code.
 pub const RECORDS_BRANCH: &str = "sprag-history";
+
+/// Suites of Sprag's own kernels, which need no entry in the file.
+const KERNEL_SUITES: [(&str, SuiteKind); 2] = [("cpu", SuiteKind::Cpu), ("gpu", SuiteKind::Gpu)];
 
 /// Needs no entry in the file: its engine comes from the command line.
 const TRT_SUITE: &str = "trt";
@@ -211,14 +214,20 @@ impl Config {
             [] => self.suites.contains_key(name),
             asked => asked.iter().any(|one| one == name),
         };
-        Ok(self.all_suites().filter(|(name, _)| is_wanted(name)).collect())
+        let selected: Vec<(&str, &Suite)> = self.all_suites().filter(|(name, _)| is_wanted(name)).collect();
+        if selected.is_empty() {
+            return refuse(
+                format!("no suite is configured, in `{FILE_NAME}` or otherwise"),
+                "`sprag init` finds the benchmarks of this repository and configures them; `--suite cpu` asks for Sprag's \
+                 own kernels",
+            );
+        }
+        Ok(selected)
     }
 
     fn with_built_in_suites(mut self) -> Config {
         if self.suites.is_empty() {
-            for (name, kind) in [("cpu", SuiteKind::Cpu), ("gpu", SuiteKind::Gpu)] {
-                self.suites.insert(name.to_owned(), Suite::of_kind(kind));
-            }
+            self.on_request.extend(KERNEL_SUITES.map(|(name, kind)| (name.to_owned(), Suite::of_kind(kind))));
         }
         if !self.suites.contains_key(TRT_SUITE) {
             self.on_request.insert(TRT_SUITE.to_owned(), Suite::of_kind(SuiteKind::Trt));
@@ -244,9 +253,17 @@ fn content_error(error: TomlError) -> Error {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let near = match &words[..] {
         [unknown, others @ ..] if is_unknown => did_you_mean(unknown, others),
-        _ => String::new(),
+        _ => list_instead(&message).unwrap_or_default(),
     };
     Error::message(format!("{path}:{line}:{column}: {message}{near}"))
+}
+
+/// A suggestion where serde says `invalid type: string "a b", expected a sequence`.
+fn list_instead(message: &str) -> Option<String> {
+    let (text, wanted) = message.strip_prefix("invalid type: string ")?.rsplit_once(", expected ")?;
+    let text: String = serde_json::from_str(text).ok().filter(|_| wanted == "a sequence")?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Some(format!("; did you mean `{}`?", serde_json::to_string(&words).ok()?.replace("\",\"", "\", \"")))
 }
 
 fn text(path: &Path) -> io::Result<String> {
@@ -275,8 +292,9 @@ mod tests {
     #[test]
     fn every_key_is_read_and_has_a_default() {
         let config = parse("").expect("nothing is a valid configuration");
-        assert_eq!(config.suites.keys().map(String::as_str).collect::<Vec<_>>(), ["cpu", "gpu"]);
-        assert_eq!((config.schedule.every_days, config.suites["cpu"].processes()), (7, 5));
+        assert_eq!(config.on_request.keys().map(String::as_str).collect::<Vec<_>>(), ["cpu", "gpu", "trt"]);
+        assert_eq!((config.schedule.every_days, config.on_request["cpu"].processes()), (7, 5));
+        assert!(config.suites.is_empty());
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
              [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
@@ -381,7 +399,8 @@ mod tests {
         check("kind = \"command\"", "6:9", "has no `command`");
         check("kind = \"command\"\ncommand = []", "8:1", "has no `command`");
         check("kind = \"command\"\ncommand = [\" \"]", "8:1", "names no program");
-        check("kind = \"command\"\ncommand = \"cargo bench\"", "8:11", "invalid type");
+        let list = "invalid type: string \"cargo bench\", expected a sequence; did you mean `[\"cargo\", \"bench\"]`?";
+        check("kind = \"command\"\ncommand = \"cargo bench\"", "8:11", list);
         check("kind = \"comand\"", "7:8", "did you mean `command`?");
         check(&command("comand = []"), "9:1", "did you mean `command`?");
         check(&command("format = \"criterio\""), "9:10", "did you mean `criterion`?");
@@ -423,6 +442,11 @@ mod tests {
             let selected = config.select(&asked).expect("all are known");
             selected.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!([names(&["trt"]), names(&["gpu"]), names(&[])], ["trt", "gpu", "cpu gpu"]);
+        assert_eq!([names(&["trt"]), names(&["gpu", "cpu"])], ["trt", "cpu gpu"]);
+        let error = config.select(&[]).expect_err("nobody asked for a suite").to_string();
+        assert!(error.starts_with("no suite is configured"), "{error}");
+        let config = parse("[suites.b]\nkind = \"gpu\"\n[suites.a]\nkind = \"cpu\"\n").expect("both are known");
+        let selected = config.select(&[]).expect("all are meant");
+        assert_eq!(selected.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["a", "b"]);
     }
 }

@@ -178,7 +178,7 @@ impl Project {
         let mut files = Vec::new();
         let mut kernel = None;
         let subject = if position == 0 {
-            files.push(("sprag.toml".to_owned(), "[project]\nname = \"demo\"\n".to_owned()));
+            files.push(("sprag.toml".to_owned(), CONFIGURATION.to_owned()));
             files.push((".gitignore".to_owned(), "/target\n/_site\n/.sprag\n".to_owned()));
             files.push(("README.md".to_owned(), self.readme()));
             "Begin with tiles, gates and scans".to_owned()
@@ -268,6 +268,9 @@ fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
 }
 
 const WAIVED: TimeDelta = TimeDelta::days(60);
+
+const CONFIGURATION: &str =
+    "[project]\nname = \"demo\"\n\n[suites.cpu]\nkind = \"cpu\"\n\n[suites.gpu]\nkind = \"gpu\"\n";
 
 const CHECKLIST: &str = include_str!("../../../templates/demo/checklist.toml");
 

@@ -106,25 +106,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Set up a project: `sprag.toml`, GitHub workflows and the baselines folder. Existing files are kept.
-    #[command(after_help = "See docs/CI.md for what the workflows do and need.")]
-    Init {
-        /// Print what would be written, and write nothing.
-        #[arg(long)]
-        dry_run: bool,
-        /// Replace existing files that differ, except `sprag.toml` and the files in `release/`.
-        #[arg(long, conflicts_with = "keep")]
-        force: bool,
-        /// Keep existing files that differ, and write the others. Without `--force` or `--keep`, nothing is written then.
-        #[arg(long)]
-        keep: bool,
-        /// The GitHub repository from which workflows download Sprag, as `OWNER/NAME`.
-        #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
-        download_from: Option<String>,
-        /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
-        #[arg(long, value_name = "DIGEST", value_parser = digest)]
-        sha256: Option<String>,
-    },
+    /// Set up a project: find its benchmarks, write `sprag.toml`, and try each suite once. Existing files are kept.
+    Init(InitArgs),
     /// Generate a demo repository with known changes, and its site.
     Demo {
         /// The folder to create; it must be empty or not exist.
@@ -169,6 +152,40 @@ pub enum Command {
         #[arg(long, value_name = "FOLDER")]
         remove: Option<PathBuf>,
     },
+}
+
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// List the frameworks whose benchmarks are found, and write nothing.
+    #[arg(long, exclusive = true)]
+    pub list: bool,
+    /// Do not measure the suites of the new `sprag.toml`.
+    #[arg(long)]
+    pub no_verify: bool,
+    /// Also write workflows: the gate of pull requests and the scheduled build; `github-full` adds GPU and releases.
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    pub ci: Option<CiSystem>,
+    /// Print what would be written, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Replace existing files that differ, except `sprag.toml` and the files in `release/`.
+    #[arg(long, conflicts_with = "keep")]
+    pub force: bool,
+    /// Keep existing files that differ, and write the others. Without `--force` or `--keep`, nothing is written then.
+    #[arg(long)]
+    pub keep: bool,
+    /// The GitHub repository from which workflows download Sprag, as `OWNER/NAME`.
+    #[arg(long, value_name = "OWNER/NAME", value_parser = repository, requires = "ci")]
+    pub download_from: Option<String>,
+    /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
+    #[arg(long, value_name = "DIGEST", value_parser = digest, requires = "ci")]
+    pub sha256: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum CiSystem {
+    Github,
+    GithubFull,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -25,7 +25,6 @@ use std::path::PathBuf;
 
 use crate::cli::{self, Cli, Command, KernelsCommand};
 use sprag_pipeline::error::{Context as _, Exit};
-use sprag_pipeline::init::{InitOptions, init};
 use sprag_pipeline::{Error, Result};
 
 /// Data go to `out`, progress and warnings to standard error.
@@ -57,9 +56,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
             Ok(if tally.failed > 0 { Exit::Failed } else { Exit::Done })
         }
         Command::Doctor { quick, json } => setup::doctor(&folder, quick, json, out),
-        Command::Init { dry_run, force, keep, download_from, sha256 } => {
-            init(&folder, &InitOptions { dry_run, force, keep, download_from, sha256 }, out)
-        }
+        Command::Init(args) => setup::init(&folder, args, out),
         Command::Demo { folder: place, seed, today } => setup::demo(&folder.join(place), seed, today, out),
         Command::Completions { shell } => {
             cli::completions(shell, out)?;

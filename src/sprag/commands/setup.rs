@@ -1,18 +1,35 @@
-//! `sprag demo`, `doctor` and `man`.
+//! `sprag init`, `demo`, `doctor` and `man`.
 
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli;
-use crate::commands::progress::Progress;
+use crate::cli::{self, CiSystem, InitArgs};
+use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_base::files::write_atomic;
 use sprag_measure::clock;
 use sprag_measure::doctor::{MachineName, examine};
 use sprag_measure::environment::MACHINE_VARIABLE;
 use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::init::{self, Ci, CiOptions, InitOptions};
+use sprag_pipeline::measuring::MeasureHost;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::text::count;
 use sprag_pipeline::{Result, demo, publish, study};
+
+pub(super) fn init(folder: &Path, args: InitArgs, out: &mut dyn Write) -> Result<Exit> {
+    if args.list {
+        return init::list(out);
+    }
+    let InitArgs { no_verify, ci, dry_run, force, keep, download_from, sha256, .. } = args;
+    let ci = ci.map(|system| match system {
+        CiSystem::Github => Ci::Github,
+        CiSystem::GithubFull => Ci::GithubFull,
+    });
+    let ci = ci.map(|ci| CiOptions { ci, download_from, sha256 });
+    let options = InitOptions { dry_run, force, keep, verify: !no_verify, ci };
+    let progress = Progress::new();
+    init::init(folder, &options, MeasureHost { observer: &progress, built_from: BUILT_FROM }, out)
+}
 
 pub(super) fn demo(folder: &Path, seed: u64, is_today: bool, out: &mut dyn Write) -> Result<Exit> {
     let facts = demo::generate(folder, seed, is_today.then(clock::now))?;

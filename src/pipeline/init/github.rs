@@ -1,66 +1,90 @@
-//! Sets up a project: which files it needs, their content, and writing those it lacks.
+//! The workflows, the action and the files of releases that a project gets with `--ci`.
 //!
 //! The workflows and the action are our own, adapted: parts between two marks are ours alone, and lines that differ are
 //! listed here. Settings that a project made in them are carried over to the new files.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use crate::config::{Config, FILE_NAME, SuiteKind};
-use crate::error::{Context as _, Exit};
-use crate::project::Project;
-use crate::{refuse, text};
-use sprag_base::files::{read_bounded, write_atomic, write_new};
-use sprag_history as history;
+use super::files::{MOST_BYTES, Planned};
+use crate::config::{Config, SuiteKind};
+use sprag_base::files::read_bounded;
 
-const CONFIGURATION: &str = include_str!("../../templates/project/sprag.toml");
-const BASELINES: &str = include_str!("../../templates/project/baselines/README.md");
-const CHECKLIST: &str = include_str!("../../templates/project/release/checklist.toml");
-const RELEASES: &str = include_str!("../../templates/project/release/releases.toml");
-const LINTER: &str = include_str!("../../.github/actionlint.yaml");
+const BASELINES: &str = include_str!("../../../templates/project/baselines/README.md");
+const CHECKLIST: &str = include_str!("../../../templates/project/release/checklist.toml");
+const RELEASES: &str = include_str!("../../../templates/project/release/releases.toml");
+const LINTER: &str = include_str!("../../../.github/actionlint.yaml");
 
-const IGNORED: [&str; 1] = ["/_site"];
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Planned {
-    path: &'static str,
-    text: String,
-    /// Whether `--force` may replace it.
-    is_replaceable: bool,
-    keeps: Vec<String>,
-    /// New suites, each with the list that gets it.
-    adds: Vec<String>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ci {
+    /// The gate of pull requests, the check of the history and the scheduled build.
+    Github,
+    /// With the gate on a GPU, and the workflow and the files of releases.
+    GithubFull,
 }
 
-fn configuration(name: &str) -> Planned {
-    let name = if name.trim().is_empty() { "this project" } else { name };
-    // JSON text is TOML text, except for one character.
-    let name = serde_json::Value::from(name).to_string().replace('\u{7f}', "\\u007f");
-    Planned {
-        path: FILE_NAME,
-        text: CONFIGURATION.replace("{name}", &name),
-        is_replaceable: false,
-        ..Planned::default()
-    }
+#[derive(Clone, Debug)]
+pub struct CiOptions {
+    pub ci: Ci,
+    pub download_from: Option<String>,
+    pub sha256: Option<String>,
 }
 
-fn files(facts: &Facts, existing: &Existing) -> Vec<Planned> {
-    let planned = |path, text| Planned { path, text, is_replaceable: true, ..Planned::default() };
-    let theirs = |path, text| Planned { path, text, ..Planned::default() };
+#[derive(Default)]
+pub(super) struct Workflows {
+    pub planned: Vec<Planned>,
+    /// What the user does next.
+    pub steps: Vec<String>,
+}
+
+pub(super) fn plan(root: &Path, config: &Config, options: &CiOptions) -> Workflows {
+    let mut facts = Facts::from_config(config);
+    let existing = Existing::read(root, options, &mut facts);
+    Workflows { planned: files(options.ci, &facts, &existing), steps: steps(&facts) }
+}
+
+fn files(ci: Ci, facts: &Facts, existing: &Existing) -> Vec<Planned> {
+    let planned = |path, text, purpose| Planned { path, text, purpose, is_replaceable: true, ..Planned::default() };
+    let theirs = |path, text, purpose| Planned { path, text, purpose, ..Planned::default() };
+    let is_full = ci == Ci::GithubFull;
     let mut all = vec![
-        theirs("release/checklist.toml", checklist(facts)),
-        theirs("release/releases.toml", RELEASES.to_owned()),
-        planned("baselines/README.md", BASELINES.to_owned()),
-        planned(".github/actionlint.yaml", LINTER.to_owned()),
-        Planned { keeps: existing.pins.clone(), ..planned(ACTION_PATH, action(ACTION, facts)) },
+        planned("baselines/README.md", BASELINES.to_owned(), "explains the folder of baselines"),
+        Planned {
+            keeps: existing.pins.clone(),
+            ..planned(ACTION_PATH, action(ACTION, facts), "downloads and checks Sprag")
+        },
     ];
-    all.extend(WORKFLOWS.map(|(path, text)| {
+    if is_full {
+        all.push(theirs("release/checklist.toml", checklist(facts), "what a release needs"));
+        all.push(theirs("release/releases.toml", RELEASES.to_owned(), "the list of releases"));
+        all.push(planned(".github/actionlint.yaml", LINTER.to_owned(), "declares the label `gpu` for linters"));
+    }
+    let wanted = WORKFLOWS.into_iter().filter(|(path, ..)| is_full || !FULL.contains(path));
+    all.extend(wanted.map(|(path, text, purpose)| {
         let Values { text, keeps, adds } = existing.values(path, &file(text, facts));
-        Planned { keeps, adds, ..planned(path, text) }
+        Planned { keeps, adds, ..planned(path, text, purpose) }
     }));
     all
+}
+
+fn steps(facts: &Facts) -> Vec<String> {
+    let mut steps = Vec::new();
+    if facts.gated.is_empty() {
+        let how = "then `sprag init --ci github --force`: pull requests are gated by it.";
+        steps.push(format!("Name a suite of the kind `command` in sprag.toml, {how}"));
+    }
+    if facts.download_from.is_empty() || facts.sha256.is_empty() {
+        let command = "`sprag init --ci github --force --download-from OWNER/NAME --sha256 DIGEST`";
+        steps.push(format!("{command} names the release of Sprag that workflows use."));
+    }
+    if !facts.version.is_empty() {
+        let (used, ours) = (&facts.version, env!("CARGO_PKG_VERSION"));
+        let command = "`sprag init --ci github --force --sha256 DIGEST`";
+        steps.push(format!("The workflows use {used}: {command} takes v{ours}, whose digest that is."));
+    }
+    steps.push("Require the check `perf gate` of the branch.".to_owned());
+    steps.push("On GitHub: Settings, Pages, Source: GitHub Actions. docs/CI.md has the rest.".to_owned());
+    steps
 }
 
 fn checklist(facts: &Facts) -> String {
@@ -71,215 +95,6 @@ fn checklist(facts: &Facts) -> String {
         )
     };
     CHECKLIST.replace("{items}\n", &facts.hosted.iter().map(item).collect::<String>())
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Written,
-    Replaced,
-    Same,
-    Existing,
-}
-
-/// If other files are there, nothing is written without `--keep` or `--force`.
-pub fn init(folder: &Path, options: &InitOptions, out: &mut dyn Write) -> crate::Result<Exit> {
-    let project = Project::open(folder)?;
-    let store = project.store()?;
-    if history::facts(store)?.workdir.is_none() {
-        let message = "this repository has no working tree, so there is no place for files";
-        return refuse(message, "run `sprag init` in a clone of it");
-    }
-    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-    let configuration = configuration(&name.unwrap_or_default());
-    // Never the built-in suites.
-    let config = match project.root.join(FILE_NAME).symlink_metadata() {
-        Ok(_) => project.config.clone(),
-        Err(_) => Config::parse(&configuration.text, Path::new(FILE_NAME))?,
-    };
-    let mut facts = Facts::from_config(&config);
-    let existing = Existing::read(&project.root, options, &mut facts);
-    let mut planned = vec![configuration];
-    planned.extend(files(&facts, &existing));
-    for path in planned.iter().map(|one| one.path).chain([".gitignore"]) {
-        refuse_odd_places(&project.root, path)?;
-    }
-    let fates: Vec<Fate> = planned.iter().map(|one| fate(&project.root, one, options.force)).collect();
-    if !options.force && !options.keep {
-        refuse_others(&planned, &fates)?;
-    }
-    for (one, fate) in planned.iter().zip(&fates) {
-        if !options.dry_run {
-            put(&project.root, one, *fate)?;
-        }
-        writeln!(out, "{:<12} {}", word(*fate, options.dry_run), one.path)?;
-        if *fate == Fate::Replaced && !one.keeps.is_empty() {
-            writeln!(out, "{:<12} {} of it, as set there", "keeps", one.keeps.join(", "))?;
-        }
-        if *fate == Fate::Replaced && !one.adds.is_empty() {
-            let adds = one.adds.join(", ");
-            writeln!(out, "{:<12} {adds}, as no list named it: take it out again where you had", "adds")?;
-        }
-    }
-    writeln!(out, "{:<12} .gitignore", ignore(&project.root, options.dry_run)?)?;
-    if !options.dry_run {
-        next_steps(&facts, out)?;
-    }
-    Ok(Exit::Done)
-}
-
-fn word(fate: Fate, is_dry: bool) -> &'static str {
-    match (fate, is_dry) {
-        (Fate::Written, false) => "wrote",
-        (Fate::Written, true) => "would write",
-        (Fate::Replaced, false) => "replaced",
-        (Fate::Replaced, true) => "would replace",
-        (Fate::Same, _) => "is there",
-        (Fate::Existing, _) => "kept",
-    }
-}
-
-fn refuse_others(planned: &[Planned], fates: &[Fate]) -> crate::Result<()> {
-    let others = planned.iter().zip(fates).filter(|(one, fate)| **fate == Fate::Existing && one.is_replaceable);
-    let names: Vec<String> = others.map(|(one, _)| format!("`{}`", one.path)).collect();
-    if names.is_empty() {
-        return Ok(());
-    }
-    let is_one = names.len() == 1;
-    let message = format!(
-        "nothing was written: {} {} there and {} something else",
-        names.join(", "),
-        if is_one { "is" } else { "are" },
-        if is_one { "holds" } else { "hold" }
-    );
-    let hint =
-        "`--keep` leaves such files as they are and writes the others, `--force` replaces them; `sprag.toml` and \
-                those of `release/` are never replaced"
-            .to_owned();
-    refuse(message, hint)
-}
-
-/// Fails if a path leads through a link, which could lead out of the project, or through a file.
-fn refuse_odd_places(root: &Path, path: &str) -> crate::Result<()> {
-    let mut place = root.to_owned();
-    let mut parts = Path::new(path).components().peekable();
-    while let Some(part) = parts.next() {
-        place.push(part);
-        let Ok(metadata) = place.symlink_metadata() else { return Ok(()) };
-        let is_last = parts.peek().is_none();
-        let (what, wanted) = match metadata.file_type() {
-            kind if kind.is_symlink() => ("is a link", if is_last { "file" } else { "folder" }),
-            kind if is_last && !kind.is_file() => ("is no file", "file"),
-            kind if !is_last && !kind.is_dir() => ("is no folder", "folder"),
-            _ => continue,
-        };
-        let message = format!("`{}` {what}", text::path(&place));
-        return refuse(message, format!("make it a plain {wanted}, or take it away"));
-    }
-    Ok(())
-}
-
-fn fate(root: &Path, one: &Planned, has_force: bool) -> Fate {
-    let path = root.join(one.path);
-    if path.symlink_metadata().is_err() {
-        return Fate::Written;
-    }
-    // A checkout may have other line ends.
-    let there = read_bounded(&path, MOST_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    match there.is_some_and(|text| text.replace("\r\n", "\n") == one.text) {
-        true => Fate::Same,
-        false if has_force && one.is_replaceable => Fate::Replaced,
-        false => Fate::Existing,
-    }
-}
-
-fn put(root: &Path, one: &Planned, fate: Fate) -> crate::Result<()> {
-    let path = root.join(one.path);
-    match fate {
-        Fate::Same | Fate::Existing => {}
-        Fate::Replaced => write_atomic(&path, one.text.as_bytes())?,
-        Fate::Written => {
-            if !write_new(&path, one.text.as_bytes())? {
-                let message = format!("`{}` came into being meanwhile, and was left as it is", one.path);
-                return refuse(message, "run `sprag init` again");
-            }
-        }
-    }
-    Ok(())
-}
-
-fn ignore(root: &Path, is_dry: bool) -> crate::Result<&'static str> {
-    let path = root.join(".gitignore");
-    let (there, is_new) = match fs::read(&path) {
-        Ok(bytes) => (bytes, false),
-        Err(error) if error.kind() == ErrorKind::NotFound => (Vec::new(), true),
-        Err(error) => return Err(error).context("cannot read `.gitignore`"),
-    };
-    let has = |wanted: &str| {
-        let lines = there.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        lines
-            .map(|line| line.strip_suffix(b"/").unwrap_or(line))
-            .any(|line| line == wanted.as_bytes() || line == wanted.trim_start_matches('/').as_bytes())
-    };
-    let lacking: Vec<&str> = IGNORED.into_iter().filter(|line| !has(line)).collect();
-    if lacking.is_empty() {
-        return Ok("is there");
-    }
-    let mut text = there.clone();
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
-    for line in lacking {
-        text.extend_from_slice(line.as_bytes());
-        text.push(b'\n');
-    }
-    if !is_dry {
-        write_atomic(&path, &text)?;
-    }
-    Ok(match (is_new, is_dry) {
-        (true, false) => "wrote",
-        (true, true) => "would write",
-        (false, false) => "added to",
-        (false, true) => "would add to",
-    })
-}
-
-fn next_steps(facts: &Facts, out: &mut dyn Write) -> crate::Result<()> {
-    let mut steps = vec!["sprag weekly: measure, record, and render the site to _site/.".to_owned()];
-    if facts.gated.is_empty() {
-        steps.push(
-            "Name a suite of the kind `command` in sprag.toml, then `sprag init --force`: pull requests are gated by it."
-                .to_owned(),
-        );
-    }
-    if facts.download_from.is_empty() || facts.sha256.is_empty() {
-        steps.push(
-            "`sprag init --force --download-from OWNER/NAME --sha256 DIGEST` names the release of Sprag that workflows use."
-                .to_owned(),
-        );
-    }
-    if !facts.version.is_empty() {
-        let (used, ours) = (&facts.version, env!("CARGO_PKG_VERSION"));
-        steps.push(format!(
-            "The workflows use {used}: `sprag init --force --sha256 DIGEST` takes v{ours}, whose digest that is."
-        ));
-    }
-    steps.push("Commit these files, and require the check `perf gate` of the branch.".to_owned());
-    steps.push("On GitHub: Settings, Pages, Source: GitHub Actions.".to_owned());
-    writeln!(out, "\nNext (docs/CI.md has the rest):")?;
-    for (place, step) in steps.iter().enumerate() {
-        writeln!(out, "  {}. {step}", place + 1)?;
-    }
-    Ok(())
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct InitOptions {
-    pub dry_run: bool,
-    /// Replace files that differ.
-    pub force: bool,
-    pub keep: bool,
-    pub download_from: Option<String>,
-    pub sha256: Option<String>,
 }
 
 /// Only characters that GitHub allows: the text becomes part of an address.
@@ -298,8 +113,6 @@ pub fn digest(text: &str) -> Result<String, String> {
     let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     if is_digest { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
 }
-
-const MOST_BYTES: usize = 1 << 20;
 
 const SUITES: &str = "_SUITES";
 
@@ -323,10 +136,10 @@ struct Values {
 
 impl Existing {
     /// Reads the files at `root`; options take precedence over their release.
-    fn read(root: &Path, options: &InitOptions, facts: &mut Facts) -> Existing {
+    fn read(root: &Path, options: &CiOptions, facts: &mut Facts) -> Existing {
         let text = |path: &str| String::from_utf8(read_bounded(&root.join(path), MOST_BYTES).ok()?).ok();
         let mut existing = Existing {
-            workflows: WORKFLOWS.iter().filter_map(|(path, _)| Some((*path, text(path)?))).collect(),
+            workflows: WORKFLOWS.iter().filter_map(|(path, ..)| Some((*path, text(path)?))).collect(),
             suites: [&facts.gated, &facts.hosted, &facts.device].into_iter().flatten().cloned().collect(),
             ..Existing::default()
         };
@@ -436,17 +249,33 @@ fn default(action: &str, input: &str) -> Option<String> {
     lines.filter_map(|line| line.strip_prefix("    default:")).map(bare).next()
 }
 
-const WORKFLOWS: [(&str, &str); 5] = [
-    (".github/workflows/ci.yml", include_str!("../../.github/workflows/ci.yml")),
-    (".github/workflows/perf.yml", include_str!("../../.github/workflows/perf.yml")),
-    (".github/workflows/perf_gpu.yml", include_str!("../../.github/workflows/perf_gpu.yml")),
-    (".github/workflows/perf_trend_weekly.yml", include_str!("../../.github/workflows/perf_trend_weekly.yml")),
-    (".github/workflows/release.yml", include_str!("../../.github/workflows/release.yml")),
+/// Workflows that only the full set has.
+const FULL: [&str; 2] = [".github/workflows/perf_gpu.yml", ".github/workflows/release.yml"];
+
+/// Path, our text, purpose.
+const WORKFLOWS: [(&str, &str, &str); 5] = [
+    (
+        ".github/workflows/ci.yml",
+        include_str!("../../../.github/workflows/ci.yml"),
+        "checks the history and previews the site",
+    ),
+    (
+        ".github/workflows/perf.yml",
+        include_str!("../../../.github/workflows/perf.yml"),
+        "gates pull requests: base and head in turns",
+    ),
+    (FULL[0], include_str!("../../../.github/workflows/perf_gpu.yml"), "gates changes of GPU code on your runner"),
+    (
+        ".github/workflows/perf_trend_weekly.yml",
+        include_str!("../../../.github/workflows/perf_trend_weekly.yml"),
+        "measures, records and publishes the site",
+    ),
+    (FULL[1], include_str!("../../../.github/workflows/release.yml"), "evidence and a verdict for each tag `v*`"),
 ];
 
 const ACTION_PATH: &str = ".github/actions/sprag/action.yml";
 
-const ACTION: &str = include_str!("../../action.yml");
+const ACTION: &str = include_str!("../../../action.yml");
 
 const BEGIN: &str = "# of sprag alone {";
 const END: &str = "# of sprag alone }";
@@ -589,7 +418,7 @@ mod tests {
         assert_eq!(keeps, ["A_SUITES", "EFFORT", "PATHS"]);
         let as_is = |text: &str| Values { text: text.to_owned(), ..Values::default() };
         assert_eq!(existing.values("other", new), as_is(new));
-        for (path, text) in WORKFLOWS {
+        for (path, text, _) in WORKFLOWS {
             let suites = words(&["cpu", "gpu"]);
             let workflows = vec![(path, text.to_owned())];
             let same = Existing { workflows, listed: suites.clone(), suites, ..existing.clone() };
@@ -600,13 +429,13 @@ mod tests {
     #[test]
     fn workflows_differ_from_ours_only_in_listed_lines() {
         let facts = Facts { gated: vec!["a".to_owned()], hosted: vec!["cpu".to_owned()], ..Facts::default() };
-        let all: Vec<&str> = WORKFLOWS.iter().flat_map(|(_, text)| text.lines()).collect();
+        let all: Vec<&str> = WORKFLOWS.iter().flat_map(|(_, text, _)| text.lines()).collect();
         for (ours, _) in lines(&facts) {
             assert!(all.contains(&ours), "no workflow has the line `{ours}`");
         }
         let changed: Vec<String> = lines(&facts).into_iter().filter_map(|(_, theirs)| theirs).collect();
         let mut parts = 0;
-        for (path, text) in WORKFLOWS {
+        for (path, text, _) in WORKFLOWS {
             let marks: Vec<&str> = text.lines().map(str::trim).filter(|line| [BEGIN, END].contains(line)).collect();
             assert!(marks.chunks(2).all(|pair| pair == [BEGIN, END]), "{path}: {marks:?}");
             parts += marks.len() / 2;
@@ -639,7 +468,7 @@ mod tests {
             ..Facts::default()
         };
         let text = |name: &str| {
-            let (_, ours) = WORKFLOWS.iter().find(|(path, _)| path.ends_with(name)).expect("it is there");
+            let (_, ours, _) = WORKFLOWS.iter().find(|(path, ..)| path.ends_with(name)).expect("it is there");
             file(ours, &facts)
         };
         assert!(text("/perf.yml").contains("\n  PERF_SUITES: \"a b\"\n"));

@@ -1,0 +1,265 @@
+//! The frameworks whose benchmarks `sprag init` finds, and how to write a benchmark where there is none.
+
+use super::tree::{Found, Tree};
+use super::{cargo, native, others, python};
+use crate::text;
+
+struct Framework {
+    name: &'static str,
+    /// By what it is found.
+    signs: &'static str,
+    format: &'static str,
+}
+
+const FRAMEWORKS: [Framework; 15] = [
+    framework("Criterion", "a bench of Cargo with `criterion_group!`", "criterion"),
+    framework("divan", "a bench of Cargo that uses `divan`", "divan"),
+    framework("gungraun", "a bench of Cargo that uses `gungraun` or `iai_callgrind`", "gungraun"),
+    framework("cargo bench", "a bench of Cargo with `#[bench]` functions", "libtest"),
+    framework("pytest-benchmark", "a test that takes the fixture `benchmark`", "pytest-benchmark"),
+    framework("pyperf", "a script with `pyperf.Runner()`", "pyperf"),
+    framework("asv", "`asv.conf.json`", "asv"),
+    framework("Google Benchmark", "a CMake target that links `benchmark::`; or a lone source", "google-benchmark"),
+    framework("nvbench", "a CMake target that links `nvbench::`", "nvbench"),
+    framework("Catch2", "a CMake target that links `Catch2::`, with `BENCHMARK(`", "catch2"),
+    framework("Go", "`go.mod`, and `func Benchmark` in a `_test.go`", "go"),
+    framework("JMH", "`jmh-core` in `pom.xml`, or `me.champeau.jmh` in a Gradle build", "jmh"),
+    framework("BenchmarkTools", "`benchmarks.jl` with `SUITE`", "benchmark-tools"),
+    framework("hyperfine", "a `.sh` script that calls `hyperfine --export-json FILE`", "hyperfine"),
+    framework("make", "`Makefile` with a target `bench` or `benchmark`", "custom"),
+];
+
+const fn framework(name: &'static str, signs: &'static str, format: &'static str) -> Framework {
+    Framework { name, signs, format }
+}
+
+pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
+    let finders: [fn(&Tree<'_>) -> Vec<Found>; 11] = [
+        cargo::find,
+        python::pytest,
+        python::pyperf,
+        python::asv,
+        native::google_benchmark,
+        native::nvbench,
+        native::catch2,
+        others::go,
+        others::jmh,
+        others::benchmark_tools,
+        others::hyperfine,
+    ];
+    let found: Vec<Found> = finders.iter().flat_map(|find| find(tree)).collect();
+    // It probably calls one of the others.
+    if found.is_empty() { native::make(tree) } else { found }
+}
+
+/// What can be found, as a table.
+pub(super) fn list() -> String {
+    let row = |one: &Framework| vec![one.name.to_owned(), one.signs.to_owned(), one.format.to_owned()];
+    text::table(["framework", "found by", "format"], FRAMEWORKS.iter().map(row), &[])
+}
+
+/// The languages of a project without benchmarks: the ends of their files, and how to write a benchmark.
+const LANGUAGES: [(&str, &[&str], &str); 7] = [
+    ("Rust", &[".rs"], "`cargo add --dev criterion`, and a bench in `benches/`"),
+    ("Python", &[".py"], "`pip install pytest-benchmark`, and a test such as `def test_f(benchmark): benchmark(f)`"),
+    ("Go", &[".go"], "a function `BenchmarkF(b *testing.B)` in a `_test.go`"),
+    ("CUDA", &[".cu"], "nvbench, with a CMake target that links `nvbench::main`"),
+    ("C++", &[".cc", ".cpp", ".cxx"], "Google Benchmark: a source with `BENCHMARK(F); BENCHMARK_MAIN();`"),
+    ("Java", &[".java", ".kt"], "JMH: a method with `@Benchmark`"),
+    ("Julia", &[".jl"], "BenchmarkTools: `benchmark/benchmarks.jl` that defines `SUITE`"),
+];
+
+/// How to write a benchmark in each language of the project; in any where none is known.
+pub(super) fn how_to_write(tree: &Tree<'_>) -> Vec<String> {
+    let is_there = |(_, ends, _): &&(&str, &[&str], &str)| tree.ending(ends).next().is_some();
+    let sentence = |(language, _, how): &(&str, &[&str], &str)| format!("{language}: {how}");
+    let any =
+        "any language: a program that prints the report of docs/COMMAND-SUITES.md, run by a `Makefile` target `bench`";
+    LANGUAGES.iter().filter(is_there).map(sentence).chain([any.to_owned()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::tree::configuration;
+    use super::*;
+    use crate::config::Config;
+    use sprag_formats::OutputFormat;
+
+    fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        folder
+    }
+
+    /// The suites of `sprag.toml`, as `name: folder | build | command | format > output`.
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: &[&str]) {
+        let folder = project(files);
+        let found = find(&Tree::read(folder.path()));
+        let (text, suites) = configuration("p", &found);
+        assert!(text.lines().count() <= 40, "{text}");
+        let config = Config::parse(&text, Path::new("sprag.toml")).expect("it is a configuration");
+        assert_eq!(config.suites.len(), suites);
+        let shown = |(name, suite): (&String, &crate::config::Suite)| {
+            let folder = suite.cwd.as_ref().map(|cwd| format!("{}: ", cwd.display())).unwrap_or_default();
+            let output = suite.output.as_ref().map(|output| format!(" > {}", output.display())).unwrap_or_default();
+            let (build, command) = (suite.build.join(" "), suite.command.join(" "));
+            format!("{name}: {folder}{build} | {command} | {}{output}", suite.format().name())
+        };
+        assert_eq!(config.suites.iter().map(shown).collect::<Vec<_>>(), expected);
+    }
+
+    const PACKAGE: &str = "[package]\nname = \"sum\"\nversion = \"0.1.0\"\n";
+
+    #[test]
+    fn benches_of_cargo_are_found_by_their_sources() {
+        let declared = format!(
+            "{PACKAGE}[[bench]]\nname = \"one\"\nharness = false\n[[bench]]\nname = \"odd\"\npath = \"odd.rs\"\n"
+        );
+        check(
+            &[
+                ("Cargo.toml", &declared),
+                ("benches/one.rs", "criterion_group!(a, b);"),
+                ("odd.rs", "criterion_main!(a);"),
+                ("benches/support/more.rs", "criterion_group!"),
+            ],
+            &[
+                "criterion: cargo bench --no-run --bench odd --bench one | cargo bench --bench odd --bench one | criterion",
+            ],
+        );
+        check(
+            &[
+                ("Cargo.toml", PACKAGE),
+                ("benches/d/main.rs", "divan::main()"),
+                ("benches/g.rs", "use gungraun::prelude;"),
+                ("src/lib.rs", "#![feature(test)]\n#[bench]"),
+            ],
+            &[
+                "bench: cargo bench --no-run --lib | cargo bench --lib | libtest",
+                "divan: cargo bench --no-run --bench d | cargo bench --bench d | divan",
+                "gungraun: cargo bench --no-run --bench g | cargo bench --bench g -- --output-format=json | gungraun",
+            ],
+        );
+    }
+
+    #[test]
+    fn suites_of_a_monorepo_name_their_folder() {
+        let member = PACKAGE.replace("sum", "member");
+        let criterion = "criterion_group!";
+        check(
+            &[
+                ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n"),
+                ("crates/member/Cargo.toml", &member),
+                ("crates/member/benches/m.rs", criterion),
+                ("tools/alone/Cargo.toml", &format!("{PACKAGE}[workspace]\n")),
+                ("tools/alone/benches/a.rs", criterion),
+                ("python/pyproject.toml", ""),
+                ("python/tests/test_a.py", "def test_a(benchmark):"),
+            ],
+            &[
+                "alone-criterion: tools/alone: cargo bench --no-run --bench a | cargo bench --bench a | criterion",
+                "criterion: cargo bench --no-run -p member --bench m | cargo bench -p member --bench m | criterion",
+                "python-pytest: python:  | python3 -m pytest -q --benchmark-only --benchmark-json=pytest-benchmark.json \
+                 tests/test_a.py | pytest-benchmark > pytest-benchmark.json",
+            ],
+        );
+    }
+
+    #[test]
+    fn other_frameworks_are_found_by_their_files() {
+        check(
+            &[
+                ("uv.lock", ""),
+                ("pyproject.toml", ""),
+                ("bench.py", "runner = pyperf.Runner()"),
+                ("asv.conf.json", "{\n // x\n \"results_dir\": \"./r\"\n}"),
+            ],
+            &[
+                "asv: asv machine --yes | sh -c asv run --python=same --set-commit-hash=$(git rev-parse HEAD) | asv > r",
+                "bench:  | uv run python bench.py --quiet --pipe 1 | pyperf",
+            ],
+        );
+        let cmake = "target_link_libraries(fast benchmark::benchmark)\ntarget_link_libraries(gpu nvbench::main)\n\
+                     target_link_libraries(tests Catch2::Catch2WithMain)\n";
+        let build = "sh -c cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target";
+        check(
+            &[("CMakeLists.txt", "project(p)"), ("bench/CMakeLists.txt", cmake), ("bench/t.cpp", "BENCHMARK(\"x\")")],
+            &[
+                &format!("fast: {build} fast | build/bench/fast --benchmark_format=json | google-benchmark"),
+                &format!("gpu: {build} gpu | build/bench/gpu --jsonbin nvbench.json | nvbench > nvbench.json"),
+                &format!("tests: {build} tests | build/bench/tests -r xml | catch2"),
+            ],
+        );
+        check(
+            &[("sum.cc", "#include <benchmark/benchmark.h>\nBENCHMARK(Sum);\nBENCHMARK_MAIN();")],
+            &["sum: c++ -O2 sum.cc -o sum -lbenchmark -lpthread | ./sum --benchmark_format=json | google-benchmark"],
+        );
+        check(
+            &[
+                ("go.mod", "module m"),
+                ("sub/go.mod", "module s"),
+                ("sub/a_test.go", "package a\nfunc BenchmarkA(b *testing.B) {}"),
+            ],
+            &["sub-go: sub: go test -run ^$ ./... | go test -run ^$ -bench . ./... | go"],
+        );
+        check(
+            &[
+                ("pom.xml", "jmh-core"),
+                ("k/build.gradle.kts", "id(\"me.champeau.jmh\")"),
+                ("benchmark/benchmarks.jl", "SUITE"),
+                ("b.sh", "#!/bin/bash\nhyperfine --export-json out.json 'true'"),
+            ],
+            &[
+                "b:  | bash b.sh | hyperfine > out.json",
+                "jmh: mvn -q package -DskipTests | java -jar target/benchmarks.jar -rf json -rff jmh.json | jmh > jmh.json",
+                "julia:  | julia --project=benchmark -e using BenchmarkTools; include(\"benchmark/benchmarks.jl\"); \
+                 BenchmarkTools.save(\"benchmark-tools.json\", run(SUITE)) | benchmark-tools > benchmark-tools.json",
+                "k-jmh: k:  | ./gradlew -q jmh | jmh > build/results/jmh/results.json",
+            ],
+        );
+        check(&[("Makefile", "all:\nbench: x\n\t./x\n")], &["bench:  | make -s bench | custom"]);
+        check(
+            &[("README.md", "criterion_group!"), ("target/a_test.go", ""), ("node_modules/x/asv.conf.json", "")],
+            &[],
+        );
+    }
+
+    #[test]
+    fn more_suites_than_fit_are_left_to_the_user() {
+        let files: Vec<(String, String)> = (0..9)
+            .flat_map(|number| {
+                let package = PACKAGE.replace("sum", &format!("p{number}"));
+                [
+                    (format!("p{number}/Cargo.toml"), package),
+                    (format!("p{number}/benches/b.rs"), "criterion_group!".to_owned()),
+                ]
+            })
+            .collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let folder = project(&files);
+        let found = find(&Tree::read(folder.path()));
+        let (text, suites) = configuration("p\u{7f}\"", &found);
+        assert!(found.len() == 9 && (3..9).contains(&suites) && text.lines().count() <= 40, "{suites}: {text}");
+    }
+
+    #[test]
+    fn every_framework_has_a_format_and_every_language_its_advice() {
+        for framework in FRAMEWORKS {
+            assert!(OutputFormat::named(framework.format).is_some(), "{}", framework.format);
+        }
+        assert!(FRAMEWORKS.iter().all(|framework| list().contains(framework.name)));
+        let folder = project(&[("a.rs", ""), ("b/c.py", "")]);
+        let advice = how_to_write(&Tree::read(folder.path()));
+        assert_eq!(
+            advice.iter().filter_map(|one| one.split(':').next()).collect::<Vec<_>>(),
+            ["Rust", "Python", "any language"]
+        );
+    }
+}

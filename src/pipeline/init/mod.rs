@@ -1,0 +1,164 @@
+//! Sets up a project: finds its benchmarks, writes `sprag.toml` and the files asked for, and tries each suite once.
+
+mod tree;
+mod cargo;
+mod python;
+mod native;
+mod others;
+mod frameworks;
+mod files;
+mod github;
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::config::{Config, FILE_NAME};
+use crate::error::Exit;
+use crate::init::files::{Fate, Planned};
+use crate::init::tree::{Found, Tree};
+use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
+use crate::project::Project;
+use crate::text::{count, printable};
+use crate::{Advice, refuse};
+use sprag_history as history;
+use sprag_measure::suite::{Effort, Extent};
+use sprag_model::run::{Run, RunStatus};
+
+pub use crate::init::github::{Ci, CiOptions, digest, repository};
+
+#[derive(Clone, Debug, Default)]
+pub struct InitOptions {
+    pub dry_run: bool,
+    /// Replace files that differ.
+    pub force: bool,
+    pub keep: bool,
+    /// Run each suite of a new `sprag.toml` once.
+    pub verify: bool,
+    /// Workflows are written only then.
+    pub ci: Option<CiOptions>,
+}
+
+/// If other files are there, nothing is written without `--keep` or `--force`.
+pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let project = Project::open(folder)?;
+    if history::facts(project.store()?)?.workdir.is_none() {
+        let message = "this repository has no working tree, so there is no place for files";
+        return refuse(message, "run `sprag init` in a clone of it");
+    }
+    let is_new = project.root.join(FILE_NAME).symlink_metadata().is_err();
+    let tree = Tree::read(&project.root);
+    let found = if is_new { frameworks::find(&tree) } else { Vec::new() };
+    if is_new && found.is_empty() {
+        return Err(nothing_found(&tree).into());
+    }
+    let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "this project".to_owned());
+    let (text, suites) = tree::configuration(&name, &found);
+    let config = if is_new { Config::parse(&text, Path::new(FILE_NAME))? } else { project.config.clone() };
+    let workflows = options.ci.as_ref().map(|ci| github::plan(&project.root, &config, ci)).unwrap_or_default();
+    let mut planned = vec![Planned { path: FILE_NAME, text, purpose: "what is measured", ..Planned::default() }];
+    planned.extend(workflows.planned);
+    for path in planned.iter().map(|one| one.path).chain([".gitignore"]) {
+        files::refuse_odd_places(&project.root, path)?;
+    }
+    let fates: Vec<Fate> = planned.iter().map(|one| files::fate(&project.root, one, options.force)).collect();
+    if !options.force && !options.keep {
+        files::refuse_others(&planned, &fates)?;
+    }
+    list_found(&found, suites, out)?;
+    for (one, fate) in planned.iter().zip(&fates) {
+        if !options.dry_run {
+            files::put(&project.root, one, *fate)?;
+        }
+        out.write_all(files::line(one, *fate, options.dry_run).as_bytes())?;
+    }
+    let ignored: Vec<String> = found[..suites].iter().flat_map(Found::ignored_paths).collect();
+    writeln!(out, "{:<12} .gitignore", files::ignore(&project.root, &ignored, options.dry_run)?)?;
+    if options.dry_run {
+        return Ok(Exit::Done);
+    }
+    let exit = if is_new && options.verify { verify(&Project::open(folder)?, host, out)? } else { Exit::Done };
+    next_steps(exit, &workflows.steps, out)?;
+    Ok(exit)
+}
+
+/// The frameworks that `sprag init` finds.
+pub fn list(out: &mut dyn Write) -> crate::Result<Exit> {
+    out.write_all(frameworks::list().as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn nothing_found(tree: &Tree<'_>) -> Advice {
+    let advice = frameworks::how_to_write(tree).join("\n      ");
+    let message = "no benchmark was found, so there is nothing to configure";
+    Advice::new(
+        message,
+        format!("write one, then run `sprag init` again (`--list` says what it finds):\n      {advice}"),
+    )
+}
+
+fn list_found(found: &[Found], suites: usize, out: &mut dyn Write) -> crate::Result<()> {
+    for (place, one) in found.iter().enumerate() {
+        let word = if place < suites { "found" } else { "left out" };
+        writeln!(out, "{word:<12} {}", printable(&tree::describe(one)))?;
+    }
+    if suites < found.len() {
+        let left = count(found.len() - suites, "suite");
+        writeln!(out, "{:<12} {left} left out to keep `{FILE_NAME}` short: add them as those that are in it", "note")?;
+    }
+    Ok(())
+}
+
+/// Measures each suite in one process.
+fn verify(project: &Project, host: MeasureHost<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let (trt, effort) = (TrtOptions::none(&project.root), Effort { extent: Extent::Quick, pin: None });
+    let mut runs = Vec::new();
+    for asked in project.config.select(&[])? {
+        let measured = measuring::measure(project, &[asked], &SuiteRequest::all(effort, &trt), host)?.runs;
+        host.observer.end();
+        for run in &measured {
+            out.write_all(verified(run).as_bytes())?;
+        }
+        runs.extend(measured);
+    }
+    Ok(measuring::exit(&runs))
+}
+
+fn verified(run: &Run) -> String {
+    let failed: Vec<String> = match (&run.reason, run.status) {
+        (Some(reason), RunStatus::Failed) => vec![reason.clone()],
+        _ => {
+            let failures = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_ref()?)));
+            failures.map(|(id, failure)| format!("{id}: {failure}")).collect()
+        }
+    };
+    let all = run.measurements.len();
+    match &failed[..] {
+        [] => format!("{:<12} {}: {}\n", "measured", run.suite, count(all, "benchmark")),
+        [first, ..] if all > 0 => {
+            let some = format!("{} of {} failed", failed.len(), count(all, "benchmark"));
+            format!("{:<12} {}: {some}, such as {}\n", "failed", run.suite, printable(first))
+        }
+        [reason, ..] => format!("{:<12} {}: {}\n", "failed", run.suite, printable(reason)),
+    }
+}
+
+fn next_steps(exit: Exit, more: &[String], out: &mut dyn Write) -> crate::Result<()> {
+    if exit != Exit::Done {
+        let hint = "edit the suite in `sprag.toml` (docs/COMMAND-SUITES.md), and try `sprag run --quick`";
+        writeln!(out, "\nA suite does not work yet: {hint}.")?;
+    }
+    writeln!(out, "\nNext, after a commit of these files:")?;
+    let steps = [
+        ("sprag weekly", "measure, record, and render the site to _site/"),
+        ("sprag check", "compare this commit with what was recorded before"),
+        ("sprag compare HEAD~1 HEAD --measure", "measure two commits in turns"),
+    ];
+    for (command, purpose) in steps {
+        writeln!(out, "  {command:<37}{purpose}")?;
+    }
+    for step in more {
+        writeln!(out, "  - {step}")?;
+    }
+    Ok(())
+}

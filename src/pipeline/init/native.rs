@@ -1,0 +1,171 @@
+//! Benchmarks of C, C++ and CUDA: Google Benchmark, nvbench and Catch2 by CMake or one compiler call, and `make bench`.
+
+use super::tree::{Found, Tree, inside, join, split, words};
+
+struct Library {
+    title: &'static str,
+    format: &'static str,
+    /// How the libraries of CMake begin.
+    link: &'static str,
+    arguments: &'static str,
+    output: Option<&'static str>,
+}
+
+const LIBRARIES: [Library; 3] = [
+    Library {
+        title: "Google Benchmark",
+        format: "google-benchmark",
+        link: "benchmark::",
+        arguments: "--benchmark_format=json",
+        output: None,
+    },
+    Library {
+        title: "nvbench",
+        format: "nvbench",
+        link: "nvbench::",
+        arguments: "--jsonbin nvbench.json",
+        output: Some("nvbench.json"),
+    },
+    Library { title: "Catch2", format: "catch2", link: "Catch2::", arguments: "-r xml", output: None },
+];
+
+const SOURCES: [&str; 5] = [".cc", ".cpp", ".cxx", ".C", ".cu"];
+
+pub(super) fn google_benchmark(tree: &Tree<'_>) -> Vec<Found> {
+    let found = by_cmake(tree, &LIBRARIES[0]);
+    if !found.is_empty()
+        || ["CMakeLists.txt", "Makefile", "meson.build", "BUILD.bazel"]
+            .iter()
+            .any(|name| tree.named(name).next().is_some())
+    {
+        return found;
+    }
+    tree.ending(&SOURCES).filter_map(|file| by_compiler(file, &tree.text(file))).collect()
+}
+
+pub(super) fn nvbench(tree: &Tree<'_>) -> Vec<Found> {
+    by_cmake(tree, &LIBRARIES[1])
+}
+
+/// Tests without benchmarks are passed over.
+pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Found> {
+    let has_benchmark = |found: &Found| {
+        let below = split(&found.place).0;
+        let mut sources = tree.ending(&SOURCES).filter(|file| file.starts_with(below));
+        sources.any(|file| tree.text(file).contains("BENCHMARK(") || tree.text(file).contains("BENCHMARK_ADVANCED("))
+    };
+    by_cmake(tree, &LIBRARIES[2]).into_iter().filter(has_benchmark).collect()
+}
+
+/// A suite for each program that links the library.
+fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {
+    let mut all = Vec::new();
+    for file in tree.named("CMakeLists.txt") {
+        let text = tree.text(file);
+        let folder = topmost(tree, file);
+        for target in linked(&text, library.link) {
+            let program = join(&join("build", inside(split(file).0, &folder)), &target);
+            let build =
+                format!("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target {target}");
+            all.push(Found {
+                title: library.title,
+                place: file.to_owned(),
+                name: target,
+                folder: folder.clone(),
+                build: ["sh", "-c", &build].map(str::to_owned).to_vec(),
+                command: words(&format!("{program} {}", library.arguments)),
+                format: library.format,
+                output: library.output.map(str::to_owned),
+                ignored: std::iter::once("build").chain(library.output).map(str::to_owned).collect(),
+            });
+        }
+    }
+    all
+}
+
+/// The highest folder of the CMake project of a file: those between have a `CMakeLists.txt`, too.
+fn topmost(tree: &Tree<'_>, file: &str) -> String {
+    let mut folder = split(file).0;
+    let mut top = folder;
+    while !folder.is_empty() {
+        folder = split(folder).0;
+        if tree.has(&join(folder, "CMakeLists.txt")) {
+            top = folder;
+        }
+    }
+    top.to_owned()
+}
+
+/// The targets that link a library whose name begins so.
+fn linked(text: &str, link: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(|line| line.split('#').next().unwrap_or_default()).collect();
+    let text = lines.join("\n");
+    let calls = text
+        .split("target_link_libraries")
+        .skip(1)
+        .filter_map(|rest| rest.trim_start().strip_prefix('(')?.split(')').next());
+    let is_plain =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+".contains(c));
+    let target = |call: &str| {
+        let mut words = call.split_whitespace();
+        let target = words.next().filter(|name| is_plain(name))?;
+        words.any(|word| word.starts_with(link)).then(|| target.to_owned())
+    };
+    let mut targets: Vec<String> = calls.filter_map(target).collect();
+    targets.dedup();
+    targets
+}
+
+/// One source without a build system.
+fn by_compiler(file: &str, text: &str) -> Option<Found> {
+    let is_one = text.contains("benchmark/benchmark.h") && text.contains("BENCHMARK(");
+    let (folder, name) = split(file);
+    let (stem, _) = name.rsplit_once('.').filter(|_| is_one)?;
+    let main = if text.contains("BENCHMARK_MAIN") { "" } else { " -lbenchmark_main" };
+    Some(Found {
+        title: "Google Benchmark",
+        place: file.to_owned(),
+        name: stem.to_owned(),
+        folder: folder.to_owned(),
+        build: words(&format!("c++ -O2 {name} -o {stem}{main} -lbenchmark -lpthread")),
+        command: words(&format!("./{stem} --benchmark_format=json")),
+        format: "google-benchmark",
+        output: None,
+        ignored: vec![stem.to_owned()],
+    })
+}
+
+/// A program of any kind that `make bench` runs, which prints Sprag's own report.
+pub(super) fn make(tree: &Tree<'_>) -> Vec<Found> {
+    let targets = ["bench", "benchmark"];
+    let found = |file: &str| {
+        let text = tree.text(file);
+        let target = targets.iter().find(|target| {
+            text.lines().any(|line| line.strip_prefix(**target).is_some_and(|rest| rest.starts_with(':')))
+        })?;
+        Some(Found {
+            title: "make",
+            place: file.to_owned(),
+            name: (*target).to_owned(),
+            folder: split(file).0.to_owned(),
+            command: words(&format!("make -s {target}")),
+            format: "custom",
+            ..Found::default()
+        })
+    };
+    tree.named("Makefile").filter_map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_that_link_a_library_are_named() {
+        let text = "add_executable(b b.cc)\ntarget_link_libraries(b\n  PRIVATE benchmark::benchmark)\n\
+                    # target_link_libraries(c benchmark::benchmark)\ntarget_link_libraries(d fmt::fmt)\n\
+                    target_link_libraries(${name} benchmark::benchmark)\ntarget_link_libraries ( e benchmark::benchmark_main )\n";
+        assert_eq!(linked(text, "benchmark::"), ["b", "e"]);
+        assert_eq!(linked("target_link_libraries(", "benchmark::"), Vec::<String>::new());
+    }
+}

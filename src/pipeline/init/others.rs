@@ -1,0 +1,90 @@
+//! Benchmarks of Go, Java and Julia, and scripts of hyperfine.
+
+use super::tree::{Found, Tree, join, split, words};
+
+pub(super) fn go(tree: &Tree<'_>) -> Vec<Found> {
+    let found = |module: &str| {
+        let folder = split(module).0;
+        let is_own = |file: &&str| tree.above(file, |folder| tree.has(&join(folder, "go.mod"))) == folder;
+        let mut tests = tree.ending(&["_test.go"]).filter(is_own);
+        let place = tests.find(|file| tree.text(file).contains("\nfunc Benchmark"))?;
+        Some(Found {
+            title: "go test -bench",
+            place: place.to_owned(),
+            name: "go".to_owned(),
+            folder: folder.to_owned(),
+            build: words("go test -run ^$ ./..."),
+            command: words("go test -run ^$ -bench . ./..."),
+            format: "go",
+            ..Found::default()
+        })
+    };
+    tree.named("go.mod").filter_map(found).collect()
+}
+
+pub(super) fn jmh(tree: &Tree<'_>) -> Vec<Found> {
+    let maven = tree.named("pom.xml").filter(|file| tree.text(file).contains("jmh-core"));
+    let gradle = ["build.gradle", "build.gradle.kts"].into_iter().flat_map(|name| tree.named(name));
+    let gradle = gradle.filter(|file| tree.text(file).contains("me.champeau.jmh"));
+    let found = |file: &str, build: &str, command: &str, output: &str| Found {
+        title: "JMH",
+        place: file.to_owned(),
+        name: "jmh".to_owned(),
+        folder: split(file).0.to_owned(),
+        build: words(build),
+        command: words(command),
+        format: "jmh",
+        output: Some(output.to_owned()),
+        ignored: vec![output.to_owned()],
+    };
+    let jar = "java -jar target/benchmarks.jar -rf json -rff jmh.json";
+    maven
+        .map(|file| found(file, "mvn -q package -DskipTests", jar, "jmh.json"))
+        .chain(gradle.map(|file| found(file, "", "./gradlew -q jmh", "build/results/jmh/results.json")))
+        .collect()
+}
+
+pub(super) fn benchmark_tools(tree: &Tree<'_>) -> Vec<Found> {
+    let files = tree.named("benchmarks.jl").filter(|file| tree.text(file).contains("SUITE"));
+    let script = |folder: &str| {
+        let path = join(folder, "benchmarks.jl");
+        format!("using BenchmarkTools; include(\"{path}\"); BenchmarkTools.save(\"benchmark-tools.json\", run(SUITE))")
+    };
+    let found = |file: &str| {
+        let folder = split(file).0;
+        let project = if folder.is_empty() { "." } else { folder };
+        Found {
+            title: "BenchmarkTools",
+            place: file.to_owned(),
+            name: "julia".to_owned(),
+            command: ["julia", &format!("--project={project}"), "-e", &script(folder)].map(str::to_owned).to_vec(),
+            format: "benchmark-tools",
+            output: Some("benchmark-tools.json".to_owned()),
+            ignored: vec!["benchmark-tools.json".to_owned()],
+            ..Found::default()
+        }
+    };
+    files.map(found).collect()
+}
+
+/// Scripts that export what hyperfine measured.
+pub(super) fn hyperfine(tree: &Tree<'_>) -> Vec<Found> {
+    let found = |file: &str| {
+        let text = tree.text(file);
+        let (_, rest) = text.split_once("--export-json").filter(|_| text.contains("hyperfine "))?;
+        let output = rest.trim_start_matches([' ', '=']).split_whitespace().next()?.trim_matches(['"', '\'']);
+        let is_plain = !output.is_empty() && !output.starts_with(['-', '/', '$']) && !output.contains('$');
+        let shell = if text.lines().next().is_some_and(|line| line.ends_with("bash")) { "bash" } else { "sh" };
+        is_plain.then(|| Found {
+            title: "hyperfine",
+            place: file.to_owned(),
+            name: split(file).1.trim_end_matches(".sh").to_owned(),
+            command: words(&format!("{shell} {file}")),
+            format: "hyperfine",
+            output: Some(output.to_owned()),
+            ignored: vec![output.to_owned()],
+            ..Found::default()
+        })
+    };
+    tree.ending(&[".sh"]).filter_map(found).collect()
+}

@@ -1,0 +1,124 @@
+//! Benchmarks of Python projects: pytest-benchmark, pyperf and asv.
+
+use std::collections::BTreeMap;
+
+use super::tree::{Found, Tree, inside, join, split, words};
+
+/// Files that make their folder a project.
+const PROJECT_FILES: [&str; 5] = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"];
+
+const RESULTS: &str = "pytest-benchmark.json";
+
+/// More test files are left to pytest to find.
+const MOST_NAMED: usize = 4;
+
+pub(super) fn pytest(tree: &Tree<'_>) -> Vec<Found> {
+    let mut projects: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for file in tree.ending(&[".py"]).filter(|file| uses_fixture(&tree.text(file))) {
+        projects.entry(project(tree, file)).or_default().push(file);
+    }
+    let found = |(folder, files): (String, Vec<&str>)| {
+        let mut command =
+            words(&format!("{} -m pytest -q --benchmark-only --benchmark-json={RESULTS}", python(tree, &folder)));
+        if files.len() <= MOST_NAMED {
+            command.extend(files.iter().map(|file| inside(file, &folder).to_owned()));
+        }
+        Found {
+            title: "pytest-benchmark",
+            place: files[0].to_owned(),
+            name: "pytest".to_owned(),
+            command,
+            format: "pytest-benchmark",
+            output: Some(RESULTS.to_owned()),
+            ignored: vec![RESULTS.to_owned()],
+            folder,
+            ..Found::default()
+        }
+    };
+    projects.into_iter().map(found).collect()
+}
+
+/// Whether a test takes the fixture `benchmark`.
+fn uses_fixture(text: &str) -> bool {
+    text.lines().any(|line| {
+        let arguments = line.trim_start().strip_prefix("def test").and_then(|rest| rest.split_once('('));
+        let is_fixture = |word: &str| word.split(':').next().is_some_and(|word| word.trim() == "benchmark");
+        arguments.is_some_and(|(_, list)| list.split([',', ')']).any(is_fixture))
+    })
+}
+
+pub(super) fn pyperf(tree: &Tree<'_>) -> Vec<Found> {
+    let files = tree.ending(&[".py"]).filter(|file| tree.text(file).contains("pyperf.Runner("));
+    let found = |file: &str| {
+        let folder = project(tree, file);
+        let script = inside(file, &folder);
+        let stem = split(file).1.trim_end_matches(".py");
+        Found {
+            title: "pyperf",
+            place: file.to_owned(),
+            name: stem.to_owned(),
+            command: words(&format!("{} {script} --quiet --pipe 1", python(tree, &folder))),
+            format: "pyperf",
+            folder,
+            ..Found::default()
+        }
+    };
+    files.map(found).collect()
+}
+
+pub(super) fn asv(tree: &Tree<'_>) -> Vec<Found> {
+    let found = |file: &str| {
+        let folder = split(file).0.to_owned();
+        let text = tree.text(file);
+        // The file may hold comments, so it is no JSON.
+        let lines = text.lines().map(str::trim_start).find_map(|line| line.strip_prefix("\"results_dir\""));
+        let results = lines.and_then(|rest| rest.split('"').nth(1)).unwrap_or("results").trim_start_matches("./");
+        let tracked = format!("{}/", join(&folder, results));
+        let run = "asv run --python=same --set-commit-hash=$(git rev-parse HEAD)";
+        Found {
+            title: "asv",
+            place: file.to_owned(),
+            name: "asv".to_owned(),
+            build: words("asv machine --yes"),
+            command: ["sh", "-c", run].map(str::to_owned).to_vec(),
+            format: "asv",
+            output: Some(results.to_owned()),
+            // Who tracks results goes on to do so.
+            ignored: Some(results.to_owned())
+                .filter(|_| !tree.files.iter().any(|file| file.starts_with(&tracked)))
+                .into_iter()
+                .collect(),
+            folder,
+            ..Found::default()
+        }
+    };
+    tree.named("asv.conf.json").map(found).collect()
+}
+
+fn project(tree: &Tree<'_>, file: &str) -> String {
+    tree.above(file, |folder| PROJECT_FILES.iter().any(|name| tree.has(&join(folder, name))))
+}
+
+/// How Python is started there.
+fn python(tree: &Tree<'_>, folder: &str) -> &'static str {
+    let locks =
+        [("uv.lock", "uv run python"), ("poetry.lock", "poetry run python"), ("Pipfile.lock", "pipenv run python")];
+    let lock = locks.iter().find(|(lock, _)| tree.has(&join(folder, lock)));
+    lock.map_or("python3", |(_, command)| command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fixture_is_recognised_among_arguments() {
+        let check = |line: &str, expected: bool| assert_eq!(uses_fixture(line), expected, "{line}");
+        check("def test_count(benchmark):", true);
+        check("    def test_count(self, benchmark):", true);
+        check("def test_count(text, benchmark: BenchmarkFixture) -> None:", true);
+        check("def test_benchmark(text):", false);
+        check("def benchmark(test):", false);
+        check("def test_count(my_benchmark):", false);
+    }
+}
