@@ -89,7 +89,6 @@ pub(super) fn asv(tree: &Tree<'_>) -> Vec<Found> {
                 .into_iter()
                 .collect(),
             folder,
-            ..Found::default()
         }
     };
     tree.named("asv.conf.json").map(found).collect()
