@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
 
-use super::{convert, word};
+use super::convert;
 use crate::error::Context as _;
 use crate::{Advice, Error, refuse};
-use sprag_formats::{Format, SIDECAR, registry};
+use sprag_formats::{Format, SIDECAR, registry, word};
 use sprag_model::foreign::Output;
 use sprag_model::run::RecordedRun;
 
