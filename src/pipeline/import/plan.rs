@@ -225,7 +225,7 @@ impl<'a> Plan<'a> {
                 last.date_naive()
             ),
             "import the files of one commit at a time with `--commit`, or write the commit into them (with Google \
-             Benchmark by `--benchmark_context=git_commit=ID`); `--commit none` records them without one, which \
+             Benchmark by `--benchmark_context=git_commit=ID`). `--commit none` records them without one, which \
              shows no trend",
         )
     }
