@@ -2,20 +2,24 @@
 """How well `sprag detect` does on histories of real projects, which nobody labelled.
 
   scripts/real-histories.py FOLDER [--sprag PROGRAM] [--list]
+  scripts/real-histories.py FOLDER --page FILE [--kind changes|drifts|modes] [--count 60] [--seed 1]
 
 FOLDER holds tables `series,index,value`, plain or packed by gzip. Without it the script says `skipped` and ends with 0.
 
 An unmistakable step: the six points before it and the six from it on do not overlap, their medians differ by ten per cent or more,
 and by eight median absolute deviations: the larger of that about both medians and that of the differences of neighbours of the
 series. Of several places next to one another the largest step counts. A step is found where a change lies within three points.
-`--list` names those that are not found. Otava 0.8 is scored with its default settings where its package is installed.
+A step between the two levels of a bimodal finding is explained by it, and is counted as found. `--list` names those that are not
+found. `--page` writes random findings as small pictures, to judge by eye whether they are true. Otava 0.8 is scored with its default settings where its package is installed.
 """
 import argparse
 import csv
 import gzip
+import html
 import io
 import json
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -25,6 +29,12 @@ SIDE = 6
 LEAST = 0.10
 DEVIATIONS = 8.0
 WITHIN = 3
+
+# Points on either side of a finding that its picture shows.
+AROUND = 40
+
+STYLE = """<!doctype html><meta charset="utf-8"><style>body{font:11px sans-serif;display:flex;flex-wrap:wrap;gap:6px}p{width:100%}
+figure{margin:0;width:300px;border:1px solid #ccc}rect{fill:#fc0}path{stroke:#d22}figcaption{padding:0 4px}</style>"""
 
 
 def read(path):
@@ -90,7 +100,7 @@ def otava(series):
 
 def score(series, found, missed):
     """Counts over the series of one table."""
-    counts = dict.fromkeys(["points", "steps", "found", "changes", "drifts", "holding", "twice", "modes"], 0)
+    counts = dict.fromkeys(["points", "steps", "found", "changes", "drifts", "holding", "twice", "modes", "explained"], 0)
     for name, points in series.items():
         changes, drifts = found[name]["changes"], found[name]["drifts"]
         counts["points"] += len(points)
@@ -103,18 +113,52 @@ def score(series, found, missed):
         )
         for step in unmistakable([value for _, value in points]):
             counts["steps"] += 1
-            if any(abs(one - step) <= WITHIN for one in changes):
+            is_of_modes = any(one["begin"] - WITHIN <= step <= one["end"] for one in found[name].get("modes", []))
+            counts["explained"] += is_of_modes
+            if is_of_modes or any(abs(one - step) <= WITHIN for one in changes):
                 counts["found"] += 1
             else:
                 missed.append(f"{name} at index {points[step][0]}")
     return counts
 
 
+def findings(series, found, kind):
+    """Each finding of a kind in these series: its first point and its end."""
+    for name, points in series.items():
+        for one in found[name][kind]:
+            begin, end = {"changes": lambda: (one, one), "drifts": lambda: one, "modes": lambda: (one["begin"], one["end"])}[kind]()
+            yield name, [value for _, value in points], begin, end, found[name]["changes"]
+
+
+def picture(name, values, begin, end, changes):
+    """The points around a finding, with the changes and a tinted band from its first point to its end."""
+    first, last = max(0, begin - AROUND), min(len(values), end + AROUND)
+    shown = sorted(values[first:last])
+    low, high = shown[len(shown) // 100], shown[-1 - len(shown) // 100]
+    high = high if high > low else low + 1
+    x = lambda place: 4 + 292 * (place - first) / (last - first)
+    y = lambda value: min(max(114 - 108 * (value - low) / (high - low), 2), 118)
+    dots = "".join(f'<circle cx="{x(place + 0.5):.1f}" cy="{y(values[place]):.1f}" r="1.6"/>' for place in range(first, last))
+    lines = "".join(f'<path d="M{x(one):.1f} 0V120"/>' for one in changes if first < one < last)
+    band = f'<rect x="{x(begin) - 1:.1f}" width="{x(end) - x(begin) + 2:.1f}" height="120"/>'
+    caption = html.escape(f"{name[-44:]} at {begin}, {low:.4g} to {high:.4g}")
+    return f'<figure><svg width="300" height="120">{band}{lines}{dots}</svg><figcaption>{{}} {caption}</figcaption></figure>'
+
+
+def page(tables, program, kind, count, seed):
+    """Random findings of a kind as a page of numbered pictures."""
+    found = {name: detect(program, series) for name, series in tables.items()}
+    each = [one for name, series in tables.items() for one in findings(series, found[name], kind)]
+    drawn = random.Random(seed).sample(each, min(count, len(each)))
+    pictures = [picture(*one).format(number) for number, one in enumerate(drawn, 1)]
+    return STYLE + f"<p>{len(drawn)} of {len(each)} {kind}, seed {seed}</p>" + "".join(pictures)
+
+
 def line(name, counts):
     share = f"{100 * counts['found'] / counts['steps']:.1f} %" if counts["steps"] else "-"
-    alerts = 1000 * (counts["changes"] + counts["drifts"]) / max(counts["points"], 1)
+    alerts = 1000 * (counts["changes"] + counts["drifts"] + counts["modes"]) / max(counts["points"], 1)
     cells = [name, counts["points"], f"{counts['found']} of {counts['steps']}", share, counts["changes"], counts["drifts"]]
-    cells += [counts["holding"], counts["twice"], counts["modes"], f"{alerts:.1f}"]
+    cells += [counts["holding"], counts["twice"], counts["modes"], counts["explained"], f"{alerts:.1f}"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -123,14 +167,21 @@ def main():
     arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("--sprag", default="target/release/sprag", help="the program")
     arguments.add_argument("--list", action="store_true", help="name the steps that are not found")
+    arguments.add_argument("--page", type=pathlib.Path, help="write pictures of random findings to this file")
+    arguments.add_argument("--kind", choices=["changes", "drifts", "modes"], default="changes")
+    arguments.add_argument("--count", type=int, default=60)
+    arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
     paths = sorted(path for path in options.folder.glob("*.csv*") if path.is_file())
     if not paths:
         print(f"skipped: `{options.folder}` holds no histories")
         return
-    heads = ["table", "points", "steps found", "share", "changes", "drifts", "with a change", "overlapping", "two modes"]
-    print("| " + " | ".join(heads + ["alerts in 1,000"]) + " |\n|---" + "|--:" * len(heads) + "|")
     tables = {path.name: read(path) for path in paths}
+    if options.page:
+        options.page.write_text(page(tables, options.sprag, options.kind, options.count, options.seed))
+        return
+    heads = ["table", "points", "steps found", "share", "changes", "drifts", "with a change", "overlapping", "bimodal", "steps in these"]
+    print("| " + " | ".join(heads + ["alerts in 1,000"]) + " |\n|---" + "|--:" * len(heads) + "|")
     programs = {"sprag": lambda series: detect(options.sprag, series), "otava": otava}
     for program, find in programs.items():
         total, missed = {}, []

@@ -58,6 +58,22 @@ pub struct Drift {
     pub held: bool,
 }
 
+/// Points that go back and forth between two levels.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Modes {
+    /// The first point after the first change between the two levels.
+    pub begin: usize,
+    /// The first point after the last one of them.
+    pub end: usize,
+    /// The lower level, in units of the series.
+    pub low: f64,
+    pub high: f64,
+    /// The share of the points that are at the higher level.
+    pub share: f64,
+    /// The probability that a point of a series without changes gives a change as clear as the clearest of those that it replaces.
+    pub chance: f64,
+}
+
 /// The noise of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,7 +90,9 @@ pub struct SeriesNoise {
 pub struct Changes {
     pub points: Vec<ChangePoint>,
     pub drifts: Vec<Drift>,
-    /// The level of each segment between changes, drifts included; empty where the series is not analysed.
+    /// No change and no drift is between their ends but for changes of their shares.
+    pub modes: Vec<Modes>,
+    /// The level of each segment between changes, drifts and modes included; empty where the series is not analysed.
     pub levels: Vec<Level>,
     /// The noise about the levels; absent in exact series and where the series is not analysed.
     pub noise: Option<SeriesNoise>,

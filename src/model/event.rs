@@ -17,8 +17,17 @@ pub enum EventKind {
     Change,
     /// Levels moved evenly over many commits.
     Drift,
+    /// Levels went back and forth between the same two values, so that no commit is to blame.
+    Bimodal,
     /// The machine or its software changed, so that no commit is to blame.
     Environment,
+}
+
+impl EventKind {
+    /// Whether its cause came between two commits, rather than over many.
+    pub fn is_of_one_commit(self) -> bool {
+        matches!(self, EventKind::Change | EventKind::Environment)
+    }
 }
 
 /// The direction in which an event moved its members.
@@ -106,6 +115,9 @@ pub struct Member {
     pub held: bool,
     /// Whether it is still at its new level.
     pub standing: bool,
+    /// Of two levels that it alternates between, the share of the points at the higher one, which is `after`; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_share: Option<f64>,
 }
 
 /// What to measure next.
@@ -171,7 +183,7 @@ impl Event {
     pub fn is_ongoing_regression(&self) -> bool {
         self.sure
             && self.state == EventState::Standing
-            && self.kind != EventKind::Environment
+            && matches!(self.kind, EventKind::Change | EventKind::Drift)
             && self.direction != Direction::Better
     }
 

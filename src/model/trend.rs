@@ -65,6 +65,9 @@ pub struct Budget {
     pub points: usize,
     /// The number of false alarms to expect at most.
     pub expected: f64,
+    /// The number of series whose noise looks like changes, so that their limits are higher; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raised: Option<usize>,
     /// The allowed false discovery rate of events called sure.
     pub false_discovery: f64,
     /// The analysis of the noise of these series alone: their residuals in shuffled blocks.
@@ -199,6 +202,10 @@ pub struct SeriesTrend {
     pub least: f64,
     /// Its noise; absent where it is exact or too short.
     pub noise: Option<SeriesNoise>,
+    /// The relative deviation of a point before the noise that all series of its run have in common was taken out; absent where it was
+    /// not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_noise: Option<f64>,
     /// The smallest relative change that eight points after it reveal in four cases of five.
     pub detectable: Option<f64>,
     /// The number of points: one a commit and environment.

@@ -264,7 +264,16 @@ impl Fit<'_> {
         if first > 0 {
             words = format!("after {}, {words}", counted(first, "earlier change", "earlier changes"));
         }
-        capital(&words) + "." + &self.new_environment()
+        capital(&words) + "." + &self.modes(scale) + &self.new_environment()
+    }
+
+    /// Between which levels it alternates, the newest time.
+    fn modes(&self, scale: Scale) -> String {
+        let Some(modes) = self.series.changes.modes.last() else { return String::new() };
+        let [low, high] = [modes.low, modes.high].map(|level| number::quantity(scale, level));
+        let shares = [1.0 - modes.share, modes.share].map(number::percent_size);
+        let [first, last] = [modes.begin, modes.end - 1].map(|index| self.commit(index));
+        format!(" Bimodal from {first} to {last}: {low} in {} of runs, {high} in {}.", shares[0], shares[1])
     }
 
     fn level(&self, scale: Scale, value: f64) -> String {

@@ -376,7 +376,7 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
     let by = present.relative.as_ref().map_or_else(String::new, |by| number::percent_size(by.value) + " ");
     let since = match worst.kind {
         EventKind::Drift => worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit),
-        EventKind::Change | EventKind::Environment => &worst.first_bad,
+        EventKind::Change | EventKind::Bimodal | EventKind::Environment => &worst.first_bad,
     };
     let rank = match open_regressions(trend).count() {
         1 => "the only open regression".to_owned(),

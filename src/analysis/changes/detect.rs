@@ -12,8 +12,8 @@ use super::ramps::Levelled;
 use super::retention::Retention;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use super::{borders, chance, drifts, newest_step, position, ramps};
-use sprag_model::change_point::{ChangePoint, Changes, SeriesNoise};
+use super::{borders, chance, drifts, modes, newest_step, position, ramps};
+use sprag_model::change_point::{ChangePoint, Changes, Modes, SeriesNoise};
 
 /// The narrowest ramp beside steps that is a drift, in points.
 pub(super) const NARROWEST_DRIFT: usize = 20;
@@ -40,10 +40,13 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
     }
     let noise = &noise;
     let input = Input { scaled, noise, sensitivity };
-    let (cuts, ramps) = cuts(&input, context);
+    let (cuts, ramps, modes) = cuts(&input, context);
     let (mut steps, ramps) = borders::settled(&input, &cuts, ramps, context.borders);
     let retention = Retention::new(input, &ramps);
-    retention.add_reported(&mut steps, context);
+    let is_of_modes = |range: &RangeInclusive<usize>| modes.iter().any(|one| shared(range, [one.begin, one.end]) > 0);
+    let reported: Vec<RangeInclusive<usize>> =
+        context.reported.iter().filter(|range| !is_of_modes(range)).cloned().collect();
+    retention.add_reported(&mut steps, &Context { reported: &reported, ..*context });
     let scores = retention.scores(&steps);
     let cuts: Vec<usize> = steps.iter().map(|step| step.place).collect();
     let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
@@ -82,6 +85,7 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
                 estimate::drift(ramp, without_changes(ramp, &cuts), values, &input, chance)
             })
             .collect(),
+        modes,
         levels: estimates.iter().map(|one| one.in_units(scaled)).collect(),
         noise: Some(SeriesNoise {
             deviation: scaled.spread(noise.deviation),
@@ -93,7 +97,7 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
 
 /// The changes that prove themselves, but for a newest one that is not certain, and the ramps: those that explain others, each with the score of its clearest step, and those
 /// between them that prove themselves or were reported before.
-fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64)>) {
+fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64)>, Vec<Modes>) {
     let proven = elimination::proven(*input, context.runs);
     let (mut steps, ramps) = ramps::steps_and_ramps(input, &proven);
     let ramps = wide_and_apart(&mut steps, ramps, &proven);
@@ -121,7 +125,15 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
         segments(&steps, input.scaled.values.len()).filter(is_free).filter_map(of_segment).collect();
     found.extend(more);
     found.sort_by_key(|(ramp, _)| ramp.begin);
-    (steps, found)
+    let before = steps.clone();
+    let mut modes = modes::instead_of_changes(input, &mut steps, &mut found);
+    let scores = if modes.is_empty() { Vec::new() } else { Elimination::new(*input, &before).scores() };
+    for one in &mut modes {
+        let replaced = before.iter().zip(&scores).filter(|(cut, _)| (one.begin..one.end).contains(cut));
+        let score = replaced.map(|(_, score)| *score).fold(1.0, f64::max);
+        one.chance = chance::of_score(score, input.sensitivity.budget);
+    }
+    (steps, found, modes)
 }
 
 /// The ramps that are drifts, and the steps with those that the others took the place of. A narrow ramp is a step that some points

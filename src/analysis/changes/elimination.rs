@@ -8,6 +8,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::input::Input;
@@ -15,7 +16,7 @@ use super::long_sides::Pair;
 use super::position;
 use super::sensitivity::Sensitivity;
 use super::short_run;
-use super::side::{Side, ranges};
+use super::side::{Side, ranges, trimmed_mean};
 
 /// A number in its total order, turned round so that a heap gives the least first.
 #[derive(PartialEq)]
@@ -93,7 +94,39 @@ impl<'a> Elimination<'a> {
                 }
             }
         }
+        self.test_again(&mut gone);
         (1..last).filter(|place| !gone[*place]).map(|place| self.cuts[place]).collect()
+    }
+
+    /// Tests those that went once more, each between the neighbours that stayed, that which explains most first: it may have failed
+    /// next to changes that went after it.
+    fn test_again(&mut self, gone: &mut [bool]) {
+        let last = gone.len() - 1;
+        let (noise, clear) = (self.input.noise, self.input.sensitivity.clear);
+        let least = (clear * noise.deviation * noise.inflation).powi(2);
+        let mut again: Vec<(f64, usize)> = Vec::new();
+        let mut before = 0;
+        for place in 1..last {
+            if !gone[place] {
+                before = place;
+                continue;
+            }
+            (self.before[place], self.after[place]) = (before, self.after[before]);
+            again.extend(Some((self.gain(place), place)).filter(|(gain, _)| *gain >= least));
+        }
+        again.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        for (_, place) in again {
+            let before = (0..place).rev().find(|place| !gone[*place]).unwrap_or(0);
+            let after = self.after[before];
+            (self.before[place], self.after[place]) = (before, after);
+            (self.after[before], self.before[after]) = (place, place);
+            // Beside a step in the same direction it may belong to a ramp.
+            let is_stair = |other: usize| (1..last).contains(&other) && self.step(other) * self.step(place) > 0.0;
+            gone[place] = is_stair(before) || is_stair(after) || self.score(place) < 1.0;
+            if gone[place] {
+                (self.after[before], self.before[after]) = (after, before);
+            }
+        }
     }
 
     /// How far each of the cuts clears its limits.
@@ -101,13 +134,18 @@ impl<'a> Elimination<'a> {
         (1..self.cuts.len() - 1).map(|place| self.score(place)).collect()
     }
 
+    /// The mean after a cut less that before it.
+    fn step(&self, place: usize) -> f64 {
+        let [begin, cut, end] = self.bounds(place);
+        let mean = |from: usize, to: usize| (self.sums[to] - self.sums[from]) / (to - from) as f64;
+        mean(cut, end) - mean(begin, cut)
+    }
+
     /// The squares that a cut saves.
     fn gain(&self, place: usize) -> f64 {
         let [begin, cut, end] = self.bounds(place);
         let (before, after) = ((cut - begin) as f64, (end - cut) as f64);
-        let mean = |from: usize, to: usize| (self.sums[to] - self.sums[from]) / (to - from) as f64;
-        let step = mean(cut, end) - mean(begin, cut);
-        step * step * before * after / (before + after)
+        self.step(place).powi(2) * before * after / (before + after)
     }
 
     fn bounds(&self, place: usize) -> [usize; 3] {
@@ -165,11 +203,46 @@ impl<'a> Elimination<'a> {
         if pair.deviation <= 0.0 {
             return if shorter >= 2 { f64::MAX } else { 0.0 };
         }
-        let is_before = before.points.len() < after.points.len();
-        let far = if is_before { self.before[self.before[place]] } else { self.after[self.after[place]] };
-        let run = if is_before { (begin, cut) } else { (cut, end) };
-        let beyond = short_run::beyond(&self.input.scaled.values, is_before, run, self.cuts[far]);
-        short_run::score(&pair, beyond, &self.input)
+        // Of two short sides either may be the run.
+        let is_run = |side: &Side<'_>| side.points.len() <= self.input.tuning().longest_run;
+        let (first, second) = (is_run(&before), is_run(&after));
+        let as_run = |is_run: bool, is_before: bool| match is_run {
+            true => self.score_of_run(place, [&before, &after], is_before),
+            false => 0.0,
+        };
+        as_run(first, true).max(as_run(second, false))
+    }
+
+    /// How far a change clears its limits as the end of a run of few points, one of its two sides.
+    fn score_of_run(&self, place: usize, [before, after]: [&Side<'_>; 2], is_before: bool) -> f64 {
+        let [begin, cut, end] = self.bounds(place);
+        let far = [self.cuts[self.before[self.before[place]]], self.cuts[self.after[self.after[place]]]];
+        let (run, next) = if is_before { ((begin, cut), far[0]) } else { ((cut, end), far[1]) };
+        let beyond = short_run::beyond(&self.input.scaled.values, is_before, run, next);
+        let points = match is_before {
+            true => self.with_beyond(after, end..far[1], true),
+            false => self.with_beyond(before, far[0]..begin, false),
+        };
+        let longer = Side::of(&points);
+        let pair = match is_before {
+            true => Pair::new(before, &longer, &self.input),
+            false => Pair::new(&longer, after, &self.input),
+        };
+        let is_shorter = (pair.before.points.len() < pair.after.points.len()) == is_before;
+        if is_shorter { short_run::score(&pair, beyond, &self.input) } else { 0.0 }
+    }
+
+    /// The points next to a short run; where these are few, with those of a long level beyond, which show the noise as well.
+    fn with_beyond(&self, side: &Side<'_>, beyond: Range<usize>, is_after: bool) -> Vec<f64> {
+        let tuning = self.input.tuning();
+        if side.points.len() >= tuning.fewest_around || beyond.len() < tuning.near {
+            return side.points.to_vec();
+        }
+        let [before, after] = ranges(beyond.start, if is_after { beyond.start } else { beyond.end }, beyond.end);
+        let points = &self.input.scaled.values[if is_after { after } else { before }];
+        let level = trimmed_mean(&mut points.to_vec());
+        let moved: Vec<f64> = points.iter().map(|value| value - level + side.level).collect();
+        if is_after { [side.points, &moved].concat() } else { [&moved, side.points].concat() }
     }
 }
 
@@ -223,6 +296,45 @@ mod tests {
             drifts += changes.drifts.len();
         }
         assert!(found.iter().all(|found| *found >= 38) && drifts <= 4, "{found:?} of 40, {drifts} drifts");
+    }
+
+    #[test]
+    fn large_steps_at_the_beginning_are_found_though_their_levels_are_short() {
+        // Levels with their points, and the changes that must be found.
+        let outlier = [(1, 2.6), (1, 200.0), (1, 2.4), (4, 1.5), (170, 1.0)];
+        let cases: [(&[(usize, f64)], &[usize]); 3] = [
+            (&[(3, 2.0), (3, 1.3), (170, 1.0)], &[3, 6]),
+            (&[(3, 2.0), (4, 1.4), (170, 1.0)], &[3, 7]),
+            (&outlier, &[3, 7]),
+        ];
+        for (levels, expected) in cases {
+            let is_found = |seed: &u64| {
+                let mut random = SplitMix64::new(*seed);
+                let level = levels.iter().flat_map(|(count, level)| vec![*level; *count]);
+                let values: Vec<f64> = level.map(|level| level * (1.0 + 0.006 * random.normal())).collect();
+                let found = detect::changes(&values, &Sensitivity::BALANCED).points;
+                expected.iter().all(|place| found.iter().any(|point| point.index == *place))
+            };
+            let found = (0..20).filter(is_found).count();
+            assert!(found >= 18, "{levels:?}: {found} of 20");
+        }
+    }
+
+    #[test]
+    fn a_step_that_failed_next_to_a_chance_run_is_tested_again() {
+        // Noise of two modes before the step makes candidates next to it, of which it explains least.
+        let is_found = |seed: &u64| {
+            let mut random = SplitMix64::new(*seed);
+            let mut value = |place: usize| {
+                let high = if place < 33 && (place / 3) % 3 == 1 { 0.6 } else { 0.0 };
+                (high - if place < 33 { 0.0 } else { 0.4 } + 0.08 * random.normal()).exp()
+            };
+            let values: Vec<f64> = (0..53).map(&mut value).collect();
+            let found = detect::changes(&values, &Sensitivity::BALANCED);
+            found.points.iter().any(|point| point.index.abs_diff(33) <= 2)
+        };
+        let found = (0..40).filter(is_found).count();
+        assert!(found >= 30, "{found} of 40");
     }
 
     #[test]

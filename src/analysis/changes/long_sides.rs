@@ -96,7 +96,7 @@ impl<'a> Pair<'a> {
 
 /// The rank test of Mann and Whitney as a normal deviate, ties counted half, its variance that under ties; above zero
 /// where the second side is larger.
-fn rank_deviate(first: &Side<'_>, second: &Side<'_>) -> f64 {
+pub(super) fn rank_deviate(first: &Side<'_>, second: &Side<'_>) -> f64 {
     let (a, b) = (&first.sorted, &second.sorted);
     let (mut i, mut j, mut larger, mut ties) = (0, 0, 0.0, 0.0);
     while i < a.len() || j < b.len() {

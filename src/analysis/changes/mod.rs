@@ -4,6 +4,7 @@
 //! a penalty for each change, finds too many. Each of these must prove itself against its neighbours (`elimination.rs`): two long sides
 //! by ranks, by means and against autocorrelated noise, a run of few points by how rare it is among its surroundings. What an even ramp
 //! explains better is a drift (`ramps.rs`), also where it bends (`piecewise.rs`), and so is a ramp where no step is proven (`drifts.rs`).
+//! What goes back and forth between two levels is one finding (`modes.rs`).
 //! The place of a change is the most likely one, its range all that are nearly as likely (`position.rs`). A border of environments is
 //! a likelier place than any other (`borders.rs`). What was reported before stays with less (`retention.rs`).
 
@@ -23,6 +24,7 @@ mod elimination;
 mod estimate;
 mod input;
 mod long_sides;
+mod modes;
 mod newest_step;
 mod noise;
 mod piecewise;

@@ -28,6 +28,10 @@ impl<'a> Levelled<'a> {
         Levelled { values, without, ramps }
     }
 
+    pub(super) fn without_ramps(&self) -> &[f64] {
+        &self.without
+    }
+
     fn is_within(&self, cut: usize) -> bool {
         self.ramps.iter().any(|(ramp, _)| ramp.begin < cut && cut < ramp.end)
     }

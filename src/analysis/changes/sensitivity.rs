@@ -56,6 +56,17 @@ impl Sensitivity {
         Sensitivity { clear: self.clear * share, steady: self.steady * share, ..*self }
     }
 
+    /// With limits that are so many times as high.
+    pub(crate) fn raised(self, factor: f64) -> Sensitivity {
+        Sensitivity {
+            clear: self.clear * factor,
+            steady: self.steady * factor,
+            rare: self.rare.powf(factor),
+            far: self.far * factor,
+            ..self
+        }
+    }
+
     /// With another least relative change: 0.01 is 1 %.
     pub fn at_least(self, least: f64) -> Sensitivity {
         Sensitivity { least, ..self }

@@ -81,14 +81,13 @@ pub(super) fn score(pair: &Pair<'_>, beyond: &[f64], input: &Input<'_>) -> f64 {
     }
 }
 
-/// How clearly a run of two or three points lies beyond all points around it; 1 is just enough. By Dixon, "Processing data for
+/// How clearly a run lies beyond all points around it; 1 is just enough. By Dixon, "Processing data for
 /// outliers", Biometrics 9, 1953: the gap between it and the nearest of them, here in deviations in place of the whole range.
-/// Zero for two points on the side to which outliers go.
+/// Zero for two points on the side to which outliers go; of more than three points only a large gap counts.
 fn separation(run: &Side<'_>, around: &Around, sign: f64, input: &Input<'_>) -> f64 {
     let (tuning, count) = (input.tuning(), run.points.len());
     let may_be_outliers = count == 2 && sign == input.noise.outliers;
-    let is_long = count >= tuning.autocorrelated_run;
-    if is_long || may_be_outliers || around.is_tied || around.points.len() < 2 * tuning.fewest_around {
+    if may_be_outliers || around.is_tied || around.points.len() < 2 * tuning.fewest_around {
         return 0.0;
     }
     let least = run.points.iter().map(|value| value * sign).fold(f64::INFINITY, f64::min);
@@ -97,6 +96,10 @@ fn separation(run: &Side<'_>, around: &Around, sign: f64, input: &Input<'_>) -> 
         return 0.0;
     }
     let gap = (least - most) / around.deviation.max(around.deviation_near(input)) / input.noise.inflation;
+    // As large a step needs no points that agree.
+    if count > 2 && gap >= tuning.large || count >= tuning.autocorrelated_run {
+        return gap / tuning.large;
+    }
     if count == 2 {
         return gap / tuning.two_apart;
     }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
+use super::axis::Pooled;
+use super::common::CommonNoise;
 use super::coverage::{self, Tip};
 use super::event::{self, Confirmed};
 use super::series_changes::{SeriesChanges, Setting, has_say};
@@ -52,14 +54,20 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
     let looked_at: Vec<&SeriesAnalysis> =
         analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
     let axes = axis::axes(looked_at.iter().map(|one| &one.series), line, heads);
+    let pooled: Vec<Pooled> =
+        looked_at.par_iter().map(|one| axis::pooled(&one.series, &axes[&one.series.machine])).collect();
+    let common = CommonNoise::of(looked_at.iter().map(|one| &one.series).zip(&pooled));
     let all: Vec<SeriesChanges<'_>> = looked_at
         .par_iter()
-        .map(|one| {
+        .zip(pooled)
+        .map(|(one, pooled)| {
             let series = &one.series;
             let axis = Arc::clone(&axes[&series.machine]);
             let reported = identity::reported_ranges(&recorded, &series.id, &axis);
             let setting = setting(&series.benchmark, &series.metric.name);
-            SeriesChanges::new(series, axis, one.judged, setting, &reported)
+            let analysed = SeriesChanges::new(series, axis, one.judged, setting, &reported, pooled, &common);
+            let factor = self_test::needed(&analysed);
+            analysed.raised(factor, &reported)
         })
         .collect();
 
@@ -175,6 +183,7 @@ fn series_trend(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>)
         sensitivity: analysed.setting.name.clone(),
         least: analysed.setting.least,
         noise: analysed.changes.noise,
+        raw_noise: analysed.raw_noise,
         detectable: analysed.detectable(),
         points: analysed.points.len(),
         dirty: analysed.dirty,

@@ -58,7 +58,7 @@ fn design_effect(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
         let near = change.index.saturating_sub(AROUND)..analysed.points.len().min(change.index + AROUND);
         for index in near {
             let level = if index < change.index { change.before.value } else { change.after.value };
-            let value = analysed.points[index].value;
+            let value = analysed.values[index];
             let residue = if noise.is_relative { (value / level).ln() } else { value - level } / noise.deviation;
             if residue.is_finite() {
                 let (number, sum) = common.entry(analysed.points[index].place).or_default();

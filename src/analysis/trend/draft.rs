@@ -23,6 +23,8 @@ pub(super) enum Moved {
     Changes(Vec<Candidate>),
     /// Drifts: the series, and which of its drifts.
     Drifts(Vec<(usize, usize)>),
+    /// Points of two modes: the series, and which of its modes.
+    Modes(Vec<(usize, usize)>),
 }
 
 /// One cause, without a name.
@@ -41,7 +43,7 @@ impl Draft {
     pub(super) fn series(&self) -> Vec<usize> {
         match &self.moved {
             Moved::Changes(members) => members.iter().map(|one| one.series).collect(),
-            Moved::Drifts(members) => members.iter().map(|one| one.0).collect(),
+            Moved::Drifts(members) | Moved::Modes(members) => members.iter().map(|one| one.0).collect(),
         }
     }
 
@@ -104,7 +106,7 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     }
     let of_commit = |(machines, cluster, elsewhere)| of_cluster(machines, &cluster, all, elsewhere);
     drafts.extend(joined.into_iter().map(of_commit));
-    drafts.extend(drifts(all));
+    drafts.extend(over_many_commits(all));
     drafts
 }
 
@@ -205,13 +207,15 @@ pub(super) fn spans(analysed: &SeriesChanges<'_>, lo: usize, hi: usize) -> bool 
     matches!(ends, (Some(first), Some(last)) if first.place < lo.max(1) && last.place >= hi)
 }
 
-/// A drift of a series, and the places of its ramp.
+/// A drift of a series, or points of two modes, and the places of these points.
 struct Ramp {
     series: usize,
-    drift: usize,
+    /// Which of the drifts or modes of the series.
+    number: usize,
     lo: usize,
     hi: usize,
     is_worse: bool,
+    chance: f64,
 }
 
 fn is_worse(analysed: &SeriesChanges<'_>, drift: &Drift) -> bool {
@@ -220,54 +224,58 @@ fn is_worse(analysed: &SeriesChanges<'_>, drift: &Drift) -> bool {
     analysed.worse(rise / drift.before.abs()).map_or(rises_badly, |worse| worse > 0.0)
 }
 
-/// Drifts of one machine in one direction, of which at least the half of the commits are the same.
-fn drifts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
-    let mut machines: BTreeMap<&str, Vec<Ramp>> = BTreeMap::new();
-    for (number, analysed) in all.iter().enumerate() {
-        for (place, drift) in analysed.changes.drifts.iter().enumerate() {
-            let Drift { begin, end, .. } = *drift;
-            let (lo, hi) = (analysed.points[begin].place, analysed.points[end - 1].place);
-            let is_worse = is_worse(analysed, drift);
-            machines.entry(&analysed.series.machine).or_default().push(Ramp {
-                series: number,
-                drift: place,
-                lo,
-                hi,
-                is_worse,
-            });
-        }
+/// Drifts of one machine in one direction, of which at least the half of the commits are the same; and modes likewise.
+fn over_many_commits(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
+    let (mut ramps, mut modes) = (Vec::new(), Vec::new());
+    for (series, analysed) in all.iter().enumerate() {
+        let of = |number: usize, begin: usize, end: usize, is_worse: bool, chance: f64| Ramp {
+            series,
+            number,
+            lo: analysed.points[begin].place,
+            hi: analysed.points[end - 1].place,
+            is_worse,
+            chance,
+        };
+        let drifts = analysed.changes.drifts.iter().enumerate();
+        ramps.extend(drifts.map(|(place, one)| of(place, one.begin, one.end, is_worse(analysed, one), one.chance)));
+        let of_modes = analysed.changes.modes.iter().enumerate();
+        modes.extend(of_modes.map(|(place, one)| of(place, one.begin, one.end, false, one.chance)));
     }
-    let mut drafts = Vec::new();
-    for (machine, mut ramps) in machines {
-        ramps.sort_by_key(|ramp| (ramp.lo, ramp.hi, ramp.series));
-        let mut groups: Vec<Vec<Ramp>> = Vec::new();
-        for ramp in ramps {
-            let shares = |other: &Ramp| {
-                let both = (ramp.hi.min(other.hi) + 1).saturating_sub(ramp.lo.max(other.lo)) as f64;
-                let either = (ramp.hi.max(other.hi) + 1 - ramp.lo.min(other.lo)) as f64;
-                ramp.is_worse == other.is_worse && ramp.series != other.series && both >= SHARED * either
-            };
-            match groups.iter_mut().find(|group| group.iter().all(shares)) {
-                Some(group) => group.push(ramp),
-                None => groups.push(vec![ramp]),
-            }
-        }
-        drafts.extend(groups.into_iter().map(|group| of_drifts(machine, &group, all)));
-    }
-    drafts
+    let drafts = |kind, ramps| groups(ramps, all).into_iter().map(move |group| of_ramps(kind, &group, all));
+    drafts(EventKind::Drift, ramps).chain(drafts(EventKind::Bimodal, modes)).collect()
 }
 
-fn of_drifts(machine: &str, group: &[Ramp], all: &[SeriesChanges<'_>]) -> Draft {
+fn groups(mut ramps: Vec<Ramp>, all: &[SeriesChanges<'_>]) -> Vec<Vec<Ramp>> {
+    let machine = |ramp: &Ramp| all[ramp.series].series.machine.as_str();
+    ramps.sort_by(|a, b| (machine(a), a.lo, a.hi, a.series).cmp(&(machine(b), b.lo, b.hi, b.series)));
+    let mut groups: Vec<Vec<Ramp>> = Vec::new();
+    for ramp in ramps {
+        let shares = |other: &Ramp| {
+            let both = (ramp.hi.min(other.hi) + 1).saturating_sub(ramp.lo.max(other.lo)) as f64;
+            let either = (ramp.hi.max(other.hi) + 1 - ramp.lo.min(other.lo)) as f64;
+            let is_alike = ramp.is_worse == other.is_worse && machine(&ramp) == machine(other);
+            is_alike && ramp.series != other.series && both >= SHARED * either
+        };
+        match groups.iter_mut().find(|group| group.iter().all(shares)) {
+            Some(group) => group.push(ramp),
+            None => groups.push(vec![ramp]),
+        }
+    }
+    groups
+}
+
+fn of_ramps(kind: EventKind, group: &[Ramp], all: &[SeriesChanges<'_>]) -> Draft {
     let lo = group.iter().map(|ramp| ramp.lo).min().unwrap_or_default();
     let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
-    let machines = BTreeSet::from([machine.to_owned()]);
+    let machines = BTreeSet::from([all[group[0].series].series.machine.clone()]);
     let measured = measured(&machines, lo, hi, all).len();
-    let chances: Vec<f64> = group.iter().map(|ramp| all[ramp.series].changes.drifts[ramp.drift].chance).collect();
+    let chances: Vec<f64> = group.iter().map(|ramp| ramp.chance).collect();
     let share = 1.0 / (hi + 1 - lo) as f64;
+    let members = group.iter().map(|ramp| (ramp.series, ramp.number)).collect();
     Draft {
-        kind: EventKind::Drift,
+        kind,
         machines,
-        moved: Moved::Drifts(group.iter().map(|ramp| (ramp.series, ramp.drift)).collect()),
+        moved: if kind == EventKind::Drift { Moved::Drifts(members) } else { Moved::Modes(members) },
         suspects: (lo..=hi).map(|place| (place, share)).collect(),
         signs: Signs::default(),
         measured,

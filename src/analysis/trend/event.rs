@@ -61,6 +61,7 @@ fn event(
     let (mut members, backs): (Vec<Member>, Vec<Option<&str>>) = match &draft.moved {
         Moved::Changes(changes) => changes.iter().map(|one| changed(one, all, owners)).unzip(),
         Moved::Drifts(drifts) => drifts.iter().map(|one| drifted(*one, all, owners)).unzip(),
+        Moved::Modes(modes) => modes.iter().map(|one| (alternating(*one, all), None)).unzip(),
     };
     members.sort_by(|a, b| by_worse(b.worse, a.worse).then_with(|| a.series.cmp(&b.series)));
     let measured: BTreeSet<usize> =
@@ -72,9 +73,9 @@ fn event(
     };
     let shown = shown(&members);
     let ways: Vec<f64> = shown.iter().filter_map(|member| member.worse).collect();
-    let direction = direction(&shown);
+    let direction = if draft.kind == EventKind::Bimodal { Direction::Mixed } else { direction(&shown) };
     // A drift begins with its first commit, a change is there from its last suspect on.
-    let from = if draft.kind == EventKind::Drift { lo } else { hi };
+    let from = if draft.kind.is_of_one_commit() { hi } else { lo };
     let since = draft.series().into_iter().filter_map(|analysed| {
         let behind = all[analysed].points.iter().filter(|point| point.place >= from);
         behind.map(|point| point.time).min()
@@ -217,6 +218,25 @@ fn drifted<'o>(
     (one, back.and_then(|later| owners.get(&(number, later)).copied()))
 }
 
+/// Two modes as a member: it has none of the directions, and is present while the newest point is one of them.
+fn alternating((number, modes): (usize, usize), all: &[SeriesChanges<'_>]) -> Member {
+    let analysed = &all[number];
+    let modes = &analysed.changes.modes[modes];
+    let level = |value: f64| Level { value, lower: value, upper: value };
+    let relative = (modes.high / modes.low - 1.0) * modes.low.signum();
+    Member {
+        before: level(modes.low),
+        after: level(modes.high),
+        relative: Some(level(relative)).filter(|relative| relative.value.is_finite()),
+        at: analysed.axis.commits[analysed.points[modes.begin].place].clone(),
+        points_since: analysed.points.len() - modes.end,
+        chance: modes.chance,
+        standing: modes.end == analysed.points.len(),
+        high_share: Some(modes.share),
+        ..bare(analysed)
+    }
+}
+
 /// What a member has of its series.
 fn bare(analysed: &SeriesChanges<'_>) -> Member {
     let none = Level { value: 0.0, lower: 0.0, upper: 0.0 };
@@ -235,6 +255,7 @@ fn bare(analysed: &SeriesChanges<'_>) -> Member {
         chance: 1.0,
         held: false,
         standing: true,
+        high_share: None,
     }
 }
 
@@ -304,6 +325,7 @@ pub(super) fn command<'a>(
 pub(super) fn in_order(events: &mut [Event]) {
     let rank = |event: &Event| {
         let kind = match (event.kind, event.direction) {
+            (EventKind::Bimodal, _) => 4,
             (EventKind::Environment, _) => 3,
             (_, Direction::Worse) => 0,
             (_, Direction::Mixed) => 1,

@@ -117,7 +117,7 @@ pub(crate) fn events(series: Vec<Series>) -> Vec<Event> {
 /// What is found in each of these series, along 300 commits.
 pub(super) fn analysed(series: &[Series]) -> Vec<SeriesChanges<'_>> {
     let axes = axes(series, &LINE, &[]);
-    let changes = |one| SeriesChanges::new(one, Arc::clone(&axes[&one.machine]), true, setting(), &[]);
+    let changes = |one| SeriesChanges::alone(one, Arc::clone(&axes[&one.machine]), &[]);
     series.iter().map(changes).collect()
 }
 

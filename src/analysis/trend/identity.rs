@@ -80,7 +80,8 @@ pub(super) fn matched(
         for (place, one) in recorded.iter().enumerate() {
             let shared = one.record.members.iter().filter(|member| series.contains(member.series.as_str())).count();
             // A change may turn out to be the machine's; a drift is no change.
-            let is_alike = (draft.kind == EventKind::Drift) == (one.record.kind == EventKind::Drift);
+            let is_alike = draft.kind != EventKind::Bimodal
+                && (draft.kind == EventKind::Drift) == (one.record.kind == EventKind::Drift);
             let overlaps = is_alike && places(one.record, axis).is_some_and(|(first, last)| first <= hi && lo <= last);
             if shared > 0 && overlaps {
                 pairs.push((shared, number, place));
@@ -115,7 +116,7 @@ pub(super) fn matched(
 fn new_id(draft: &Draft, all: &[SeriesChanges<'_>], used: &mut BTreeSet<String>) -> String {
     let analysed = &all[draft.series()[0]];
     let (lo, hi) = draft.range();
-    let end = if draft.kind == EventKind::Drift { lo } else { hi };
+    let end = if draft.kind.is_of_one_commit() { hi } else { lo };
     let points = || draft.series().into_iter().flat_map(|number| all[number].points.iter());
     let bad = points().map(|point| point.place).filter(|place| *place >= end).min().unwrap_or(end);
     let machines: Vec<&str> = draft.machines.iter().map(String::as_str).collect();
@@ -145,6 +146,8 @@ pub(super) fn steps(
     let after = |record: &EventRecord| time.max(record.time + TimeDelta::seconds(1));
     for (event, (_, place)) in events.iter().zip(matched) {
         let step = match place.map(|place| &recorded[place]) {
+            // Versions that are out do not know the kind.
+            None if event.kind == EventKind::Bimodal => continue,
             None if event.sure => record(event, EventStep::Opened, time),
             Some(one) if one.is_retracted && event.sure => record(event, EventStep::Opened, after(one.record)),
             Some(one) if event.sure && is_news(event, one, all) => {

@@ -13,10 +13,17 @@ use crate::changes::detect::changes_in_context;
 use sprag_base::digest;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
+use sprag_model::change_point::Changes;
 use sprag_model::metric::Better;
 use sprag_model::trend::{Budget, SelfTest};
 
 const BLOCK: usize = 10;
+
+/// In how many orders a series is tried, how many alarms in these raise its limits, and by what factor at least and at most.
+const TRIALS: usize = 5;
+const FEWEST_ALARMS: usize = 2;
+const LEAST_RAISE: f64 = 1.2;
+const MOST_RAISE: f64 = 2.0;
 
 /// How many points on either side tell where a series is that moves slowly.
 const AROUND: usize = 15;
@@ -44,7 +51,8 @@ pub(super) fn budget(all: &[SeriesChanges<'_>], false_discovery: f64) -> Budget 
     // The sum of nothing is -0.
     let expected = tested.iter().map(allowed_in).sum::<f64>() + 0.0;
     let allowed = if points > 0 { expected / points as f64 * 1000.0 } else { 0.0 };
-    Budget { allowed, points, expected, false_discovery, self_test: self_test(&tested, allowed) }
+    let raised = Some(tested.iter().filter(|analysed| analysed.raised > 1.0).count()).filter(|count| *count > 0);
+    Budget { allowed, points, expected, raised, false_discovery, self_test: self_test(&tested, allowed) }
 }
 
 fn self_test(tested: &[&SeriesChanges<'_>], allowed: f64) -> SelfTest {
@@ -70,26 +78,56 @@ fn are_too_many(middle: usize, expected: f64, (alarms, times): (usize, usize)) -
     alarms as f64 > MANY_TIMES * expected * times as f64 || at_least(middle, expected) < BEYOND_CHANCE
 }
 
-/// How many changes and drifts are told in the residues of a series, in so many orders.
+/// By what factor the limits of a series must be higher, so that noise like its own does not alarm: as the clearest alarm in some
+/// orders of its residues, if there are several.
+pub(super) fn needed(analysed: &SeriesChanges<'_>) -> f64 {
+    // Few series alarm in the first order; more orders only say how often these do.
+    if simulated(analysed, 1, "first").iter().all(|found| alarms_of(found) == 0) {
+        return 1.0;
+    }
+    let found = simulated(analysed, TRIALS, "limits");
+    let scores = found.iter().flat_map(|changes| changes.points.iter().map(|point| point.score));
+    let alarms: usize = found.iter().map(alarms_of).sum();
+    if alarms < FEWEST_ALARMS { 1.0 } else { scores.fold(LEAST_RAISE, f64::max).min(MOST_RAISE) }
+}
+
+fn alarms_of(found: &Changes) -> usize {
+    found.points.len() + found.drifts.len()
+}
+
+/// How many changes and drifts are reported in the residues of a series, in so many orders.
 fn alarms(analysed: &SeriesChanges<'_>, times: usize) -> Vec<usize> {
-    let mut residues = residues(analysed);
-    // Newest points that lie apart may be the first of a new level.
-    residues.truncate(analysed.apart.as_ref().map_or(residues.len(), |apart| apart.begin));
-    let is_relative = analysed.changes.noise.is_some_and(|noise| noise.is_relative);
-    let level = analysed.changes.points.last().map_or(analysed.points[0].value, |point| point.after.value);
-    let seed = digest::sha256_hex(analysed.series.id.as_bytes());
-    let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
+    simulated(analysed, times, "test").iter().map(alarms_of).collect()
+}
+
+/// What is found in the residues of a series, in so many orders; those of another `purpose` are others.
+fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Vec<Changes> {
+    let Some(noise) = analysed.changes.noise else { return Vec::new() };
+    let level = analysed.changes.points.last().map_or(analysed.values[0], |point| point.after.value);
+    let in_units = |residue: &f64| if noise.is_relative { level * residue.exp() } else { level + residue };
     let context = Context { more_is_better: analysed.series.metric.better == Better::Higher, ..Context::default() };
-    let mut blocks: Vec<&[f64]> = residues.chunks(BLOCK).collect();
-    (0..times)
-        .map(|_| {
-            random.shuffle(&mut blocks);
-            let in_units = |residue: &f64| if is_relative { level * residue.exp() } else { level + residue };
-            let values: Vec<f64> = blocks.iter().flat_map(|block| block.iter()).map(in_units).collect();
-            let reported = changes_in_context(&values, &analysed.setting.sensitivity, &context);
-            reported.points.len() + reported.drifts.len()
-        })
-        .collect()
+    let found = |residues: &[&[f64]]| {
+        let values: Vec<f64> = residues.iter().copied().flatten().map(in_units).collect();
+        changes_in_context(&values, &analysed.setting.sensitivity, &context)
+    };
+    let mut left = residues(&analysed.values, &analysed.changes);
+    // Newest points that lie apart may be the first of a new level.
+    left.truncate(analysed.apart.as_ref().map_or(left.len(), |apart| apart.begin));
+    // What is found in them in their own order is no noise, though it was too little among the changes of the series.
+    let more = found(&[&left]);
+    if alarms_of(&more) + more.modes.len() > 0 && more.noise.is_some_and(|again| again.is_relative == noise.is_relative)
+    {
+        let values: Vec<f64> = left.iter().map(in_units).collect();
+        left = residues(&values, &more);
+    }
+    let seed = digest::sha256_hex(format!("{}{purpose}", analysed.series.id).as_bytes());
+    let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
+    let mut blocks: Vec<&[f64]> = left.chunks(BLOCK).collect();
+    let mut order = || {
+        random.shuffle(&mut blocks);
+        found(&blocks)
+    };
+    (0..times).map(|_| order()).collect()
 }
 
 /// The points of a stretch, strays drawn in towards the median: at an end one of them would bend the line.
@@ -114,24 +152,27 @@ fn course(stretch: &[f64], place: usize) -> f64 {
 
 /// What is left of each point without the levels and ramps that were found, on the scale of the noise; and without what moves
 /// more slowly than the blocks, as their order would make steps of it.
-fn residues(analysed: &SeriesChanges<'_>) -> Vec<f64> {
-    let is_relative = analysed.changes.noise.is_some_and(|noise| noise.is_relative);
-    let scaled: Vec<f64> =
-        analysed.points.iter().map(|point| if is_relative { point.value.ln() } else { point.value }).collect();
+fn residues(values: &[f64], found: &Changes) -> Vec<f64> {
+    let is_relative = found.noise.is_some_and(|noise| noise.is_relative);
     let on_scale = |level: f64| if is_relative { level.ln() } else { level };
-    let mut left = scaled;
-    for drift in &analysed.changes.drifts {
+    let mut left: Vec<f64> = values.iter().map(|value| on_scale(*value)).collect();
+    for drift in &found.drifts {
         let height = on_scale(drift.after) - on_scale(drift.before);
         let width = (drift.end - drift.begin) as f64;
         for (index, value) in left.iter_mut().enumerate().skip(drift.begin) {
             *value -= height * (((index - drift.begin) as f64 + 0.5) / width).min(1.0);
         }
     }
-    let cuts: Vec<usize> = analysed.changes.points.iter().map(|point| point.index).collect();
+    for modes in &found.modes {
+        let (low, high) = (on_scale(modes.low), on_scale(modes.high));
+        let of_high = left[modes.begin..modes.end].iter_mut().filter(|value| **value > low.midpoint(high));
+        of_high.for_each(|value| *value -= high - low);
+    }
+    let cuts: Vec<usize> = found.points.iter().map(|point| point.index).collect();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     let segments: Vec<(usize, usize)> = begins.zip(cuts.iter().copied().chain([left.len()])).collect();
     for (begin, end) in segments {
-        let stretch = drawn_in(&left[begin..end], analysed.changes.noise.map_or(0.0, |noise| noise.deviation));
+        let stretch = drawn_in(&left[begin..end], found.noise.map_or(0.0, |noise| noise.deviation));
         for (place, value) in left[begin..end].iter_mut().enumerate() {
             *value -= course(&stretch, place);
         }
@@ -180,7 +221,7 @@ mod tests {
         let series = [creep];
         let all = analysed(&series);
         assert_eq!((all[0].changes.points.len(), all[0].changes.drifts.len()), (1, 1));
-        let left = residues(&all[0]);
+        let left = residues(&all[0].values, &all[0].changes);
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         assert!(left.chunks(50).all(|part| mean(part).abs() < 0.006), "{left:?}");
     }

@@ -3,7 +3,8 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use super::axis::{Axis, Pooled, pooled};
+use super::axis::{Axis, Pooled};
+use super::common::CommonNoise;
 use super::steady;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_in_context;
@@ -42,11 +43,17 @@ pub(super) struct SeriesChanges<'a> {
     pub(super) is_judged: bool,
     pub(super) setting: Setting,
     pub(super) points: Arc<[PooledPoint]>,
+    /// The value of each point as it is analysed: without the noise that its run has in common, where that was taken out.
+    pub(super) values: Vec<f64>,
+    /// The deviation of the noise before that.
+    pub(super) raw_noise: Option<f64>,
     pub(super) dirty: usize,
     pub(super) elsewhere: usize,
     pub(super) is_exact: bool,
     pub(super) changes: Changes,
     pub(super) apart: Option<Apart>,
+    /// By what factor its limits are higher, as noise like its own looks like changes.
+    pub(super) raised: f64,
     /// To how many points the changes are fitted, which may be told without the newest few.
     fitted: usize,
 }
@@ -58,10 +65,14 @@ impl<'a> SeriesChanges<'a> {
         is_judged: bool,
         setting: Setting,
         reported: &[ReportedRange],
+        pooled: Pooled,
+        common: &CommonNoise,
     ) -> SeriesChanges<'a> {
-        let Pooled { points, dirty, elsewhere } = pooled(series, &axis);
-        let values: Vec<f64> = points.iter().map(|point| point.value).collect();
-        let is_exact = is_exact(&series.metric, &points, &values);
+        let raw: Vec<f64> = pooled.points.iter().map(|point| point.value).collect();
+        let is_exact = is_exact(&series.metric, &pooled.points, &raw);
+        let quieter = if is_exact { None } else { common.taken_out(series, &pooled) };
+        let (values, raw_noise) = quieter.map_or((raw, None), |(values, noise)| (values, Some(noise)));
+        let Pooled { points, dirty, elsewhere } = pooled;
         let more_is_better = series.metric.better == Better::Higher;
         let ranges = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
             reported.iter().filter(|one| one.is_drift == is_drift).filter_map(|range| indices(&points, range)).collect()
@@ -100,7 +111,51 @@ impl<'a> SeriesChanges<'a> {
             }
         }
         let points = points.into();
-        SeriesChanges { series, axis, is_judged, setting, points, dirty, elsewhere, is_exact, changes, apart, fitted }
+        SeriesChanges {
+            series,
+            axis,
+            is_judged,
+            setting,
+            points,
+            values,
+            raw_noise,
+            dirty,
+            elsewhere,
+            is_exact,
+            changes,
+            apart,
+            raised: 1.0,
+            fitted,
+        }
+    }
+
+    /// The same points with limits that are so many times as high.
+    pub(super) fn raised(self, factor: f64, reported: &[ReportedRange]) -> SeriesChanges<'a> {
+        if factor <= 1.0 {
+            return self;
+        }
+        let sensitivity = self.setting.sensitivity.raised(factor);
+        let setting = Setting { sensitivity, ..self.setting };
+        let mut points = (*self.points).to_vec();
+        points.iter_mut().zip(&self.values).for_each(|(point, value)| point.value = *value);
+        let pooled = Pooled { points, dirty: self.dirty, elsewhere: self.elsewhere };
+        let new = SeriesChanges::new(
+            self.series,
+            self.axis,
+            self.is_judged,
+            setting,
+            reported,
+            pooled,
+            &CommonNoise::default(),
+        );
+        SeriesChanges { points: self.points, raw_noise: self.raw_noise, raised: factor, ..new }
+    }
+
+    /// A judged series for itself, as tests have it.
+    #[cfg(test)]
+    pub(super) fn alone(series: &'a Series, axis: Arc<Axis>, reported: &[ReportedRange]) -> SeriesChanges<'a> {
+        let pooled = super::axis::pooled(series, &axis);
+        SeriesChanges::new(series, axis, true, super::example::setting(), reported, pooled, &CommonNoise::default())
     }
 
     /// The smallest relative change that shows, as far as the newest level tells.
@@ -207,11 +262,11 @@ fn indices(points: &[PooledPoint], range: &ReportedRange) -> Option<RangeInclusi
 mod tests {
     use super::*;
     use crate::trend::axis::axes;
-    use crate::trend::example::{MACHINE, line, noisy, series, setting};
+    use crate::trend::example::{MACHINE, line, noisy, series};
 
     fn analysed<'a>(series: &'a Series, reported: &[ReportedRange]) -> SeriesChanges<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200), &[]);
-        SeriesChanges::new(series, Arc::clone(&axes[MACHINE]), true, setting(), reported)
+        SeriesChanges::alone(series, Arc::clone(&axes[MACHINE]), reported)
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
         sensitivity: "balanced".to_owned(),
         least: 0.01,
         noise: Some(SeriesNoise { deviation: 0.008, inflation: 1.0, is_relative: true }),
+        raw_noise: None,
         detectable: Some(0.023),
         points: count,
         dirty: 0,
@@ -64,7 +65,7 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
         levels: Vec::new(),
         not_judged: Vec::new(),
         pooled: [].into(),
-        changes: Changes { points, drifts, levels, noise: None },
+        changes: Changes { points, drifts, levels, ..Changes::default() },
     };
     trend.pooled = (0..count).map(pooled).collect();
     let fitted = Fit::new(&trend, &[]).pieces();
@@ -131,6 +132,7 @@ pub(crate) fn member(at: usize) -> Member {
         points_since: 8,
         chance: 1e-6,
         held: false,
+        high_share: None,
         standing: true,
     }
 }

@@ -277,7 +277,7 @@ fn events_section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Option<
         .column("Probability", "n", |(event, probability)| match event.kind {
             EventKind::Change => words::probability(*probability),
             EventKind::Drift => "in the ramp".to_owned(),
-            EventKind::Environment => "not the cause".to_owned(),
+            EventKind::Environment | EventKind::Bimodal => "not the cause".to_owned(),
         })
         .column("State", "push", |(event, _)| trend_event::state(event))
         .section("events", "Events that it may be the cause of", note, "")

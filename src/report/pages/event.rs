@@ -68,7 +68,7 @@ fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
 fn commits(of: &Event) -> Fact {
     let unmeasured = of.suspects.iter().filter(|one| !one.measured).count();
     let answer = match of.kind {
-        EventKind::Environment => "None".to_owned(),
+        EventKind::Environment | EventKind::Bimodal => "None".to_owned(),
         _ if unmeasured == 0 => trend_event::commits(of),
         _ => format!("{}, {} not measured", trend_event::commits(of), count(unmeasured)),
     };
@@ -121,6 +121,7 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     let note = match of.kind {
         EventKind::Change => "The probability that a commit is the cause, from all series together.",
         EventKind::Drift => "The level moved evenly over these commits. No single commit is the cause.",
+        EventKind::Bimodal => "The series alternates between two levels over these commits. No commit is the cause.",
         EventKind::Environment => "The environment changed between these commits. No commit is the cause.",
     };
     let is_final = is_change && of.next.is_none() && of.suspects.len() > 1;
@@ -180,6 +181,7 @@ fn ends<'e>(catalog: &Catalog<'_>, of: &'e Event) -> (Vec<SuspectRow<'e>>, Phras
     let end = |one: &'e Suspect, drift: &str| {
         let role = match of.kind {
             EventKind::Drift => Mark::new(Tone::Doubt, "↗", drift),
+            EventKind::Bimodal => Mark::new(Tone::Doubt, "⇅", "in the range"),
             EventKind::Change | EventKind::Environment => Mark::new(Tone::Environment, "◇", "in the range"),
         };
         row(role, &one.commit, one.measured)
@@ -344,7 +346,11 @@ fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
         all if all == drawn.len() => String::new(),
         all => format!(" The first {} of {} are drawn.", drawn.len(), counted(all, "series", "series")),
     };
-    let band = if of.kind == EventKind::Drift { "the ramp" } else { "the commits between good and bad" };
+    let band = match of.kind {
+        EventKind::Drift => "the ramp",
+        EventKind::Bimodal => "where it alternates",
+        EventKind::Change | EventKind::Environment => "the commits between good and bad",
+    };
     let dots = if several == 1 { "one commit".to_owned() } else { format!("up to {several} commits") };
     let note = format!(
         "Change against the level before, one scale for all. Each dot is the median of {dots}; lines are levels; the tinted band is \
@@ -406,7 +412,11 @@ fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, fit: &Fit<'_>, place
         .into_iter()
         .map(|piece| [(at(piece.points.start), piece.from / before), (at(piece.points.end), piece.to / before)]);
     let name = format!("{} on {}", words::name(&member.benchmark), member.machine.name);
-    let moves = if of.kind == EventKind::Drift { "drifts by" } else { "changes by" };
+    let moves = match of.kind {
+        EventKind::Drift => "drifts by",
+        EventKind::Bimodal => "alternates by",
+        EventKind::Change | EventKind::Environment => "changes by",
+    };
     Mini {
         levels: levels.collect(),
         suspects: bounds(catalog, of),

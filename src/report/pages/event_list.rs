@@ -46,7 +46,7 @@ pub(super) fn feeds() -> Phrase {
     Phrase::plain("Feeds: ").link(link::ATOM_FEED, "Atom").text(", ").link(link::JSON_FEED, "JSON").text(".")
 }
 
-fn groups(catalog: &Catalog<'_>) -> [Section; 5] {
+fn groups(catalog: &Catalog<'_>) -> [Section; 6] {
     let group = |id, heading, note: &str, nothing, is: &dyn Fn(&Event) -> bool| {
         let events = catalog.trend.events.iter().filter(|one| is(one));
         section(catalog, events, EVENTS, (id, heading), note.into(), nothing)
@@ -58,6 +58,7 @@ fn groups(catalog: &Catalog<'_>) -> [Section; 5] {
     let reverted = "A later event brought the levels back.";
     let machines = "The machine, or what is installed on it, changed. No commit is the cause.";
     let no_machine = "No event is attributed to the environment.";
+    let modes = "Series that alternate between the same two levels. No commit is the cause; the change is that between the two levels.";
     let drifts = "Levels that moved evenly over many commits. No single commit is the cause.";
     [
         group("present", "Present changes", change, "No change of level is present.", &is_kind(EventKind::Change)),
@@ -65,6 +66,7 @@ fn groups(catalog: &Catalog<'_>) -> [Section; 5] {
         group("reverted", "Reverted", reverted, "No event was reverted.", &is_reverted),
         group("machines", "Environment", machines, no_machine, &is_kind(EventKind::Environment)),
         group("drifts", "Drifts", drifts, "No series drifted.", &is_kind(EventKind::Drift)),
+        group("modes", "Two modes", modes, "No series alternates between two levels.", &is_kind(EventKind::Bimodal)),
     ]
 }
 
@@ -136,6 +138,7 @@ pub(super) fn tone(event: &Event) -> Tone {
     match event {
         one if !summary::is_listed(one) => Tone::Plain,
         one if one.kind == EventKind::Environment => Tone::Environment,
+        one if one.kind == EventKind::Bimodal => Tone::Doubt,
         one if one.direction == Direction::Better => Tone::Better,
         _ => Tone::Worse,
     }

@@ -138,6 +138,12 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
                 false => number::quantity(scale, noise.deviation),
             };
             let note = "of a point about its level".to_owned();
+            let note = match series.raw_noise {
+                Some(raw) => {
+                    format!("{note}; {} with the noise that all series of a run have in common", percent_size(raw))
+                }
+                None => note,
+            };
             match noise.inflation > 1.05 {
                 true => {
                     let times = format!("{:.1} times", noise.inflation);

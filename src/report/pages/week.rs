@@ -184,6 +184,8 @@ fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
 fn headline(week: &Week<'_>) -> Phrase {
     let (environment, others): (Vec<&Event>, Vec<&Event>) =
         week.began.iter().partition(|event| event.kind == EventKind::Environment);
+    let (bimodal, others): (Vec<&Event>, Vec<&Event>) =
+        others.into_iter().partition(|event| event.kind == EventKind::Bimodal);
     let better = others.iter().filter(|event| event.direction == Direction::Better).count();
     let (environment, worse) = (environment.len(), others.len() - better);
     let events = |n: usize, words: &str| format!("{} {words}", counted(n, "event", "events"));
@@ -191,6 +193,7 @@ fn headline(week: &Week<'_>) -> Phrase {
         (worse, Tone::Worse, "▲", "for the worse"),
         (better, Tone::Better, "▼", "for the better"),
         (environment, Tone::Environment, "◇", "of the environment"),
+        (bimodal.len(), Tone::Doubt, "⇅", "of two modes"),
         (week.ended.len(), Tone::Plain, "=", "reverted"),
     ];
     let all = all.into_iter().filter(|(n, ..)| *n > 0);

@@ -120,6 +120,7 @@ pub(super) fn trend(analysis: &Analysis, line: &CommitLine) -> Trend {
             points: 1_260,
             expected: 1.3,
             false_discovery: SURE,
+            raised: None,
             self_test: SelfTest { points: 1_260, alarms: 1, rate: Some(0.79), exceeded: false },
         },
         events: planted.iter().map(|one| event(one, &series, &judged, line)).collect(),
@@ -172,6 +173,7 @@ fn series(of: &SeriesAnalysis, planted: &[Planted], line: &CommitLine) -> Series
         machine: NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() },
         least: 0.005,
         noise: changes.noise,
+        raw_noise: None,
         detectable: Some(0.011),
         points: pooled.len(),
         dirty: series.points.len() - pooled.len(),
@@ -206,6 +208,7 @@ fn changes(series: &Series, pooled: &[PooledPoint], planted: &[Planted]) -> Chan
     Changes {
         points: own.iter().enumerate().map(point).collect(),
         drifts: drifts.iter().map(drift).collect(),
+        modes: Vec::new(),
         levels,
         noise: Some(SeriesNoise { deviation: 0.004, inflation: 1.1, is_relative: true }),
     }

@@ -50,6 +50,7 @@ pub(crate) fn mark(event: &Event) -> Mark {
         one if one.state != EventState::Standing => (Tone::Plain, "="),
         one if !one.sure => (Tone::Doubt, "?"),
         one if one.kind == EventKind::Environment => (Tone::Environment, "◇"),
+        one if one.kind == EventKind::Bimodal => (Tone::Doubt, "⇅"),
         one if one.is_accepted() => (Tone::Doubt, "◆"),
         one => match one.direction {
             Direction::Worse => (Tone::Worse, "▲"),
@@ -68,7 +69,7 @@ pub(crate) fn title(event: &Event) -> Phrase {
         // An environment has no one direction; its first member is the worst.
         EventKind::Environment if event.direction == Direction::Mixed => " environment, both ways: ".to_owned(),
         EventKind::Environment => format!(" environment, {way}: "),
-        EventKind::Drift | EventKind::Change => format!(" {way}: "),
+        EventKind::Drift | EventKind::Bimodal | EventKind::Change => format!(" {way}: "),
     };
     let mut change = lead.relative.map_or(String::new(), |relative| format!(" {}", words::change(&relative)));
     if event.kind == EventKind::Drift {
@@ -84,6 +85,13 @@ pub(crate) fn title(event: &Event) -> Phrase {
         more => format!("; and {}", counted(more, "more series", "more series")),
     };
     let metric = words::name(&lead.metric.name);
+    if let Some(share) = lead.high_share {
+        let scale = lead.metric.unit.scale(lead.after.value);
+        let [low, high] = [&lead.before, &lead.after].map(|level| number::quantity(scale, level.value));
+        let shares = [1.0 - share, share].map(words::probability);
+        let words = format!(" {metric} is {low} in {} of runs, {high} in {}{further}", shares[0], shares[1]);
+        return title.text(" bimodal: ").id(words::name(&lead.benchmark)).text(words);
+    }
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
 }
 
@@ -153,6 +161,7 @@ pub(crate) fn range(event: &Event) -> Phrase {
             let pace = pace(event).map(|pace| format!(", {} in ten of them", words::change(&pace))).unwrap_or_default();
             format!("; {}{pace}, none of them alone to blame", commits(event))
         }
+        (EventKind::Bimodal, _) => format!("; {} between two levels, none of them to blame", commits(event)),
         (EventKind::Change, 1) => "; one commit can be the cause".to_owned(),
         (EventKind::Change, _) => format!("; {} may be the cause", counted(suspects, "commit", "commits")),
     })
@@ -160,7 +169,7 @@ pub(crate) fn range(event: &Event) -> Phrase {
 
 /// Whether it is a drift that includes the newest point of a series.
 pub(crate) fn goes_on(event: &Event) -> bool {
-    event.kind == EventKind::Drift && event.members.iter().any(is_going_on)
+    !event.kind.is_of_one_commit() && event.members.iter().any(is_going_on)
 }
 
 fn is_going_on(member: &Member) -> bool {

@@ -58,6 +58,7 @@ pub(crate) fn quiet() -> Trend {
             points: 61_200,
             expected: 3.06,
             false_discovery: 0.05,
+            raised: None,
             self_test: SelfTest { points: 61_200, alarms: 2, rate: Some(0.0327), exceeded: false },
         },
         coverage: Coverage { judged: 42, total: 42, reasons: Vec::new() },

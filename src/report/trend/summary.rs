@@ -29,12 +29,14 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
     let regressions = listed(&|one| one.is_open_regression());
     let accepted = listed(&|one| one.is_ongoing_regression() && one.is_accepted());
     let environment = listed(&|one| one.kind == EventKind::Environment);
+    let bimodal = listed(&|one| one.kind == EventKind::Bimodal);
     let improvements = listed(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
     let kinds = [
         (regressions, Tone::Worse, "▲", "open regression", "open regressions"),
         (accepted, Tone::Doubt, "◆", "accepted regression", "accepted regressions"),
         (improvements, Tone::Better, "▼", "improvement", "improvements"),
         (environment, Tone::Environment, "◇", "environment event", "environment events"),
+        (bimodal, Tone::Doubt, "⇅", "bimodal finding", "bimodal findings"),
     ];
     let present = kinds.into_iter().filter(|(count, ..)| *count > 0);
     let mut marks = present.map(|(count, tone, glyph, one, many)| Mark::new(tone, glyph, counted(count, one, many)));

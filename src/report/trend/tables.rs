@@ -212,6 +212,10 @@ fn budget(budget: &Budget) -> Section {
         }
         None => " This history has too little noise to test that.".to_owned(),
     };
+    if let Some(raised) = budget.raised {
+        let series = counted(raised, "series", "series");
+        text += &format!(" The limits are higher in {series} whose noise looks like changes.");
+    }
     text += &format!(" At most {} of the confirmed events are chance.", number::percent_size(budget.false_discovery));
     let section = Section::new("", "False alarms").paragraph(text);
     if !test.exceeded {

@@ -14,7 +14,7 @@ use sprag_analysis::changes::exact;
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
-use sprag_model::change_point::Changes;
+use sprag_model::change_point::{Changes, Modes};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::options::{NamedFile, check_distinct};
 use sprag_pipeline::{Advice, Result, refuse, text, trend};
@@ -31,6 +31,9 @@ struct SeriesChanges {
     changes: Vec<u64>,
     drifts: Vec<[u64; 2]>,
     ranges: Vec<[u64; 2]>,
+    /// Where the series alternates between two levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    modes: Vec<Modes>,
 }
 
 pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -121,10 +124,12 @@ fn series_changes(series: &TableSeries, changes: &Changes) -> SeriesChanges {
     let end = |place: usize| series.indices.get(place).copied().unwrap_or_else(|| index(place - 1) + 1);
     // The change may lie anywhere between two points.
     let first = |place: usize| place.checked_sub(1).map_or(index(place), |before| index(before) + 1);
+    let modes = |one: &Modes| Modes { begin: index(one.begin) as usize, end: end(one.end) as usize, ..*one };
     SeriesChanges {
         changes: changes.points.iter().map(|point| index(point.index)).collect(),
         drifts: changes.drifts.iter().map(|drift| [index(drift.begin), end(drift.end)]).collect(),
         ranges: changes.points.iter().map(|point| [first(point.first), index(point.last)]).collect(),
+        modes: changes.modes.iter().map(modes).collect(),
     }
 }
 

@@ -1,0 +1,157 @@
+//! The noise that all series of a run have in common, as where other tenants of a machine slowed all of its benchmarks.
+//!
+//! How far a point is off the level of its series is compared over all series of its run: the median is what the run has in
+//! common. That course over the runs is searched for changes like a series. What lasts in it may be the work of a
+//! commit and stays; the rest is noise, and is taken out of the values of each series of which it makes up a part.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::axis::Pooled;
+use crate::changes::detect::changes;
+use crate::changes::newest;
+use crate::changes::sensitivity::Sensitivity;
+use sprag_base::stats::describe;
+use sprag_model::change_point::Changes;
+use sprag_model::metric::Better;
+use sprag_model::series::Series;
+
+/// The fewest series that show what a run has in common.
+const FEWEST_SERIES: usize = 8;
+
+/// The share of the noise of a series that is left at most where something is taken out.
+const LEFT: f64 = 0.75;
+
+/// The noise of each run by metric, in logarithms, where less is better.
+#[derive(Default)]
+pub(super) struct CommonNoise(BTreeMap<String, BTreeMap<Arc<str>, f64>>);
+
+/// The series of a metric of a suite on a machine, with their points.
+type OfSuite<'a> = Vec<(&'a Series, &'a Pooled)>;
+
+impl CommonNoise {
+    pub(super) fn of<'a>(all: impl Iterator<Item = (&'a Series, &'a Pooled)>) -> CommonNoise {
+        let mut suites: BTreeMap<(&str, &str, &str), OfSuite<'a>> = BTreeMap::new();
+        for (series, pooled) in all.filter(|(series, pooled)| !series.is_auxiliary() && is_positive(pooled)) {
+            let metric = series.metric.name.as_str();
+            suites.entry((metric, &series.machine, &series.suite)).or_default().push((series, pooled));
+        }
+        let mut noise = CommonNoise::default();
+        for ((metric, ..), of_suite) in suites.into_iter().filter(|(_, of_suite)| of_suite.len() >= FEWEST_SERIES) {
+            let runs = self::of_suite(&of_suite);
+            // In a few series of many it lowers the noise by chance.
+            let is_quieter = |(series, pooled): &&(&Series, &Pooled)| without(&runs, series, pooled).is_some();
+            if 2 * of_suite.iter().filter(is_quieter).count() >= of_suite.len() {
+                noise.0.entry(metric.to_owned()).or_default().extend(runs);
+            }
+        }
+        noise
+    }
+
+    /// The values of a series without it, and the deviation of neighbours with it; nothing where that lowers it too little.
+    pub(super) fn taken_out(&self, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
+        let runs = self.0.get(&series.metric.name).filter(|_| !series.is_auxiliary() && is_positive(pooled))?;
+        without(runs, series, pooled)
+    }
+}
+
+fn without(runs: &BTreeMap<Arc<str>, f64>, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
+    let raw = logarithms(pooled);
+    let common = |run: &Arc<str>| sign(series) * runs.get(run).copied().unwrap_or_default();
+    let left: Vec<f64> = pooled.points.iter().zip(&raw).map(|(point, value)| value - common(&point.run)).collect();
+    let (before, after) = (deviation(&raw)?, deviation(&left)?);
+    (after < LEFT * before).then(|| (left.into_iter().map(f64::exp).collect(), before))
+}
+
+fn is_positive(pooled: &Pooled) -> bool {
+    pooled.points.iter().all(|point| point.value > 0.0)
+}
+
+fn logarithms(pooled: &Pooled) -> Vec<f64> {
+    pooled.points.iter().map(|point| point.value.ln()).collect()
+}
+
+fn sign(series: &Series) -> f64 {
+    if series.metric.better == Better::Higher { -1.0 } else { 1.0 }
+}
+
+/// The deviation of a point by the differences of neighbours.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    Some(describe::scaled_median_deviation(&differences)? / 2.0_f64.sqrt())
+}
+
+/// The noise of each run of a suite on a machine.
+fn of_suite(all: &[(&Series, &Pooled)]) -> BTreeMap<Arc<str>, f64> {
+    let off = all.par_iter().map(|(series, pooled)| {
+        let values: Vec<f64> = pooled.points.iter().map(|point| point.value).collect();
+        let off = off_levels(&values);
+        pooled.points.iter().zip(off).map(|(point, off)| ((point.place, &point.run), sign(series) * off)).collect()
+    });
+    let off: Vec<Vec<((usize, &Arc<str>), f64)>> = off.collect();
+    let mut runs: BTreeMap<(usize, &Arc<str>), Vec<f64>> = BTreeMap::new();
+    off.into_iter().flatten().for_each(|(run, off)| runs.entry(run).or_default().push(off));
+    let common = runs.into_iter().filter(|(_, off)| off.len() >= FEWEST_SERIES);
+    let course: Vec<(&Arc<str>, f64)> =
+        common.map(|((_, run), off)| (run, describe::median(&off).unwrap_or_default().exp())).collect();
+    let values: Vec<f64> = course.iter().map(|one| one.1).collect();
+    let found = changes(&values, &Sensitivity::BALANCED);
+    let off = off_levels_of(&values, &found);
+    // The newest runs may be the first of a new level.
+    let apart =
+        newest::apart(&values, &found, &Sensitivity::BALANCED, |values| changes(values, &Sensitivity::BALANCED));
+    let settled = apart.map_or(values.len(), |apart| apart.begin);
+    course.into_iter().zip(off).take(settled).map(|((run, _), off)| (Arc::clone(run), off)).collect()
+}
+
+/// How far each value is off its level, in logarithms.
+fn off_levels(values: &[f64]) -> Vec<f64> {
+    off_levels_of(values, &changes(values, &Sensitivity::BALANCED))
+}
+
+fn off_levels_of(values: &[f64], found: &Changes) -> Vec<f64> {
+    let level = |place: usize| found.levels.get(found.points.partition_point(|point| point.index <= place));
+    let off = |(place, value): (usize, &f64)| level(place).map_or(0.0, |level| (value / level.value).ln());
+    values.iter().enumerate().map(off).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trend::analyse::analyse;
+    use crate::trend::example::{analysis, input, noisy};
+    use sprag_base::stats::random::SplitMix64;
+
+    /// Twelve series with noise of 1 %, whose runs have noise of 4 % in common, and what is found of them.
+    fn found(differ: impl Fn(usize, usize) -> f64) -> Vec<(usize, Option<f64>, f64)> {
+        let mut random = SplitMix64::new(3);
+        let common: Vec<f64> = (0..120).map(|_| 1.0 + 0.04 * random.normal()).collect();
+        let of = |number: usize| {
+            let mut one = noisy(&format!("s{number}"), 120, 1, &[], number as u64);
+            for (place, point) in one.points.iter_mut().enumerate() {
+                point.value *= common[place] * differ(number, place);
+            }
+            one
+        };
+        let trend = analyse(input(&analysis((0..12).map(of).collect()))).trend;
+        let noise = |one: &sprag_model::trend::SeriesTrend| one.noise.map_or(0.0, |noise| noise.deviation);
+        trend.series.iter().map(|one| (one.changes.points.len(), one.raw_noise, noise(one))).collect()
+    }
+
+    #[test]
+    fn what_all_series_of_a_run_have_in_common_is_taken_out() {
+        let all = found(|number, place| if number == 4 && place >= 70 { 1.04 } else { 1.0 });
+        for (number, (changes, raw, noise)) in all.into_iter().enumerate() {
+            assert!(raw.is_some_and(|raw| raw > 0.03) && noise < 0.015, "{number}: {raw:?} to {noise}");
+            assert_eq!(changes, usize::from(number == 4), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_lasts_is_no_noise_though_all_series_have_it() {
+        assert!(found(|_, place| if place >= 60 { 1.2 } else { 1.0 }).iter().all(|one| one.0 == 1));
+        // The newest runs may be the first of a new level.
+        assert!(found(|_, place| if place >= 114 { 1.3 } else { 1.0 }).iter().all(|one| one.0 == 1));
+    }
+}
