@@ -6,8 +6,9 @@ use std::sync::{Arc, LazyLock};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::analyse::{Input, analyse};
-use super::axis::axes;
-use super::series_changes::{SeriesChanges, Setting};
+use super::axis::{Axis, axes, pooled};
+use super::common::CommonNoise;
+use super::series_changes::{ReportedRange, SeriesChanges, Setting};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::analysis::{Analysis, HistoryFacts};
@@ -114,10 +115,16 @@ pub(crate) fn events(series: Vec<Series>) -> Vec<Event> {
     analyse(input(&analysis(series))).trend.events
 }
 
+/// A judged series for itself, with what was reported of it.
+pub(super) fn alone<'a>(series: &'a Series, axis: Arc<Axis>, reported: &[ReportedRange]) -> SeriesChanges<'a> {
+    let pooled = pooled(series, &axis);
+    SeriesChanges::new(series, axis, true, setting(), reported, pooled, &CommonNoise::default())
+}
+
 /// What is found in each of these series, along 300 commits.
 pub(super) fn analysed(series: &[Series]) -> Vec<SeriesChanges<'_>> {
     let axes = axes(series, &LINE, &[]);
-    let changes = |one| SeriesChanges::alone(one, Arc::clone(&axes[&one.machine]), &[]);
+    let changes = |one| alone(one, Arc::clone(&axes[&one.machine]), &[]);
     series.iter().map(changes).collect()
 }
 

@@ -151,13 +151,6 @@ impl<'a> SeriesChanges<'a> {
         SeriesChanges { points: self.points, raw_noise: self.raw_noise, raised: factor, ..new }
     }
 
-    /// A judged series for itself, as tests have it.
-    #[cfg(test)]
-    pub(super) fn alone(series: &'a Series, axis: Arc<Axis>, reported: &[ReportedRange]) -> SeriesChanges<'a> {
-        let pooled = super::axis::pooled(series, &axis);
-        SeriesChanges::new(series, axis, true, super::example::setting(), reported, pooled, &CommonNoise::default())
-    }
-
     /// The smallest relative change that shows, as far as the newest level tells.
     pub(super) fn detectable(&self) -> Option<f64> {
         if self.is_exact {
@@ -262,11 +255,11 @@ fn indices(points: &[PooledPoint], range: &ReportedRange) -> Option<RangeInclusi
 mod tests {
     use super::*;
     use crate::trend::axis::axes;
-    use crate::trend::example::{MACHINE, line, noisy, series};
+    use crate::trend::example::{MACHINE, alone, line, noisy, series};
 
     fn analysed<'a>(series: &'a Series, reported: &[ReportedRange]) -> SeriesChanges<'a> {
         let axes = axes(std::slice::from_ref(series), &line(200), &[]);
-        SeriesChanges::alone(series, Arc::clone(&axes[MACHINE]), reported)
+        alone(series, Arc::clone(&axes[MACHINE]), reported)
     }
 
     #[test]
