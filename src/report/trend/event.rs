@@ -104,6 +104,7 @@ pub(super) fn line(event: &Event) -> Row {
         (EventKind::Change, 1) => Phrase::code(words::name(event.suspects[0].commit.short())),
         (EventKind::Change, _) => Phrase::plain(commits(event)),
         (EventKind::Drift, _) => Phrase::plain(format!("drift, {}", commits(event))),
+        (EventKind::Bimodal, _) => Phrase::plain(format!("two modes, {}", commits(event))),
     };
     let mut series = lead.map_or(Phrase::default(), |lead| {
         Phrase::code(words::name(&lead.benchmark)).text(format!(" {}", words::name(&lead.metric.name)))
