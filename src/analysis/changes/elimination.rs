@@ -106,8 +106,8 @@ impl<'a> Elimination<'a> {
         let least = (clear * noise.deviation * noise.inflation).powi(2);
         let mut again: Vec<(f64, usize)> = Vec::new();
         let mut before = 0;
-        for place in 1..last {
-            if !gone[place] {
+        for (place, is_gone) in gone.iter().enumerate().take(last).skip(1) {
+            if !is_gone {
                 before = place;
                 continue;
             }

@@ -85,14 +85,14 @@ fn deviation(values: &[f64]) -> Option<f64> {
 
 /// The noise of each run of a suite on a machine.
 fn of_suite(all: &[(&Series, &Pooled)]) -> BTreeMap<Arc<str>, f64> {
-    let off = all.par_iter().map(|(series, pooled)| {
-        let values: Vec<f64> = pooled.points.iter().map(|point| point.value).collect();
-        let off = off_levels(&values);
-        pooled.points.iter().zip(off).map(|(point, off)| ((point.place, &point.run), sign(series) * off)).collect()
-    });
-    let off: Vec<Vec<((usize, &Arc<str>), f64)>> = off.collect();
+    let values = |pooled: &Pooled| -> Vec<f64> { pooled.points.iter().map(|point| point.value).collect() };
+    let off: Vec<Vec<f64>> = all.par_iter().map(|(_, pooled)| off_levels(&values(pooled))).collect();
     let mut runs: BTreeMap<(usize, &Arc<str>), Vec<f64>> = BTreeMap::new();
-    off.into_iter().flatten().for_each(|(run, off)| runs.entry(run).or_default().push(off));
+    for ((series, pooled), off) in all.iter().zip(off) {
+        for (point, off) in pooled.points.iter().zip(off) {
+            runs.entry((point.place, &point.run)).or_default().push(sign(series) * off);
+        }
+    }
     let common = runs.into_iter().filter(|(_, off)| off.len() >= FEWEST_SERIES);
     let course: Vec<(&Arc<str>, f64)> =
         common.map(|((_, run), off)| (run, describe::median(&off).unwrap_or_default().exp())).collect();
