@@ -302,7 +302,8 @@ mod tests {
     fn large_steps_at_the_beginning_are_found_though_their_levels_are_short() {
         // Levels with their points, and the changes that must be found.
         let outlier = [(1, 2.6), (1, 200.0), (1, 2.4), (4, 1.5), (170, 1.0)];
-        let cases: [(&[(usize, f64)], &[usize]); 3] = [
+        type Case<'a> = (&'a [(usize, f64)], &'a [usize]);
+        let cases: [Case<'_>; 3] = [
             (&[(3, 2.0), (3, 1.3), (170, 1.0)], &[3, 6]),
             (&[(3, 2.0), (4, 1.4), (170, 1.0)], &[3, 7]),
             (&outlier, &[3, 7]),

@@ -212,12 +212,12 @@ mod tests {
     }
 
     /// How many changes there are, and the modes: first point, end, levels and share.
-    fn found(values: &[f64]) -> (usize, Vec<(usize, usize, i64, i64, i64)>) {
+    fn found(values: &[f64]) -> (usize, Vec<[i64; 5]>) {
         let found = changes(values, &Sensitivity::BALANCED);
         let rounded = |value: f64| value.round() as i64;
         let modes = found.modes.iter().map(|one| {
             assert!(one.chance < 1e-4);
-            (one.begin, one.end, rounded(one.low), rounded(one.high), rounded(10.0 * one.share))
+            [one.begin as i64, one.end as i64, rounded(one.low), rounded(one.high), rounded(10.0 * one.share)]
         });
         (found.points.len(), modes.collect())
     }
@@ -227,7 +227,7 @@ mod tests {
         let lengths = [14, 9, 21, 12, 8, 17, 11, 15, 9, 24];
         let alternating: Vec<(usize, f64)> =
             lengths.iter().enumerate().map(|(place, count)| (*count, [100.0, 120.0][place % 2])).collect();
-        assert_eq!(found(&noisy(&alternating)), (0, vec![(14, 140, 100, 120, 6)]));
+        assert_eq!(found(&noisy(&alternating)), (0, vec![[14, 140, 100, 120, 6]]));
         // A lasting change after it stays one, and what returns once or goes on to other levels is no mode.
         let (changes, modes) = found(&noisy(&[&alternating[..], &[(60, 170.0)]].concat()));
         assert_eq!((changes, modes.len()), (1, 1));
