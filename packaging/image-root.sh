@@ -13,6 +13,8 @@ cp --parents /usr/bin/ssh "$root" 2>/dev/null || echo "no ssh here: the image re
 if [ -d /etc/ssl/certs ]; then cp -RL --parents /etc/ssl/certs "$root"; fi
 # A mounted repository belongs to the user outside.
 printf '[safe]\n\tdirectory = *\n' >"$root/etc/gitconfig"
-find "$root/usr/bin" "$root$git" "$root$git_core" -type f -perm -u+x | xargs -r ldd 2>/dev/null | grep -o '/[^ ]*\.so[^ ]*' | sort -u | while read -r library; do
+# Scripts among them have no libraries, which is no fault.
+libraries() { find "$root/usr/bin" "$root$git" "$root$git_core" -type f -perm -u+x -exec ldd {} + 2>/dev/null || true; }
+libraries | grep -o '/[^ ]*\.so[^ ]*' | sort -u | while read -r library; do
   cp -L --parents "$library" "$root"
 done

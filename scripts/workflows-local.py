@@ -39,6 +39,7 @@ command = ["python3", "bench.py"]
 # What may stand in an expression, with what it is where the event does not have it. All else is an error.
 NAMES = {
     "github.repository": "us/kernels",
+    "github.run_attempt": "1",
     "github.token": "token",
     "github.ref": "refs/heads/main",
     "github.sha": None,
@@ -247,6 +248,23 @@ def weekly(project, checks):
     checks.expect("the second week: nothing of the rival was overwritten", was_kept, second)
     digests = {path.name for path in (second.artifacts / "perf-trend-verdicts").glob("*.SHA256SUMS")}
     checks.expect("the second week: runs of CPU and GPU are attested", digests == {"cpu.SHA256SUMS", "gpu.SHA256SUMS"}, second)
+
+    def protect(_):
+        """The branch refuses what is pushed."""
+        hook.write_text("#!/bin/sh\necho 'protected branch' >&2\nexit 1\n")
+        hook.chmod(0o755)
+
+    hook = Path(project.remote) / "hooks" / "pre-receive"
+    project.world.before["perf_trend_weekly.yml/record/Send"] = protect
+    shutil.rmtree(project.world.pages, ignore_errors=True)
+    refused = project.run("perf_trend_weekly.yml", github__event_name="schedule")
+    hook.unlink()
+    not_sent = wanted | {"record": "failure", "verdict": "failure"}
+    checks.results("a week whose records the branch refuses", refused, gpu_trend="skipped", **not_sent)
+    is_said = any("the records were not sent" in line for line in refused.heard)
+    is_shown = (project.world.pages / "index.html").is_file()
+    checks.expect("a week whose records the branch refuses: it is said, and the site is shown", is_said and is_shown, refused)
+    checks.expect("a week whose records the branch refuses: nothing was sent", len(project.records()) == 4, refused)
 
     checks.results("a push", project.run("ci.yml", github__event_name="push"), history="success")
     checks.results("a pull request", project.pull_request("ci.yml", {"src/other": "changed\n"}), history="success")

@@ -106,7 +106,7 @@ class Job:
         self.world, self.ended, self.file, self.key, self.workflow, self.job = world, ended, file, key, workflow, job
         self.table, self.steps, self.paths = dict(table), {}, []
         # What a step put out is asked for also where that step did not come to it.
-        self.table |= dict.fromkeys(re.findall(r"steps\.[a-z-]+\.outputs\.[a-z_-]+", json.dumps(job)))
+        self.table |= dict.fromkeys(re.findall(r"steps\.[a-z-]+\.(?:outputs\.[a-z_-]+|outcome)", json.dumps(job)))
         for need in needs(job):
             self.table[f"needs.{need}.result"] = ended.results[need]
             for name, output in ended.outputs.get(need, {}).items():
@@ -129,13 +129,18 @@ class Job:
             name = step.get("name", step.get("uses", "?"))
             identity = step.get("id", name)
             if not holds(step.get("if"), self.table, status(result == "success")):
+                self.table[f"steps.{identity}.outcome"] = "skipped"
                 continue
             self.say(f"--- {self.file}/{self.key}/{name}")
             self.world.before.get(f"{self.file}/{self.key}/{name}", lambda job: None)(self)
+            outcome = "success"
             try:
                 self.step(identity, step)
             except Failed as failed:
                 self.say(f"failed: {failed}")
+                outcome = "failure"
+            self.table[f"steps.{identity}.outcome"] = outcome
+            if outcome == "failure" and not step.get("continue-on-error"):
                 result = "failure"
         for name, text in self.job.get("outputs", {}).items():
             outputs[name] = filled(text, self.table)
@@ -219,8 +224,9 @@ class Job:
 
     def upload(self, given, _):
         place = self.ended.artifacts / given["name"]
-        if place.exists():
+        if place.exists() and not given.get("overwrite"):
             raise Failed(f"the artifact {given['name']} is there already")
+        shutil.rmtree(place, ignore_errors=True)
         paths = [self.workspace / path for path in given["path"].split()]
         files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
         if not files and given["if-no-files-found"] == "error":
@@ -253,12 +259,12 @@ class Job:
         site = self.workspace / given["path"]
         if any(path.is_symlink() or (path.is_file() and path.stat().st_nlink > 1) for path in site.rglob("*")):
             raise Failed("Pages takes no links")
-        with tarfile.open(self.ended.artifacts / "github-pages.tar", "w") as archive:
+        with tarfile.open(self.ended.artifacts / f"{given['name']}.tar", "w") as archive:
             archive.add(site, arcname=".")
 
     def deploy_pages(self, given, identity):
         shutil.rmtree(self.world.pages, ignore_errors=True)
-        with tarfile.open(self.ended.artifacts / "github-pages.tar") as archive:
+        with tarfile.open(self.ended.artifacts / f"{given['artifact_name']}.tar") as archive:
             # Older versions of Python have no filter; the archive is our own.
             archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
             archive.extractall(self.world.pages)
