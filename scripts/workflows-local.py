@@ -140,8 +140,10 @@ class Project:
         return ended
 
     def records(self):
-        """The paths of all records at the tip of the remote."""
-        return git(self.remote, "ls-tree", "-r", "--name-only", "main", "--", "history/v1").split()
+        """The paths of all records on the branch of records of the remote."""
+        if not git(self.remote, "branch", "--list", "sprag-history"):
+            return []
+        return git(self.remote, "ls-tree", "-r", "--name-only", "sprag-history", "--", "history/v1").split()
 
 
 CHECKLIST = """schema_version = 1

@@ -140,7 +140,7 @@ class Job:
                 self.say(f"failed: {failed}")
                 outcome = "failure"
             self.table[f"steps.{identity}.outcome"] = outcome
-            if outcome == "failure" and not step.get("continue-on-error"):
+            if outcome == "failure":
                 result = "failure"
         for name, text in self.job.get("outputs", {}).items():
             outputs[name] = filled(text, self.table)
