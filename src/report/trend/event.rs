@@ -245,6 +245,7 @@ pub(crate) fn state(event: &Event) -> Phrase {
     let (all, present) = (event.members.len(), event.members.iter().filter(|one| one.standing).count());
     let mut words = match present {
         some if some == all => "still present".to_owned(),
+        0 => "no longer present".to_owned(),
         some => format!("still present in {} of {}", count(some), counted(all, "series", "series")),
     };
     let earlier = event.members.iter().filter(|one| one.held).count();
