@@ -20,26 +20,25 @@ const GAP: usize = 2;
 /// first row move below their row, names break between their parts, and the last figures are left out. A figure never breaks.
 pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
     let Some(first) = rows.first() else { return String::new() };
-    let cells = |place: usize| rows.iter().filter_map(move |row| row.get(place));
-    let widest = |place: usize| cells(place).map(|cell| cell.width()).max().unwrap_or(0) + GAP;
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let Some(room) = width.map(|width| width + GAP).filter(|room| (0..most).map(widest).sum::<usize>() > *room) else {
+    let width_of = |place: usize, part: fn(&str) -> usize| {
+        rows.iter().filter_map(|row| row.get(place)).map(|cell| part(cell)).max().unwrap_or(0) + GAP
+    };
+    let widest: Vec<usize> = (0..most).map(|place| width_of(place, |cell| cell.width())).collect();
+    let Some(room) = width.map(|width| width + GAP).filter(|room| widest.iter().sum::<usize>() > *room) else {
         return aligned(rows, right);
     };
-    let least = |place: usize| match right.contains(&place) {
-        true => widest(place),
-        false => {
-            cells(place).flat_map(|cell| pieces(cell)).map(|piece| piece.trim_end().width()).max().unwrap_or(0) + GAP
-        }
-    };
+    let longest_piece = |cell: &str| pieces(cell).iter().map(|piece| piece.trim_end().width()).max().unwrap_or(0);
+    let narrowest = |place: usize| if right.contains(&place) { widest[place] } else { width_of(place, longest_piece) };
+    let least: Vec<usize> = (0..first.len()).map(narrowest).collect();
     let mut shown: Vec<usize> = (0..first.len()).collect();
-    while shown.iter().copied().map(least).sum::<usize>() > room {
+    while shown.iter().map(|place| least[*place]).sum::<usize>() > room {
         let Some(last) = shown.iter().rposition(|place| right.contains(place)) else { break };
         shown.remove(last);
     }
-    let mut widths: Vec<usize> = shown.iter().copied().map(widest).collect();
+    let mut widths: Vec<usize> = shown.iter().map(|place| widest[*place]).collect();
     while widths.iter().sum::<usize>() > room {
-        let can_shrink = |at: &usize| widths[*at] > least(shown[*at]);
+        let can_shrink = |at: &usize| widths[*at] > least[shown[*at]];
         let Some(at) = (0..shown.len()).filter(can_shrink).max_by_key(|at| widths[*at]) else { break };
         widths[at] -= 1;
     }

@@ -79,10 +79,10 @@ pub struct TrendArgs {
     #[arg(long, value_name = "N", default_value_t = 28, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
     /// Show this event in full: its id, or the start of it.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["format", "details"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["format", "details", "all"])]
     pub event: Option<String>,
-    /// Show each event in full, and the tables of coverage, movers, noise and schedule.
-    #[arg(long)]
+    /// Show each event in full, and the tables of coverage, movers, noise and schedule. JSON and Markdown always do.
+    #[arg(long, conflicts_with = "format")]
     pub details: bool,
     /// Include events that may be chance or were retracted.
     #[arg(long)]
