@@ -9,7 +9,7 @@ FOLDER holds tables `series,index,value`, plain or packed by gzip. Without it th
 An unmistakable step: the six points before it and the six from it on do not overlap, their medians differ by ten per cent or more,
 and by eight median absolute deviations: the larger of that about both medians and that of the differences of neighbours of the
 series. Of several places next to one another the largest step counts. A step is found where a change lies within three points.
-A step between the two levels of a bimodal finding is explained by it, and is counted as found. `--list` names those that are not
+A step within a bimodal finding is explained by it, and is counted apart. `--list` names those that are not
 found. `--page` writes random findings as small pictures, to judge by eye whether they are true. Otava 0.8 is scored with its default settings where its package is installed.
 """
 import argparse
@@ -114,10 +114,10 @@ def score(series, found, missed):
         for step in unmistakable([value for _, value in points]):
             counts["steps"] += 1
             is_of_modes = any(one["begin"] - WITHIN <= step <= one["end"] for one in found[name].get("modes", []))
-            counts["explained"] += is_of_modes
-            if is_of_modes or any(abs(one - step) <= WITHIN for one in changes):
-                counts["found"] += 1
-            else:
+            is_found = any(abs(one - step) <= WITHIN for one in changes)
+            counts["found"] += is_found
+            counts["explained"] += is_of_modes and not is_found
+            if not (is_found or is_of_modes):
                 missed.append(f"{name} at index {points[step][0]}")
     return counts
 
@@ -125,7 +125,7 @@ def score(series, found, missed):
 def findings(series, found, kind):
     """Each finding of a kind in these series: its first point and its end."""
     for name, points in series.items():
-        for one in found[name][kind]:
+        for one in found[name].get(kind, []):
             begin, end = {"changes": lambda: (one, one), "drifts": lambda: one, "modes": lambda: (one["begin"], one["end"])}[kind]()
             yield name, [value for _, value in points], begin, end, found[name]["changes"]
 

@@ -32,7 +32,7 @@ struct Open {
 fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let (mut entries, mut test, mut open) = (Vec::new(), String::new(), None::<Open>);
     let text = json::text(output)?;
-    for tag in text.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
+    for tag in text.split('<').skip(1).map(tag) {
         let (element, attributes) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
         let text = |name: &str| attribute(attributes, name);
         match (element.trim_end_matches('/'), &open) {
@@ -60,6 +60,16 @@ fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     }
     let run = ImportedRun { entries: outputs::sampled_entries(entries), ..ImportedRun::default() };
     Ok(Source { run, ..Source::default() })
+}
+
+/// To the first `>` outside quotes, where Catch2 leaves it as it is.
+fn tag(rest: &str) -> &str {
+    let mut is_quoted = false;
+    let end = rest.find(|character| {
+        is_quoted ^= character == '"';
+        character == '>' && !is_quoted
+    });
+    &rest[..end.unwrap_or(rest.len())]
 }
 
 fn mean(benchmark: &Open, value: Option<String>) -> Result<Vec<Observation>, String> {

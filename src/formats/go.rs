@@ -39,7 +39,7 @@ fn row(line: &str) -> Option<Row<'_>> {
         Some((name, count)) if is_count(&count) => (name, Some(count)),
         _ => (full, None),
     };
-    measured.iter().any(|(_, unit)| *unit == "ns/op").then_some(Row { name, processors, measured })
+    measured.iter().any(|(_, unit)| unit.contains('/')).then_some(Row { name, processors, measured })
 }
 
 fn read(used: &[&Output]) -> Result<Imported, FormatError> {
@@ -79,7 +79,10 @@ const PROCESSORS: &str = "processors";
 
 fn entry(row: &Row<'_>, package: Option<&str>) -> Entry {
     let series = package.map_or_else(|| row.name.to_owned(), |package| format!("{package}.{}", row.name));
-    let observed = row.measured.iter().map(|(number, unit)| {
+    // A rate of nothing, such as of errors, is no figure of a benchmark.
+    let is_figure =
+        |(number, unit): &&(&str, &str)| metric(unit).0.unit != Unit::PerSecond || number.parse() != Ok(0.0);
+    let observed = row.measured.iter().filter(is_figure).map(|(number, unit)| {
         let (metric, factor) = metric(unit);
         field::figure(unit, &Value::from(*number), &metric, factor)
             .map(|value| Observation::summary(metric, unit, value))

@@ -92,15 +92,20 @@ impl OutputFormat {
     }
 }
 
-/// Of a history, the newest run of each suite.
-fn keep_newest(runs: &mut Vec<ImportedRun>) {
+/// Of a history, the newest run of each suite and environment.
+fn keep_newest(runs: &mut [ImportedRun]) {
     let moment = |run: &ImportedRun| run.time.or_else(|| run.commit.as_ref()?.time);
-    let mut newest: BTreeMap<Option<String>, Option<DateTime<Utc>>> = BTreeMap::new();
+    let mut newest: BTreeMap<_, Option<DateTime<Utc>>> = BTreeMap::new();
     for run in runs.iter() {
-        let latest = newest.entry(run.suite.clone()).or_default();
-        *latest = moment(run).max(*latest);
+        for entry in &run.entries {
+            let latest = newest.entry((run.suite.clone(), entry.variant.clone())).or_default();
+            *latest = moment(run).max(*latest);
+        }
     }
-    runs.retain(|run| moment(run) == newest[&run.suite]);
+    for run in runs {
+        let (suite, at) = (run.suite.clone(), moment(run));
+        run.entries.retain(|entry| newest[&(suite.clone(), entry.variant.clone())] == at);
+    }
 }
 
 fn benchmarks(suite: &str, imported: &Imported) -> Vec<Reported> {

@@ -1,6 +1,7 @@
 //! The branch that holds the history.
 
-use git2::{Branch, BranchType, Commit, ErrorCode, ObjectType, Oid, Reference, Repository};
+use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository, Tree};
+use sprag_model::run::LAYOUT_VERSION;
 
 use crate::checkout::{activity, activity_on};
 use crate::error::{HistoryError, failed};
@@ -63,7 +64,13 @@ pub fn keeps_records_with_code(store: &Store) -> bool {
     let keeps = |commit: Commit<'_>| {
         // What cannot be read is for whoever reads the history.
         let Ok(tree) = commit.tree() else { return true };
-        tree.get_name(FOLDER).is_some_and(|entry| entry.kind() == Some(ObjectType::Tree)) && tree.len() > 1
+        let folder = tree.get_name(FOLDER).and_then(|entry| entry.to_object(repository).ok()?.into_tree().ok());
+        // Of records, or kept for them; another project may have a folder of that name.
+        let is_ours = |folder: Tree<'_>| {
+            folder.get_name(&format!("v{LAYOUT_VERSION}")).is_some()
+                || folder.iter().all(|entry| entry.name_bytes() == b".gitkeep")
+        };
+        tree.len() > 1 && folder.is_some_and(is_ours)
     };
     let own = source(store, None).and_then(|target| tip(repository, &target));
     let of_branch = |branch: Branch<'_>| branch.get().peel_to_commit().is_ok_and(keeps);

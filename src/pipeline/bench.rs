@@ -26,8 +26,10 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// Between the two commands.
 const VERSUS: &str = "--vs";
 
-/// With fewer, chance has too much weight; quick commands run for so long.
+/// With fewer, chance has too much weight.
 const FEWEST_RUNS: u32 = 10;
+
+/// How long quick commands run in all.
 const SECONDS: f64 = 3.0;
 
 pub struct BenchRequest {
@@ -70,7 +72,7 @@ fn alone(
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {
     let name = request.name.as_deref().unwrap_or(SUITE);
-    check_name(project, name, &suite_named(name, &request.folder, command, None))?;
+    check_name(project, name, request.record, &suite_named(name, &request.folder, command, None))?;
     if request.record {
         pending::foretell(project, None)?;
     }
@@ -179,9 +181,10 @@ fn effort(request: &BenchRequest) -> Effort {
 }
 
 /// A record belongs to a suite of its own.
-fn check_name(project: &Project, name: &str, suite: &Suite) -> crate::Result<()> {
-    if project.config.suites.contains_key(name) {
-        let message = format!("`{}` is a suite of sprag.toml", text::printable(name));
+fn check_name(project: &Project, name: &str, is_recorded: bool, suite: &Suite) -> crate::Result<()> {
+    if is_recorded && project.config.all_suites().any(|(one, _)| one == name) {
+        let of = if project.config.suites.contains_key(name) { "sprag.toml" } else { "Sprag itself" };
+        let message = format!("`{}` is a suite of {of}", text::printable(name));
         return refuse(message, "give another name with `--name`, or measure the suite with `sprag run --suite`");
     }
     Config::check_suite(name, suite)

@@ -119,11 +119,15 @@ fn any_command_is_timed() {
     bench(0, &["--runs", "3", "--record", "--name", "quick", "true"]);
     assert_eq!(sandbox.records("sprag-history").len(), 1);
     sandbox.sprag(&["check", "--suite", "quick"]).expect(3).prints(&["quick/run @default"]);
+    // Where suites are configured, others are judged only by name.
+    sandbox.sprag(&["check"]).expect(2).says(&["no complete run of this machine"]);
 
     bench(1, &["nowhere-to-be-seen"]).says(&["there is no such program", "hint:"]);
     bench(1, &["--", "sh", "-c", "echo bad >&2; exit 3"]).says(&["exit code 3 (bad)"]);
     bench(2, &["--record", "true"]).says(&["--name"]);
     bench(2, &["--record", "--name", "own", "true"]).says(&["`own` is a suite of sprag.toml"]);
+    sandbox.remove("sprag.toml");
+    bench(2, &["--record", "--name", "cpu", "true"]).says(&["`cpu` is a suite of Sprag itself"]);
     bench(2, &["--record", "--name", "Not a name", "true"]).says(&["lower-case"]);
     bench(2, &["--", "true", "--vs"]).says(&["no command before or after `--vs`"]);
     bench(2, &["--record", "--name", "x", "true", "--vs", "true"]).says(&["records one command"]);

@@ -227,6 +227,40 @@ mod tests {
     }
 
     #[test]
+    fn noise_that_alarms_raises_the_limits_and_large_steps_stay() {
+        let rough = |seed: u64| {
+            let mut series = noisy("rough", 300, 1, &[(0, 1.0), (150, 1.6)], seed);
+            let mut random = SplitMix64::new(seed);
+            let mut shift = 1.0;
+            for point in &mut series.points {
+                // Each level lasts for about eight points.
+                if random.below(8) == 0 {
+                    shift = (0.03 * (random.below(5) as f64 - 2.0)).exp();
+                }
+                point.value *= shift;
+            }
+            series
+        };
+        let all: Vec<Series> = (0..12).map(rough).collect();
+        let mut after = Vec::new();
+        for one in analysed(&all) {
+            let (factor, before) = (needed(&one), one.changes.points.len());
+            let one = one.raised(factor, &[]);
+            let places: Vec<usize> = one.changes.points.iter().map(|point| point.index).collect();
+            assert!(
+                places.contains(&150) && (factor == 1.0 || places.len() < before),
+                "{factor}, {before}: {places:?}"
+            );
+            after.push(one);
+        }
+        let raised = after.iter().filter(|one| one.raised > 1.0).count();
+        assert!(raised > 0);
+        assert_eq!(budget(&after, 0.05).raised, Some(raised));
+        let calm = [noisy("calm", 300, 1, &[(0, 1.0)], 1)];
+        assert_eq!(needed(&analysed(&calm)[0]), 1.0);
+    }
+
+    #[test]
     fn the_budget_is_tested_with_the_noise_at_hand() {
         let quiet: Vec<Series> =
             (0..10).map(|seed| noisy(&format!("s{seed}"), 300, 1, &[(0, 1.0), (100, 1.3), (170, 0.9)], seed)).collect();

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use crate::compare::timed;
 use crate::config::{Config, FILE_NAME, Suite};
 use crate::error::Cause;
 use crate::gate::{self, Against, CompareRequest, base_error};
@@ -235,7 +236,7 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
     };
     let (base, other) = (side(&commands[0])?, side(&commands[1])?);
     let pairs = protocol.processes;
-    let words = commands.each_ref().map(|command| command.join(" "));
+    let words = commands.each_ref().map(|command| timed::shown(command));
     host.observer
         .begin(&format!("`{}` and `{}` in up to {pairs} pairs of processes", words[0], words[1]), pairs.into());
     let all = RefCell::new(BTreeSet::new());

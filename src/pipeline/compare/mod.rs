@@ -12,12 +12,13 @@ use serde::Serialize;
 use crate::compare::builds::{measure_commands, measure_kernels};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
-use crate::gate::{self, CompareRequest, PrintFormat, exit_code, finish, reports, table_text};
+use crate::gate::{self, Against, CompareRequest, PrintFormat, exit_code, finish, reports, table_text};
 use crate::measuring::MeasureHost;
 use crate::options::NamedFile;
 use crate::project::Project;
 use crate::text::{self, warn};
 use crate::{Advice, policy, refuse};
+use sprag_analysis::compare::pass_within;
 use sprag_analysis::mean_change::{self, Errors};
 use sprag_analysis::paired::judge;
 use sprag_analysis::rules::remedy::{Remedy, refit};
@@ -66,9 +67,11 @@ pub fn compare_interleaved(
     conclude(&contest, measure, out)
 }
 
-/// Whether a side is a command with arguments, and neither a revision nor a file.
+/// Whether a side is a command with arguments, or, where no suite could run it, a program.
 fn is_command(project: &Project, request: &CompareRequest, side: &str) -> crate::Result<bool> {
-    Ok(side.trim().contains(' ') && gate::named(project, &request.gate.folder, side)?.is_none())
+    let named = gate::named(project, &request.gate.folder, side)?;
+    let is_program = project.config.suites.is_empty() && matches!(named, Some(Against::File(_)));
+    Ok(is_program || side.trim().contains(' ') && named.is_none())
 }
 
 /// Measures both sides, judges, prints and writes reports.
@@ -83,7 +86,9 @@ fn conclude(
     let policy_file = request.gate.policy.as_deref();
     reports::check(&request.gate.folder, &reports, vec![NamedFile::read("--policy", policy_file, "the policy")])?;
     let (outcome, mut judged) = judged(contest, &policy, measure)?;
-    advise_pairs(&mut judged.comparisons, outcome.result.pairs, Effort::rigorous_pairs(suite.processes()));
+    let rigorous = Effort::rigorous_pairs(suite.processes());
+    advise_pairs(&mut judged.comparisons, outcome.result.pairs, (rigorous, suite.timed.is_some()));
+    pass_within(&mut judged.comparisons, request.gate.tolerance);
     let exit = exit_code(std::slice::from_ref(&judged), false, request.gate.inconclusive);
     let gate = finish("compare", vec![judged], exit, (false, request.gate.inconclusive));
     // A filter may hide what an entry matches.
@@ -185,16 +190,16 @@ fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> crate::Result<
     }
 }
 
-/// `pairs` were measured; `--rigorous` takes `rigorous`.
-fn advise_pairs(comparisons: &mut [Comparison], pairs: usize, rigorous: u32) {
+/// `pairs` were measured; `--rigorous` takes `rigorous`. A command that is timed itself has no suite to be changed.
+fn advise_pairs(comparisons: &mut [Comparison], pairs: usize, (rigorous, is_timed): (u32, bool)) {
     for one in comparisons {
         if let Verdict::Inconclusive(reason) = &mut one.verdict {
-            *reason = refit(reason, |remedy| Some(words(remedy, pairs, rigorous as usize)));
+            *reason = refit(reason, |remedy| Some(words(remedy, pairs, rigorous as usize, is_timed)));
         }
     }
 }
 
-fn words(remedy: Remedy, pairs: usize, rigorous: usize) -> String {
+fn words(remedy: Remedy, pairs: usize, rigorous: usize, is_timed: bool) -> String {
     let words = remedy.words();
     let Remedy::Pairs(more) = remedy else { return words };
     let wanted = pairs + more;
@@ -202,6 +207,8 @@ fn words(remedy: Remedy, pairs: usize, rigorous: usize) -> String {
     let processes = wanted.div_ceil(2);
     if wanted <= rigorous {
         format!("{words} (`--rigorous` takes {rigorous} in all)")
+    } else if is_timed && wanted <= MOST_PROCESSES as usize {
+        format!("{words} (`sprag bench --runs {wanted}` takes so many)")
     } else if processes <= MOST_PROCESSES as usize {
         format!("{words} (`processes = {processes}` of the suite takes {} in all)", 2 * processes)
     } else {
@@ -408,12 +415,17 @@ mod tests {
 
     #[test]
     fn remedies_name_the_option_that_gives_enough_pairs() {
-        let check = |remedy: Remedy, pairs: usize, expected: &str| {
+        let advised = |remedy: Remedy, pairs: usize, is_timed: bool| {
             let verdict = Verdict::Inconclusive(remedy.after("why"));
             let mut comparisons = [example::comparison("cpu/a @fast", 1.0, verdict)];
-            advise_pairs(&mut comparisons, pairs, 15);
-            assert_eq!(comparisons[0].verdict.reason(), Some(format!("why; {expected}").as_str()));
+            advise_pairs(&mut comparisons, pairs, (15, is_timed));
+            comparisons[0].verdict.reason().map(str::to_owned)
         };
+        let check = |remedy: Remedy, pairs: usize, expected: &str| {
+            assert_eq!(advised(remedy, pairs, false), Some(format!("why; {expected}")));
+        };
+        let words = "why; about 7 more pairs of processes would settle it (`sprag bench --runs 17` takes so many)";
+        assert_eq!(advised(Remedy::Pairs(7), 10, true).as_deref(), Some(words));
         check(Remedy::Pairs(1), 3, "about 1 more pair of processes would settle it (`--rigorous` takes 15 in all)");
         check(Remedy::Pairs(5), 10, "about 5 more pairs of processes would settle it (`--rigorous` takes 15 in all)");
         let words = "about 7 more pairs of processes would settle it (`processes = 9` of the suite takes 18 in all)";

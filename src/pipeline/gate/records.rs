@@ -208,11 +208,14 @@ pub fn choose(
     let name = project.machine_name();
     let is_recorded = |suite: &String| !is_configured(project, suite) && entries.iter().any(|one| one.suite() == suite);
     let (others, own): (Vec<String>, Vec<String>) = suites.iter().cloned().partition(is_recorded);
-    let selected = if others.is_empty() || !own.is_empty() { project.config.select(&own)? } else { Vec::new() };
-    let mut chosen = match own.is_empty() || !others.is_empty() {
-        true => unconfigured(project, records, &others, head.as_deref())?,
-        false => Vec::new(),
-    };
+    // Where no suite is configured, whatever was recorded at HEAD is judged; else only what is named.
+    let takes_any = suites.is_empty() && project.config.suites.is_empty();
+    let mut chosen = Vec::new();
+    if takes_any || !others.is_empty() {
+        chosen = unconfigured(project, records, &others, head.as_deref())?;
+    }
+    let is_all = own.is_empty() && !(others.is_empty() && chosen.is_empty());
+    let selected = if is_all { Vec::new() } else { project.config.select(&own)? };
     let (mut unfinished, mut filtered) = (Vec::new(), Vec::new());
     for (suite, settings) in selected {
         let machine = machine_of(name.as_deref(), settings);

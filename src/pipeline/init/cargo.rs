@@ -119,7 +119,8 @@ fn workspace(tree: &Tree<'_>, manifest: &str) -> String {
 fn targets<'t>(tree: &'t Tree<'_>, folder: &str, manifest: &Manifest) -> Vec<(String, &'t str)> {
     let named_at = |path: &str| manifest.bench.iter().find(|one| one.path.as_deref() == Some(path))?.name.clone();
     let mut targets = Vec::new();
-    for file in tree.ending(&[".rs"]).filter(|file| folder.is_empty() || file.starts_with(&format!("{folder}/"))) {
+    let below = join(folder, "");
+    for file in tree.ending(&[".rs"]).filter(|file| file.starts_with(&below)) {
         let path = inside(file, folder);
         let stem =
             path.strip_prefix("benches/").and_then(|path| path.strip_suffix("/main.rs").or(path.strip_suffix(".rs")));

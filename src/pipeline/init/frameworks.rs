@@ -224,6 +224,13 @@ mod tests {
                 "k-jmh: k:  | ./gradlew -q jmh | jmh > build/results/jmh/results.json",
             ],
         );
+        check(
+            &[
+                ("a b.sh", "hyperfine --export-json=\"out dir.json\" x"),
+                ("c.sh", "hyperfine x --export-json o.json; true"),
+            ],
+            &["a-b:  | sh a b.sh | hyperfine > out dir.json", "c:  | sh c.sh | hyperfine > o.json"],
+        );
         check(&[("Makefile", "all:\nbench: x\n\t./x\n")], &["bench:  | make -s bench | custom"]);
         check(
             &[("README.md", "criterion_group!"), ("target/a_test.go", ""), ("node_modules/x/asv.conf.json", "")],

@@ -46,6 +46,11 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
         return refuse(message, "run `sprag init` in a clone of it");
     }
     let is_new = project.root.join(FILE_NAME).symlink_metadata().is_err();
+    if !is_new && options.ci.is_none() && project.config.suites.is_empty() {
+        let message = format!("`{FILE_NAME}` names no suite, and `sprag init` does not change it");
+        let hint = "move it aside, run `sprag init`, and put your settings into the new one";
+        return refuse(message, hint);
+    }
     let tree = Tree::read(&project.root);
     let found = if is_new { frameworks::find(&tree) } else { Vec::new() };
     if is_new && found.is_empty() {
@@ -93,7 +98,10 @@ fn nothing_found(tree: &Tree<'_>) -> Advice {
     let message = "no benchmark was found, so there is nothing to configure";
     Advice::new(
         message,
-        format!("write one, then run `sprag init` again (`--list` says what it finds):\n      {advice}"),
+        format!(
+            "write one and run `sprag init` again (`--list` says what it finds), or describe yours in `{FILE_NAME}`, \
+            as docs/COMMAND-SUITES.md shows:\n      {advice}"
+        ),
     )
 }
 

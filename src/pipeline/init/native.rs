@@ -51,7 +51,8 @@ pub(super) fn nvbench(tree: &Tree<'_>) -> Vec<Found> {
 pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Found> {
     let has_benchmark = |found: &Found| {
         let below = split(&found.place).0;
-        let mut sources = tree.ending(&SOURCES).filter(|file| file.starts_with(below));
+        let is_below = |file: &&str| below.is_empty() || file.starts_with(&format!("{below}/"));
+        let mut sources = tree.ending(&SOURCES).filter(is_below);
         sources.any(|file| tree.text(file).contains("BENCHMARK(") || tree.text(file).contains("BENCHMARK_ADVANCED("))
     };
     by_cmake(tree, &LIBRARIES[2]).into_iter().filter(has_benchmark).collect()
@@ -64,7 +65,9 @@ fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {
         let text = tree.text(file);
         let folder = topmost(tree, file);
         for target in linked(&text, library.link) {
-            let program = join(&join("build", inside(split(file).0, &folder)), &target);
+            let below = inside(split(file).0, &folder);
+            let build_folder = if below.is_empty() { "build".to_owned() } else { join("build", below) };
+            let program = join(&build_folder, &target);
             let build =
                 format!("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target {target}");
             all.push(Found {
@@ -73,7 +76,7 @@ fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {
                 name: target,
                 folder: folder.clone(),
                 build: ["sh", "-c", &build].map(str::to_owned).to_vec(),
-                command: words(&format!("{program} {}", library.arguments)),
+                command: std::iter::once(program).chain(words(library.arguments)).collect(),
                 format: library.format,
                 output: library.output.map(str::to_owned),
                 ignored: std::iter::once("build").chain(library.output).map(str::to_owned).collect(),
@@ -121,14 +124,18 @@ fn by_compiler(file: &str, text: &str) -> Option<Found> {
     let is_one = text.contains("benchmark/benchmark.h") && text.contains("BENCHMARK(");
     let (folder, name) = split(file);
     let (stem, _) = name.rsplit_once('.').filter(|_| is_one)?;
-    let main = if text.contains("BENCHMARK_MAIN") { "" } else { " -lbenchmark_main" };
+    let main: &[&str] = if text.contains("BENCHMARK_MAIN") { &[] } else { &["-lbenchmark_main"] };
     Some(Found {
         title: "Google Benchmark",
         place: file.to_owned(),
         name: stem.to_owned(),
         folder: folder.to_owned(),
-        build: words(&format!("c++ -O2 {name} -o {stem}{main} -lbenchmark -lpthread")),
-        command: words(&format!("./{stem} --benchmark_format=json")),
+        build: [&["c++", "-O2", name, "-o", stem][..], main, &["-lbenchmark", "-lpthread"]]
+            .concat()
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect(),
+        command: vec![format!("./{stem}"), "--benchmark_format=json".to_owned()],
         format: "google-benchmark",
         output: None,
         ignored: vec![stem.to_owned()],

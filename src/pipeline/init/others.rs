@@ -72,14 +72,18 @@ pub(super) fn hyperfine(tree: &Tree<'_>) -> Vec<Found> {
     let found = |file: &str| {
         let text = tree.text(file);
         let (_, rest) = text.split_once("--export-json").filter(|_| text.contains("hyperfine "))?;
-        let output = rest.trim_start_matches([' ', '=']).split_whitespace().next()?.trim_matches(['"', '\'']);
+        let rest = rest.trim_start_matches([' ', '=']);
+        let output = match rest.chars().next()? {
+            quote @ ('"' | '\'') => rest[1..].split(quote).next()?,
+            _ => rest.split(|end: char| end.is_whitespace() || ";&|)".contains(end)).next()?,
+        };
         let is_plain = !output.is_empty() && !output.starts_with(['-', '/', '$']) && !output.contains('$');
         let shell = if text.lines().next().is_some_and(|line| line.ends_with("bash")) { "bash" } else { "sh" };
         is_plain.then(|| Found {
             title: "hyperfine",
             place: file.to_owned(),
             name: split(file).1.trim_end_matches(".sh").to_owned(),
-            command: words(&format!("{shell} {file}")),
+            command: vec![shell.to_owned(), file.to_owned()],
             format: "hyperfine",
             output: Some(output.to_owned()),
             ignored: vec![output.to_owned()],

@@ -40,10 +40,11 @@ pub(super) fn pytest(tree: &Tree<'_>) -> Vec<Found> {
 
 /// Whether a test takes the fixture `benchmark`.
 fn uses_fixture(text: &str) -> bool {
-    text.lines().any(|line| {
-        let arguments = line.trim_start().strip_prefix("def test").and_then(|rest| rest.split_once('('));
-        let is_fixture = |word: &str| word.split(':').next().is_some_and(|word| word.trim() == "benchmark");
-        arguments.is_some_and(|(_, list)| list.split([',', ')']).any(is_fixture))
+    let is_fixture = |word: &str| word.split(':').next().is_some_and(|word| word.trim() == "benchmark");
+    text.split("def test").skip(1).any(|rest| {
+        let list = rest.split_once('(').map_or("", |(_, list)| list);
+        let end = ["):", ") ->"].iter().filter_map(|end| list.find(end)).min().unwrap_or(0);
+        list[..end].split([',', '(', ')']).any(is_fixture)
     })
 }
 
@@ -57,7 +58,7 @@ pub(super) fn pyperf(tree: &Tree<'_>) -> Vec<Found> {
             title: "pyperf",
             place: file.to_owned(),
             name: stem.to_owned(),
-            command: words(&format!("{} {script} --quiet --pipe 1", python(tree, &folder))),
+            command: [python(tree, &folder), script, "--quiet", "--pipe", "1"].map(str::to_owned).to_vec(),
             format: "pyperf",
             folder,
             ..Found::default()
@@ -116,6 +117,7 @@ mod tests {
         check("def test_count(benchmark):", true);
         check("    def test_count(self, benchmark):", true);
         check("def test_count(text, benchmark: BenchmarkFixture) -> None:", true);
+        check("def test_count(\n    text,\n    benchmark: Fixture[int],\n) -> None:", true);
         check("def test_benchmark(text):", false);
         check("def benchmark(test):", false);
         check("def test_count(my_benchmark):", false);

@@ -143,7 +143,7 @@ fn share(text: &str) -> Result<f64, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
     let (share, percent) = match text.strip_suffix('%') {
         Some(percent) => (number(percent).map(|percent| percent / 100.0), None),
-        None => (number(text), number(text)),
+        None => (number(text).filter(|share| *share < 1.0), number(text)),
     };
     let hint =
         percent.map_or_else(|| "give a percentage, such as `10%`".to_owned(), |n| format!("did you mean `{n}%`?"));
@@ -249,6 +249,7 @@ mod tests {
             ("0.1", Ok(0.1)),
             ("0%", Ok(0.0)),
             ("10", Err("did you mean `10%`?")),
+            ("1", Err("did you mean `1%`?")),
             ("-1%", Err("give a percentage, such as `10%`")),
             ("101%", Err("give a percentage, such as `10%`")),
             ("ten", Err("give a percentage, such as `10%`")),

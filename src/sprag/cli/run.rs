@@ -74,7 +74,8 @@ pub struct SiteArgs {
     sprag bench 'sort big.txt | uniq'\n  sprag bench --record --name sort -- ./sort big.txt\n\n\
     Exit codes: 0 done; 1 the command failed; 2 usage error.")]
 pub struct BenchArgs {
-    /// Runs of each command, each in a fresh process (default: as many as fit in three seconds, from 10 to 100).
+    /// Runs of each command, each in a fresh process, with `--vs` an even number (default: as many as fit in three seconds, from
+    /// 10 to 100).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=100))]
     pub runs: Option<u32>,
     /// Runs before these, which are not counted.

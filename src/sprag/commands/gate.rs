@@ -91,9 +91,8 @@ fn compared(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exi
         (false, true) => PrintFormat::Markdown,
         (false, false) => PrintFormat::Table,
     };
-    let folder_of_paths = folder.to_owned();
     let gate = GateRequest {
-        folder: folder_of_paths,
+        folder: folder.to_owned(),
         suites,
         policy,
         tolerance,

@@ -13,7 +13,7 @@ use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::init::{self, Ci, CiOptions, InitOptions};
 use sprag_pipeline::measuring::MeasureHost;
 use sprag_pipeline::project::Project;
-use sprag_pipeline::text::count;
+use sprag_pipeline::text::{self, count};
 use sprag_pipeline::{Result, demo, publish, study};
 
 pub(super) fn init(folder: &Path, args: InitArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -58,11 +58,13 @@ pub(super) fn doctor(folder: &Path, is_quick: bool, is_json: bool, out: &mut dyn
     let name = MachineName { given: given.as_deref(), source };
     let abilities = |facts: &_| sprag_pipeline::doctor::abilities(&project, facts);
     let findings = examine(env!("CARGO_PKG_VERSION"), name, is_quick, &abilities, &Progress::new())?;
-    sprag_pipeline::doctor::keep(&project, &findings)?;
     if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings).context("cannot write the findings")?)?;
     } else {
         out.write_all(sprag_pipeline::doctor::text(&findings).as_bytes())?;
+    }
+    if let Err(error) = sprag_pipeline::doctor::keep(&project, &findings) {
+        text::warn(&format!("the gate cannot use these findings: {error}"));
     }
     Ok(Exit::Done)
 }
