@@ -61,13 +61,13 @@ def follow(sprag, page):
             script = f"[ ! -e {exported} ] || . {exported}\n{content}\nexport -p > {exported}"
             code = subprocess.run(["bash", "-euc", script], cwd=project, env=environment).returncode
             if code:
-                print(f"{page}: exit code {code} of\n{content}", file=sys.stderr)
-                return 1
-    return 0
+                return f"{page}: exit code {code} of\n{content}"
+    return None
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit("usage: scripts/tutorial.py SPRAG PAGE...")
     program = pathlib.Path(sys.argv[1]).resolve()
-    sys.exit(max(follow(program, pathlib.Path(page)) for page in sys.argv[2:]))
+    failures = [failure for page in sys.argv[2:] if (failure := follow(program, pathlib.Path(page)))]
+    sys.exit("\n".join(failures) or 0)

@@ -1,4 +1,4 @@
-//! Recorded runs as series, and flat rows as Parquet. The only door to polars.
+//! Recorded runs as series, and flat rows as Parquet. The only door to Arrow and Parquet.
 //!
 //! Runs are decoded once ([`DecodedRuns`]), which is what the cache holds, and become a [`Frame`]: all series, each with
 //! its points in commit order. Equal runs in any order give an equal frame. [`ParquetFile`] writes flat rows.

@@ -4,8 +4,21 @@
 //! a dictionary, pages are compressed by Zstandard, rows lie by benchmark and then in the order of commits, and a row
 //! group holds about a million of them. Equal rows give equal bytes.
 
-use polars_core::prelude::*;
-use polars_io::parquet::write::{KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions};
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    ArrayBuilder, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, ListBuilder, StringDictionaryBuilder,
+    TimestampMicrosecondBuilder,
+};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_ord::sort::{SortColumn, lexsort_to_indices};
+use arrow_select::take::take_record_batch;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
 
 use sprag_model::flat::{self, Cell, Kind, Row, Table};
 
@@ -17,7 +30,13 @@ const ORDER: [&str; 6] = ["series", "commit_time", "run_time", "run_id", "versio
 /// Why rows cannot be written as Parquet.
 #[derive(Debug, thiserror::Error)]
 #[error("write rows as Parquet")]
-pub struct ParquetError(#[from] PolarsError);
+pub struct ParquetError(#[from] parquet::errors::ParquetError);
+
+impl From<arrow_schema::ArrowError> for ParquetError {
+    fn from(error: arrow_schema::ArrowError) -> ParquetError {
+        ParquetError(error.into())
+    }
+}
 
 pub struct ParquetFile {
     table: Table,
@@ -26,20 +45,20 @@ pub struct ParquetFile {
 }
 
 enum Cells {
-    Text(StringChunkedBuilder),
-    Small(PrimitiveChunkedBuilder<Int32Type>),
-    Integer(PrimitiveChunkedBuilder<Int64Type>),
-    Number(PrimitiveChunkedBuilder<Float64Type>),
-    Time(PrimitiveChunkedBuilder<Int64Type>),
-    Flag(BooleanChunkedBuilder),
-    Numbers(ListPrimitiveChunkedBuilder<Float64Type>),
+    Text(StringDictionaryBuilder<Int32Type>),
+    Small(Int32Builder),
+    Integer(Int64Builder),
+    Number(Float64Builder),
+    Time(TimestampMicrosecondBuilder),
+    Flag(BooleanBuilder),
+    Numbers(ListBuilder<Float64Builder>),
 }
 
 impl ParquetFile {
     /// A file of that table; columns named in `without` are left to the names of folders.
     pub fn new(table: Table, without: &[&str]) -> ParquetFile {
         let columns = table.columns().filter(|column| !without.contains(&column.name));
-        let columns = columns.map(|column| (column, Cells::new(column.name, column.kind))).collect();
+        let columns = columns.map(|column| (column, Cells::new(column.kind))).collect();
         ParquetFile { table, columns, rows: 0 }
     }
 
@@ -57,38 +76,51 @@ impl ParquetFile {
     /// The bytes of the file.
     ///
     /// # Errors
-    /// When polars cannot sort or write the rows.
+    /// When the rows cannot be sorted or written.
     pub fn into_bytes(self) -> Result<Vec<u8>, ParquetError> {
-        let order: Vec<&str> =
-            ORDER.into_iter().filter(|name| self.columns.iter().any(|(column, _)| column.name == *name)).collect();
-        let columns = self.columns.into_iter().map(|(_, cells)| cells.into_column()).collect();
-        let options = SortMultipleOptions::default().with_maintain_order(true);
-        let mut frame = DataFrame::new(self.rows, columns)?.sort(order, options)?;
+        let columns = self.columns.into_iter().map(|(column, mut cells)| (column.name, cells.finish(), true));
+        let rows = in_order(&RecordBatch::try_from_iter_with_nullable(columns)?)?;
         let about =
             [("sprag.table", self.table.name.to_owned()), ("sprag.schema_version", flat::SCHEMA_VERSION.to_string())];
-        let about = about.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let about = about.into_iter().map(|(name, value)| KeyValue::new(name.to_owned(), value)).collect();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_key_value_metadata(Some(about))
+            .build();
+        // Readers would take text for categories by Arrow's own metadata.
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let mut bytes = Vec::new();
-        ParquetWriter::new(&mut bytes)
-            .with_compression(ParquetCompression::Zstd(None))
-            .with_statistics(StatisticsOptions::full())
-            .with_row_group_size(Some(GROUP_ROWS))
-            .with_key_value_metadata(Some(KeyValueMetadata::from_static(about)))
-            .finish(&mut frame)?;
+        let mut writer = ArrowWriter::try_new_with_options(&mut bytes, rows.schema(), options)?;
+        writer.write(&rows)?;
+        writer.close()?;
         Ok(bytes)
     }
 }
 
+/// Rows that agree in every column of [`ORDER`] stay in the order of their pushes.
+fn in_order(rows: &RecordBatch) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let pushes = u32::try_from(rows.num_rows()).map_err(|_| too_many_rows())?;
+    let pushes: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..pushes));
+    let columns = ORDER.into_iter().filter_map(|name| rows.column_by_name(name)).chain([&pushes]);
+    let columns: Vec<SortColumn> = columns.map(|values| SortColumn { values: values.clone(), options: None }).collect();
+    take_record_batch(rows, &lexsort_to_indices(&columns, None)?)
+}
+
+fn too_many_rows() -> arrow_schema::ArrowError {
+    arrow_schema::ArrowError::InvalidArgumentError("a file takes at most 4,294,967,295 rows".to_owned())
+}
+
 impl Cells {
-    fn new(name: &'static str, kind: Kind) -> Cells {
-        let name = PlSmallStr::from_static(name);
+    fn new(kind: Kind) -> Cells {
         match kind {
-            Kind::Text => Cells::Text(StringChunkedBuilder::new(name, 0)),
-            Kind::Small => Cells::Small(PrimitiveChunkedBuilder::new(name, 0)),
-            Kind::Integer => Cells::Integer(PrimitiveChunkedBuilder::new(name, 0)),
-            Kind::Number => Cells::Number(PrimitiveChunkedBuilder::new(name, 0)),
-            Kind::Time => Cells::Time(PrimitiveChunkedBuilder::new(name, 0)),
-            Kind::Flag => Cells::Flag(BooleanChunkedBuilder::new(name, 0)),
-            Kind::Numbers => Cells::Numbers(ListPrimitiveChunkedBuilder::new(name, 0, 0, DataType::Float64)),
+            Kind::Text => Cells::Text(StringDictionaryBuilder::new()),
+            Kind::Small => Cells::Small(Int32Builder::new()),
+            Kind::Integer => Cells::Integer(Int64Builder::new()),
+            Kind::Number => Cells::Number(Float64Builder::new()),
+            Kind::Time => Cells::Time(TimestampMicrosecondBuilder::new().with_timezone("UTC")),
+            Kind::Flag => Cells::Flag(BooleanBuilder::new()),
+            Kind::Numbers => Cells::Numbers(ListBuilder::new(Float64Builder::new())),
         }
     }
 
@@ -100,36 +132,42 @@ impl Cells {
             (Cells::Small(cells), Cell::Integer(number)) => cells.append_option(i32::try_from(number).ok()),
             (Cells::Small(cells), _) => cells.append_null(),
             (Cells::Integer(cells), Cell::Integer(number)) => cells.append_value(number),
+            (Cells::Integer(cells), _) => cells.append_null(),
             (Cells::Number(cells), Cell::Number(number)) => cells.append_value(number),
             (Cells::Number(cells), _) => cells.append_null(),
             (Cells::Time(cells), Cell::Time(time)) => cells.append_value(time.timestamp_micros()),
-            (Cells::Integer(cells) | Cells::Time(cells), _) => cells.append_null(),
+            (Cells::Time(cells), _) => cells.append_null(),
             (Cells::Flag(cells), Cell::Flag(flag)) => cells.append_value(flag),
             (Cells::Flag(cells), _) => cells.append_null(),
-            (Cells::Numbers(cells), Cell::Numbers(numbers)) => cells.append_slice(numbers),
+            (Cells::Numbers(cells), Cell::Numbers(numbers)) => {
+                cells.values().append_slice(numbers);
+                cells.append(true);
+            }
             (Cells::Numbers(cells), _) => cells.append_null(),
         }
     }
 
-    fn into_column(self) -> Column {
-        match self {
-            Cells::Text(cells) => cells.finish().into_column(),
-            Cells::Small(cells) => cells.finish().into_column(),
-            Cells::Integer(cells) => cells.finish().into_column(),
-            Cells::Number(cells) => cells.finish().into_column(),
-            Cells::Time(cells) => {
-                cells.finish().into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)).into_column()
-            }
-            Cells::Flag(cells) => cells.finish().into_column(),
-            Cells::Numbers(mut cells) => cells.finish().into_column(),
-        }
+    fn finish(&mut self) -> ArrayRef {
+        let cells: &mut dyn ArrayBuilder = match self {
+            Cells::Text(cells) => cells,
+            Cells::Small(cells) => cells,
+            Cells::Integer(cells) => cells,
+            Cells::Number(cells) => cells,
+            Cells::Time(cells) => cells,
+            Cells::Flag(cells) => cells,
+            Cells::Numbers(cells) => cells,
+        };
+        cells.finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use polars_io::SerReader as _;
-    use polars_io::parquet::read::ParquetReader;
+    use arrow_array::Array as _;
+    use arrow_array::cast::AsArray as _;
+    use arrow_array::types::Float64Type;
+    use arrow_schema::{DataType, TimeUnit};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
     use super::*;
     use sprag_model::flat::example::{recorded, skipped};
@@ -145,36 +183,31 @@ mod tests {
         file.into_bytes().expect("the rows are plain")
     }
 
-    fn read(bytes: Vec<u8>) -> DataFrame {
-        ParquetReader::new(std::io::Cursor::new(bytes)).finish().expect("it is Parquet")
+    fn read(bytes: Vec<u8>) -> RecordBatch {
+        let mut batches = ParquetRecordBatchReader::try_new(bytes::Bytes::from(bytes), 1024).expect("it is Parquet");
+        batches.next().expect("there are rows").expect("they can be read")
     }
 
     #[test]
     fn what_is_written_reads_back() {
         let (recorded, skipped) = (recorded(), skipped());
-        let frame = read(bytes(BENCHMARKS, &[&recorded, &skipped]));
-        assert_eq!(frame.height(), 4);
-        let text = |frame: &DataFrame, name: &str| -> Vec<Option<String>> {
-            let column = frame.column(name).expect("the column is there");
-            column.str().expect("it is text").iter().map(|cell| cell.map(str::to_owned)).collect()
-        };
-        let some = |text: &str| Some(text.to_owned());
+        let rows = read(bytes(BENCHMARKS, &[&recorded, &skipped]));
+        assert_eq!(rows.num_rows(), 4);
+        let column = |name: &str| rows.column_by_name(name).expect("the column is there");
         // By series, those without one first.
-        assert_eq!(text(&frame, "kernel"), [None, some("merge"), some("sort"), some("tile_pack")]);
-        let times = frame.column("time_s").expect("the column is there");
-        assert_eq!(times.f64().expect("numbers").iter().collect::<Vec<_>>(), [None, None, Some(2.0), Some(0.25)]);
-        let micros = DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC));
-        assert_eq!(frame.column("run_time").expect("the column is there").dtype(), &micros);
-        assert_eq!(frame.column("peak_bytes").expect("the column is there").dtype(), &DataType::Int64);
-        assert_eq!(frame.column("c").expect("the column is there").dtype(), &DataType::Int32);
-        assert!(frame.column("suite").is_err(), "the folders name the suite");
-        let frame = read(bytes(SAMPLES, &[&recorded]));
-        let samples = frame.column("samples").expect("the column is there").list().expect("lists");
-        let list = |place| {
-            let one: Option<Series> = samples.get_as_series(place);
-            one.map(|one| one.f64().expect("numbers").into_no_null_iter().collect())
-        };
-        let lists: Vec<Option<Vec<f64>>> = (0..samples.len()).map(list).collect();
+        let kernels: Vec<_> = column("kernel").as_string::<i32>().iter().collect();
+        assert_eq!(kernels, [None, Some("merge"), Some("sort"), Some("tile_pack")]);
+        let times: Vec<_> = column("time_s").as_primitive::<Float64Type>().iter().collect();
+        assert_eq!(times, [None, None, Some(2.0), Some(0.25)]);
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        assert_eq!(column("run_time").data_type(), &micros);
+        assert_eq!(column("peak_bytes").data_type(), &DataType::Int64);
+        assert_eq!(column("c").data_type(), &DataType::Int32);
+        assert!(rows.column_by_name("suite").is_none(), "the folders name the suite");
+        let rows = read(bytes(SAMPLES, &[&recorded]));
+        let samples = rows.column_by_name("samples").expect("the column is there").as_list::<i32>();
+        let list = |one: ArrayRef| one.as_primitive::<Float64Type>().values().to_vec();
+        let lists: Vec<Option<Vec<f64>>> = samples.iter().map(|one| one.map(list)).collect();
         assert!(lists.contains(&Some(vec![0.2, 0.25, 0.3])) && lists.contains(&Some(Vec::new())), "{lists:?}");
     }
 
