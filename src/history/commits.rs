@@ -38,6 +38,11 @@ pub fn commit_at(store: &Store, revision: &str) -> Result<Option<model::commit::
     Ok(commit.map(|commit| describe(&commit, None, false)))
 }
 
+/// The id of the tree of a commit: its files.
+pub fn tree_id(store: &Store, sha: &str) -> Result<String, HistoryError> {
+    Ok(resolve(&store.repository, sha)?.tree_id().to_string())
+}
+
 /// The commit of an id, which may be shortened.
 pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;

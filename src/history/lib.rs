@@ -46,7 +46,7 @@ mod fsck {
 pub use append::{Appended, Record, append, store_blobs};
 pub use commits::{
     comes_after, commit_at, commit_graph, commit_line, commit_line_cached, files_of, find_commit, measured_commit,
-    tagged,
+    tagged, tree_id,
 };
 pub use copy::{MissingParts, check_out_copy};
 pub use error::HistoryError;

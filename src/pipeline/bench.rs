@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use crate::builds::Builds;
 use crate::compare::timed::{SUITE, command, shown, suite, suite_named};
 use crate::compare::{self, Contest, measure_programs};
 use crate::config::{Config, Suite};
@@ -119,7 +120,8 @@ fn both(
     };
     let compared = CompareRequest { gate, base: base.clone(), other: other.clone(), filters: Vec::new() };
     let effort = effort(request);
-    let contest = Contest { project, name: SUITE, suite: &suite, request: &compared, effort, host };
+    let builds = &Builds::aside(project, host.observer);
+    let contest = Contest { project, name: SUITE, suite: &suite, request: &compared, effort, host, builds };
     let commands = commands.map(Clone::clone);
     let measure = |contest: &Contest<'_>| measure_programs(contest, &commands);
     let (outcome, mut judged) = compare::judged(&contest, &Policy::default(), &measure)?;
@@ -157,7 +159,7 @@ fn sentence(judged: &Comparison, [base, other]: [&str; 2]) -> String {
 fn runs<const N: usize>(request: &BenchRequest, project: &Project, commands: [&[String]; N]) -> crate::Result<u32> {
     let mut seconds = f64::MIN_POSITIVE;
     for command in commands {
-        let settings = measuring::command_settings(&suite(&request.folder, command, None));
+        let settings = suite(&request.folder, command, None).command_settings();
         let suite = command_suite(&project.root, &settings, Protocol { pin: request.pin, ..Protocol::ordinary(1) })?;
         let ended = warm_up(&suite, request.warmup);
         seconds = ended.map_err(|error| cannot_run(&error.to_string(), command))?.max(seconds);

@@ -71,9 +71,13 @@ fn read(store: &Store, entries: &[Entry]) -> crate::Result<(DecodedRuns, Vec<Qua
     Ok((runs, quarantined))
 }
 
+pub(crate) fn is_off() -> bool {
+    std::env::var(VARIABLE).is_ok_and(|value| value == "off")
+}
+
 /// `None` if the cache is off or cannot be made.
 pub fn folder(project: &Project) -> Option<PathBuf> {
-    if project.is_bare || !project.has_cache || std::env::var(VARIABLE).is_ok_and(|value| value == "off") {
+    if project.is_bare || !project.has_cache || is_off() {
         return None;
     }
     let folder = project.private_folder().ok()?.join("cache");

@@ -11,6 +11,7 @@ pub mod import;
 pub mod run_file;
 pub mod gate;
 pub mod cache;
+pub mod builds;
 pub mod ledger;
 pub mod study;
 pub mod trend;

@@ -61,6 +61,16 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// In one unit: `45 s`, `12 min`, `5 h`, `3 days`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{seconds:.0} s"),
+        ..5400.0 => format!("{:.0} min", seconds / 60.0),
+        ..129_600.0 => format!("{:.0} h", seconds / 3600.0),
+        _ => format!("{:.0} days", seconds / 86_400.0),
+    }
+}
+
 /// `+8.1 %`; from a thousand percent on a factor, such as `x13.3`.
 pub fn percent(change: f64) -> String {
     terminal::typed(&number::percent(change))
@@ -100,6 +110,12 @@ pub fn warn(message: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_one_unit() {
+        let all = [0.2, 89.0, 90.0, 3600.0, 7200.0, 200_000.0].map(duration);
+        assert_eq!(all, ["0 s", "89 s", "2 min", "60 min", "2 h", "2 days"]);
+    }
 
     #[test]
     fn zero_has_no_sign() {

@@ -13,6 +13,8 @@ mod command;
 #[cfg(target_os = "linux")]
 mod commits;
 #[cfg(target_os = "linux")]
+mod builds;
+#[cfg(target_os = "linux")]
 mod commits_compared;
 mod compare;
 mod demo;

@@ -319,6 +319,7 @@ impl Sandbox {
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.project).env("HOME", self.home()).env("XDG_CONFIG_HOME", self.home());
+        command.env("XDG_CACHE_HOME", self.home().join(".cache"));
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_TERMINAL_PROMPT", "0").env("SPRAG_MACHINE", "sandbox");
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
             command.env_remove(name);

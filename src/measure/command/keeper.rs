@@ -107,7 +107,7 @@ fn start(command: &WorkerCommand, folder: &Path) -> Option<Child> {
 }
 
 /// Removes a folder, also where a build has made parts of it read-only.
-fn remove(folder: &Path) -> io::Result<()> {
+pub fn remove(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {

@@ -2,14 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::builds::{Builds, BuiltProgram, BuiltTree};
 use crate::compare::timed;
 use crate::config::{Config, FILE_NAME, Suite};
 use crate::error::Cause;
 use crate::gate::{self, Against, CompareRequest, base_error};
 use crate::measuring::MeasureHost;
-use crate::measuring::commit_build::{self, CommitBuild, Worktree};
+use crate::measuring::commit_build;
 use crate::project::Project;
 use crate::{Advice, Error, measuring, refuse, text};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
@@ -18,7 +19,6 @@ use sprag_measure::command::paired as paired_commands;
 use sprag_measure::command::paired::CommandSides;
 use sprag_measure::command::suite::CommandSuite;
 use sprag_measure::paired::{self, PairedResult, Sides};
-use sprag_measure::plan::Protocol;
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::command::{command_suite, without_places};
@@ -37,6 +37,7 @@ pub(crate) struct Contest<'a> {
     pub request: &'a CompareRequest,
     pub effort: Effort,
     pub host: MeasureHost<'a>,
+    pub builds: &'a Builds<'a>,
 }
 
 pub(crate) struct Outcome {
@@ -52,8 +53,7 @@ enum Named {
 
 struct Side {
     command: WorkerCommand,
-    /// Removed with this.
-    build: Option<CommitBuild>,
+    build: Option<BuiltProgram>,
 }
 
 pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
@@ -124,7 +124,7 @@ fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> crate::Result<(Side, Opti
             Named::Program(command) => Side { command: command.clone(), build: None },
             Named::Commit(_) if !is_built => Side { command: WorkerCommand::for_task("serve")?, build: None },
             Named::Commit(commit) => {
-                let build = commit_build::build(contest.project, contest.suite, commit, contest.host.observer)?;
+                let build = contest.builds.program(contest.suite, commit)?;
                 let command = WorkerCommand::for_task("serve")?;
                 let command = WorkerCommand { program: build.program.path.clone(), ..command };
                 Side { command, build: Some(build) }
@@ -167,19 +167,19 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     let [base, other] = [&request.base, &request.other].map(|named| commit_build::commit(contest.project, named));
     let (base, other) = (base?, other?);
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
-    let base_tree = Worktree::check_out(contest.project, &base).map_err(base_error)?;
-    let is_new = !request.gate.bisect && lacks_suite(contest, &base_tree);
-    let (base_suite, unbuilt) = match built(contest, &base_tree, &base, &protocol).map_err(base_error) {
-        Ok(suite) => (Some(suite), None),
+    let is_new = !request.gate.bisect && lacks_suite(contest, &base)?;
+    let (base_tree, unbuilt) = match contest.builds.tree(suite, &base).map_err(base_error) {
+        Ok(tree) => (Some(tree), None),
         Err(error) if is_new => (None, Some(error)),
         Err(error) => return Err(error),
     };
-    let other_tree = Worktree::check_out(contest.project, &other)?;
-    let (other_suite, unbuilt) = match (built(contest, &other_tree, &other, &protocol), unbuilt) {
-        (Ok(suite), unbuilt) => (suite, unbuilt.map(|error| error.to_string())),
+    let (other_tree, unbuilt) = match (contest.builds.tree(suite, &other), unbuilt) {
+        (Ok(tree), unbuilt) => (tree, unbuilt.map(|error| error.to_string())),
         // Neither builds, so the suite is not new.
         (Err(error), unbuilt) => return Err(unbuilt.unwrap_or(error)),
     };
+    let command_suite = |tree: &BuiltTree| tree.command_suite(protocol.clone());
+    let (base_suite, other_suite) = (base_tree.as_ref().map(command_suite).transpose()?, command_suite(&other_tree)?);
 
     let pairs = protocol.processes;
     let command = suite.command.join(" ");
@@ -187,8 +187,8 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     let all = RefCell::new(BTreeSet::new());
     let read = wanted(contest, &all);
     let places = |text: &str| {
-        let text = without_places(text, &base_tree.root);
-        without_places(&text, &other_tree.root)
+        let text = without_places(text, &other_tree.root);
+        base_tree.as_ref().map_or(text.clone(), |tree| without_places(&text, &tree.root))
     };
     let measured = |base: Option<&CommandSuite>| {
         let sides = CommandSides { base, other: &other_suite };
@@ -231,7 +231,7 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
     let Contest { project, suite, host, .. } = contest;
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let side = |command: &Vec<String>| {
-        let settings = CommandSettings { command: command.clone(), ..measuring::command_settings(suite) };
+        let settings = CommandSettings { command: command.clone(), ..suite.command_settings() };
         command_suite(&project.root, &settings, protocol.clone())
     };
     let (base, other) = (side(&commands[0])?, side(&commands[1])?);
@@ -299,14 +299,10 @@ fn no_command_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
     measuring::nothing_left(&contest.request.filters, all.iter().map(String::as_str))
 }
 
-fn lacks_suite(contest: &Contest<'_>, tree: &Worktree) -> bool {
+fn lacks_suite(contest: &Contest<'_>, commit: &Commit) -> crate::Result<bool> {
     let run = |suite: &Suite| (suite.command.clone(), suite.build.clone(), suite.cwd.clone(), suite.env.clone());
-    let there = Config::load(&tree.root);
-    there.is_ok_and(|there| there.suites.get(contest.name).is_none_or(|there| run(there) != run(contest.suite)))
-}
-
-fn built(contest: &Contest<'_>, tree: &Worktree, commit: &Commit, protocol: &Protocol) -> crate::Result<CommandSuite> {
-    let mut suite = command_suite(&tree.root, &measuring::command_settings(contest.suite), protocol.clone())?;
-    measuring::build_commit(&mut suite, &tree.root, commit, contest.host)?;
-    Ok(suite)
+    let files = history::files_of(contest.project.store()?, &commit.sha, FILE_NAME)?;
+    let text = files.first().map(|(_, bytes)| String::from_utf8_lossy(bytes)).unwrap_or_default();
+    let there = Config::parse(&text, Path::new(FILE_NAME));
+    Ok(there.is_ok_and(|there| there.suites.get(contest.name).is_none_or(|there| run(there) != run(contest.suite))))
 }

@@ -9,6 +9,7 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::builds::Builds;
 use crate::compare::builds::{measure_commands, measure_kernels};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
@@ -45,6 +46,7 @@ pub fn compare_interleaved(
 ) -> crate::Result<Exit> {
     let suites = &request.gate.suites;
     let project = Project::open(&request.gate.folder)?;
+    let builds = Builds::new(&project, host.observer, true);
     if let [_, second, ..] = &suites[..] {
         let message = format!("one suite is measured at a time, and `{}` is a second one", text::printable(second));
         return refuse(message, "compare them one after another");
@@ -55,11 +57,12 @@ pub fn compare_interleaved(
     {
         let commands = [&request.base, &request.other].map(|text| timed::command(std::slice::from_ref(text)));
         let suite = timed::suite(&request.gate.folder, &commands[1], None);
-        let contest = Contest { project: &project, name: timed::SUITE, suite: &suite, request, effort, host };
+        let contest =
+            Contest { project: &project, name: timed::SUITE, suite: &suite, request, effort, host, builds: &builds };
         return conclude(&contest, &|contest: &Contest<'_>| measure_programs(contest, &commands), out);
     }
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str))?;
-    let contest = Contest { project: &project, name, suite, request, effort, host };
+    let contest = Contest { project: &project, name, suite, request, effort, host, builds: &builds };
     let measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome> = match suite.kind {
         SuiteKind::Command => &measure_commands,
         _ => &measure_kernels,

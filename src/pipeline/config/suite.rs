@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use serde::Deserialize;
 use super::rules::Fault;
 use sprag_formats::OutputFormat;
 use sprag_measure::gpu::settings::AskedDtype;
+use sprag_measure::suite::CommandSettings;
 use sprag_model::benchmark::Benchmark;
 
 /// The fewest with which an interval over processes is meaningful.
@@ -142,6 +144,22 @@ type SettingFault<'a> = (Vec<&'a str>, String);
 impl Suite {
     pub fn of_kind(kind: SuiteKind) -> Suite {
         Suite { kind, ..Suite::default() }
+    }
+
+    /// What a suite of the kind `command` runs.
+    pub fn command_settings(&self) -> CommandSettings {
+        CommandSettings {
+            command: self.command.clone(),
+            folder: self.cwd.clone(),
+            variables: self.env.clone(),
+            build: self.build.clone(),
+            time_out: Duration::from_secs(self.timeout_seconds()),
+            build_time_out: Duration::from_secs(self.build_timeout_seconds()),
+            most_bytes: self.max_output_bytes(),
+            format: self.format(),
+            output: self.output().map(Path::to_owned),
+            timed: self.timed.clone(),
+        }
     }
 
     pub fn processes(&self) -> u32 {

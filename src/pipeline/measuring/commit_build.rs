@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::builds::cache::size;
 use crate::config::Suite;
 use crate::error::{Cause, Context as _};
 use crate::project::{self, Project};
@@ -42,16 +43,7 @@ impl Worktree {
         let folder = GuardedFolder::new(&parent, &keeper)
             .with_context(|| format!("cannot make a folder in `{}`", parent.display()))?;
         let root = folder.path.join("tree");
-        let lacking = history::check_out_copy(project.store()?, &commit.sha, &root)?;
-        let short = commit.short();
-        if !lacking.submodules.is_empty() {
-            let count = text::count(lacking.submodules.len(), "submodule");
-            warn(&format!("{count} of {short} not checked out: `{}`", lacking.submodules.join("`, `")));
-        }
-        if !lacking.filters.is_empty() {
-            let filters = lacking.filters.join("`, `");
-            warn(&format!("files of {short} behind `{filters}` are as git stores them: no filter is run"));
-        }
+        check_out_files(project, commit, &root)?;
         Ok(Worktree { root, folder })
     }
 
@@ -60,7 +52,22 @@ impl Worktree {
     }
 }
 
-const NAME: &str = "sprag";
+/// Writes the files of a commit to `root`, which is absent, and warns of those that it lacks.
+pub fn check_out_files(project: &Project, commit: &Commit, root: &Path) -> crate::Result<()> {
+    let lacking = history::check_out_copy(project.store()?, &commit.sha, root)?;
+    let short = commit.short();
+    if !lacking.submodules.is_empty() {
+        let count = text::count(lacking.submodules.len(), "submodule");
+        warn(&format!("{count} of {short} not checked out: `{}`", lacking.submodules.join("`, `")));
+    }
+    if !lacking.filters.is_empty() {
+        let filters = lacking.filters.join("`, `");
+        warn(&format!("files of {short} behind `{filters}` are as git stores them: no filter is run"));
+    }
+    Ok(())
+}
+
+pub const NAME: &str = "sprag";
 
 /// Facts that the build script of Sprag prints, by their variables.
 const FACTS: [(&str, &str); 2] = [("compiler", "SPRAG_COMPILER"), ("flags", "SPRAG_FLAGS")];
@@ -73,8 +80,7 @@ pub struct CommitBuild {
     _worktree: Worktree,
 }
 
-/// Cargo's build folder stays, so that dependencies compile once. Programs are not cached: they depend on more than
-/// commit, compiler and flags.
+/// Cargo's build folder stays, so that dependencies compile once.
 pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn Observer) -> crate::Result<CommitBuild> {
     let worktree = Worktree::check_out(project, commit)?;
     let short = commit.short();
@@ -126,17 +132,6 @@ fn clear_full(folder: &Path, most: u64) -> crate::Result<()> {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
     }
     Ok(())
-}
-
-/// Unreadable entries count as nothing.
-fn size(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    let of_entry = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(of_entry).sum()
 }
 
 /// For a commit that only adds records, the commit they are of.

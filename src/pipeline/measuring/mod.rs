@@ -5,27 +5,23 @@ pub mod apex_x_report;
 pub mod run_text;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::builds::Builds;
 use crate::config::{self, GpuProfile, SuiteKind};
 use crate::error::Exit;
 use crate::gate::Records;
-use crate::measuring::commit_build::Worktree;
 use crate::project::Project;
 use crate::text::{note, warn};
 use crate::{Advice, refuse};
 use sprag_base::files::check_writable;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_history as history;
-use sprag_measure::command::CHECKOUT_WITHOUT;
-use sprag_measure::command::suite::{self as processes, CommandSuite};
 use sprag_measure::gpu::settings::{AskedDtype, Profile};
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::{
-    self, CommandSettings, Effort, GpuSuite, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteOutcome,
-    TrtSuite, Work,
+    self, Effort, GpuSuite, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteOutcome, TrtSuite, Work,
 };
 use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_measure::tensorrt::sweep::{self, TimingSettings};
@@ -45,11 +41,19 @@ pub struct SuiteRequest<'a> {
     pub gpu: GpuOverride,
     pub trt: &'a TrtOptions,
     pub commit: Option<&'a Commit>,
+    /// Where a commit is built; in a temporary folder if absent.
+    pub builds: Option<&'a Builds<'a>>,
 }
 
 impl<'a> SuiteRequest<'a> {
     pub fn all(effort: Effort, trt: &'a TrtOptions) -> SuiteRequest<'a> {
-        SuiteRequest { options: MeasureOptions::all(effort), gpu: GpuOverride::default(), trt, commit: None }
+        SuiteRequest {
+            options: MeasureOptions::all(effort),
+            gpu: GpuOverride::default(),
+            trt,
+            commit: None,
+            builds: None,
+        }
     }
 }
 
@@ -136,50 +140,24 @@ fn measure_suite(
     request: &SuiteRequest<'_>,
     host: MeasureHost<'_>,
 ) -> crate::Result<SuiteOutcome> {
+    let aside = Builds::aside(project, host.observer);
+    let builds = || request.builds.unwrap_or(&aside);
     let measure = |subject| suite::measure(context, suite, &request.options, subject, host.observer);
     Ok(match (request.commit, &suite.work) {
         (Some(commit), Work::Cpu) => {
-            let build = commit_build::build(project, settings, commit, host.observer)?;
+            let build = builds().program(settings, commit)?;
             measure(Subject::Program(&build.program))?
         }
-        (Some(commit), Work::Command(command)) => {
+        (Some(commit), Work::Command(_)) => {
             let options = &request.options;
             if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(&suite.name)) {
                 return Ok(SuiteOutcome::EmptyShard(shard));
             }
-            let tree = Worktree::check_out(project, commit)?;
-            let mut built = suite::command::command_suite(&tree.root, command, options.effort.protocol(1))?;
-            build_commit(&mut built, &tree.root, commit, host)?;
+            let tree = builds().tree(settings, commit)?;
             measure(Subject::Checkout(&tree.root))?
         }
         _ => measure(Subject::WorkingTree)?,
     })
-}
-
-/// Builds a commit in its worktree, so that it is measured without another build step.
-pub fn build_commit(
-    command_suite: &mut CommandSuite,
-    root: &Path,
-    commit: &Commit,
-    host: MeasureHost<'_>,
-) -> crate::Result<()> {
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if !real(&command_suite.folder).starts_with(real(root)) {
-        return refuse(
-            format!("its `cwd` leads out of the project, so {} would not be what is measured", commit.short()),
-            "name a folder of the project as `cwd` of the suite in sprag.toml",
-        );
-    }
-    command_suite.without = &CHECKOUT_WITHOUT;
-    if !command_suite.build.is_empty() {
-        let words = command_suite.build.join(" ");
-        host.observer.begin(&format!("building {} with `{words}`", commit.short()), 1);
-        let built = processes::build(command_suite);
-        let places = |text: &str| suite::command::without_places(text, root);
-        built.map_err(|error| commit_build::failed(commit, &places(&error.to_string())))?;
-        command_suite.build.clear();
-    }
-    Ok(())
 }
 
 fn description(
@@ -191,25 +169,10 @@ fn description(
     let work = match settings.kind {
         SuiteKind::Cpu => Work::Cpu,
         SuiteKind::Gpu => Work::Gpu(request.gpu.suite(project, settings)),
-        SuiteKind::Command => Work::Command(command_settings(settings)),
+        SuiteKind::Command => Work::Command(settings.command_settings()),
         SuiteKind::Trt => Work::Trt(Box::new(request.trt.plan(project, name, settings)?)),
     };
     Ok(Suite { name: name.to_owned(), include: settings.include.clone(), processes: settings.processes(), work })
-}
-
-pub fn command_settings(settings: &config::Suite) -> CommandSettings {
-    CommandSettings {
-        command: settings.command.clone(),
-        folder: settings.cwd.clone(),
-        variables: settings.env.clone(),
-        build: settings.build.clone(),
-        time_out: Duration::from_secs(settings.timeout_seconds()),
-        build_time_out: Duration::from_secs(settings.build_timeout_seconds()),
-        most_bytes: settings.max_output_bytes(),
-        format: settings.format(),
-        output: settings.output().map(Path::to_owned),
-        timed: settings.timed.clone(),
-    }
 }
 
 pub fn exit(runs: &[Run]) -> Exit {

@@ -1,5 +1,6 @@
 //! The command line: subcommands, options, their help, completions of shells and manual pages. No logic.
 
+mod builds;
 mod run;
 mod gate;
 mod history;
@@ -16,6 +17,7 @@ use clap_complete::Shell;
 
 use sprag_pipeline::init::{digest, repository};
 
+pub use crate::cli::builds::{CacheArgs, CacheCommand};
 pub use crate::cli::gate::{BaselineCommand, CheckArgs, CompareArgs};
 pub use crate::cli::history::{HistoryCommand, ImportArgs};
 pub use crate::cli::release::{
@@ -74,6 +76,8 @@ pub enum Command {
     /// Record finished runs; list, sync, check and prove the history.
     #[command(subcommand)]
     History(HistoryCommand),
+    /// List the commits that were built to be measured, with their sizes and ages; or remove them.
+    Cache(CacheArgs),
     /// Render the site from the recorded history, without measuring.
     Site(SiteArgs),
     /// Export the recorded history.

@@ -15,7 +15,7 @@ pub(super) fn from_args(args: &EffortArgs) -> Result<Effort, Advice> {
     let extent = match (args.quick, args.rigorous, &args.budget) {
         (true, _, _) => Extent::Quick,
         (_, true, _) => Extent::Rigorous,
-        (_, _, Some(text)) => Extent::Budget(budget(text)?),
+        (_, _, Some(text)) => Extent::Budget(seconds("--budget", text, (SHORTEST_BUDGET, LONGEST_BUDGET))?),
         _ => Extent::Ordinary,
     };
     check_pin(args.pin)?;
@@ -34,22 +34,23 @@ pub(super) fn check_pin(pin: Option<u32>) -> Result<(), Advice> {
     }
 }
 
-/// `60s`, `10m`, `1h` or `90`.
-fn budget(text: &str) -> Result<f64, Advice> {
+/// `60s`, `10m`, `1h`, `30d` or `90`.
+pub(super) fn seconds(option: &str, text: &str, (least, most): (f64, f64)) -> Result<f64, Advice> {
     let fault = |why: String| {
-        let message = format!("`--budget {}` {why}", text.escape_debug());
-        Advice::new(message, "give seconds, minutes or hours, such as `60s`, `10m` or `1h`")
+        let message = format!("`{option} {}` {why}", text.escape_debug());
+        Advice::new(message, "give seconds, minutes, hours or days, such as `60s`, `10m`, `1h` or `1d`")
     };
     let trimmed = text.trim();
     let (number, factor) = match trimmed.char_indices().last() {
         Some((place, 's')) => (&trimmed[..place], 1.0),
         Some((place, 'm')) => (&trimmed[..place], 60.0),
         Some((place, 'h')) => (&trimmed[..place], 3600.0),
+        Some((place, 'd')) => (&trimmed[..place], 86_400.0),
         _ => (trimmed, 1.0),
     };
     let seconds = number.trim().parse::<f64>().map_err(|_| fault("is no time".to_owned()))? * factor;
-    if !(SHORTEST_BUDGET..=LONGEST_BUDGET).contains(&seconds) {
-        let range = format!("from {SHORTEST_BUDGET} s to {} h", LONGEST_BUDGET / 3600.0);
+    if !(least..=most).contains(&seconds) {
+        let range = format!("from {least} s to {} h", most / 3600.0);
         return Err(fault(format!("is out of range: {range} is allowed")));
     }
     Ok(seconds)
@@ -61,7 +62,8 @@ mod tests {
 
     #[test]
     fn options_become_an_effort() {
-        for (text, expected) in [("60s", 60.0), ("90", 90.0), (" 1.5m ", 90.0), ("2h", 7200.0)] {
+        let budget = |text: &str| seconds("--budget", text, (SHORTEST_BUDGET, LONGEST_BUDGET));
+        for (text, expected) in [("60s", 60.0), ("90", 90.0), (" 1.5m ", 90.0), ("2h", 7200.0), ("1d", 86_400.0)] {
             assert_eq!(budget(text).ok(), Some(expected), "{text}");
         }
         for wrong in ["0s", "0.5s", "-3s", "25h", "inf", "NaNs", "soon", "", "10µ"] {

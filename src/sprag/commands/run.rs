@@ -61,8 +61,13 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
         retune: args.retune,
     };
     let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
-    let request =
-        SuiteRequest { options, gpu: report_options::gpu_override(args)?, trt: &trt, commit: commit.as_ref() };
+    let request = SuiteRequest {
+        options,
+        gpu: report_options::gpu_override(args)?,
+        trt: &trt,
+        commit: commit.as_ref(),
+        builds: None,
+    };
     let measured = measuring::measure(&project, &asked, &request, host)?;
     let runs = &measured.runs;
     progress.end();
