@@ -18,6 +18,7 @@ pub mod rollup;
 pub mod movers;
 pub mod changes;
 pub mod trend;
+pub mod bisect;
 pub mod family;
 pub mod mean_change;
 pub mod reference;

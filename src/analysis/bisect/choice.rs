@@ -1,0 +1,154 @@
+//! Which commit is measured next, and in how many pairs: what tells most for its cost.
+//!
+//! A measurement of a commit tells at which of three levels it is: good, bad, or between two steps. The information is that
+//! of a channel with three inputs and normal noise (Shannon, "A Mathematical Theory of Communication", 1948).
+
+use std::f64::consts::TAU;
+
+use super::posterior::{Gaps, Measured, Posterior};
+use super::question::Question;
+
+/// What can be measured next, and what it costs.
+pub struct Costs<'c> {
+    /// How many pairs a measurement may have.
+    pub pairs: &'c [usize],
+    /// The cost of a measurement of that commit in so many pairs, its build included, in any unit.
+    pub cost: &'c dyn Fn(usize, usize) -> f64,
+    /// Whether a commit cannot be built or lacks the benchmarks.
+    pub is_skipped: &'c dyn Fn(usize) -> bool,
+    /// Whether it is built already, so that it may be cheaper than others.
+    pub is_built: &'c dyn Fn(usize) -> bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    pub commit: usize,
+    pub pairs: usize,
+    /// What is expected of it, in bits.
+    pub bits: f64,
+}
+
+/// Less than this is not worth a measurement.
+const LEAST_BITS: f64 = 1e-3;
+
+/// The shares of a gap at which commits are tried, but for the one that halves everything.
+const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// How many points of the level its density is summed at.
+const POINTS: usize = 48;
+
+/// The level between two steps is unsure by so much.
+const BETWEEN_DEVIATION: f64 = 0.4;
+
+/// The best measurement; `None` where none would tell anything.
+pub fn next(question: &Question, posterior: &Posterior, measured: &[Measured], costs: &Costs<'_>) -> Option<Choice> {
+    let mut best: Option<(f64, Choice)> = None;
+    let mut consider = |commit: usize, shares: [f64; 3], before: &[super::level::Observation]| {
+        for pairs in costs.pairs {
+            let bits = information(posterior, shares, question.variance(*pairs), before);
+            let value = bits * may_build(commit, costs) / (costs.cost)(commit, *pairs).max(1e-9);
+            if bits >= LEAST_BITS && best.is_none_or(|(most, _)| value > most) {
+                best = Some((value, Choice { commit, pairs: *pairs, bits }));
+            }
+        }
+    };
+    let gaps = &posterior.gaps;
+    for (gap, bound) in gaps.bounds.windows(2).enumerate() {
+        for commit in candidates(gaps, gap, costs) {
+            let inside: f64 = gaps.within[bound[0]..commit].iter().sum();
+            consider(commit, shares(gaps, gap, inside), &[]);
+        }
+        if let Some(one) = measured.get(gap).filter(|_| gap + 2 < gaps.bounds.len()) {
+            consider(one.commit, shares(gaps, gap, 1.0), &one.observations);
+        }
+    }
+    best.map(|(_, choice)| choice)
+}
+
+/// The commits of a gap that are tried: that which halves all, some that share the gap, and those that are built.
+fn candidates(gaps: &Gaps, gap: usize, costs: &Costs<'_>) -> Vec<usize> {
+    let (start, end) = (gaps.bounds[gap], gaps.bounds[gap + 1]);
+    let able: Vec<usize> = (start + 1..end).filter(|commit| !(costs.is_skipped)(*commit)).collect();
+    let mass = gaps.one[gap] + gaps.same[gap];
+    let earlier: f64 = gaps.one[..gap].iter().sum::<f64>() + gaps.same[..gap].iter().sum::<f64>();
+    let half = (gaps.one.iter().sum::<f64>() + gaps.same.iter().sum::<f64>()) / 2.0;
+    let middle = ((half - earlier) / mass.max(1e-300)).clamp(0.0, 1.0);
+    let mut inside = 0.0;
+    let reached: Vec<f64> = gaps.within[start..end]
+        .iter()
+        .map(|one| {
+            inside += one;
+            inside
+        })
+        .collect();
+    let near = |share: f64| {
+        let off = |commit: &usize| (reached[commit - start - 1] - share).abs();
+        able.iter().copied().min_by(|a, b| off(a).total_cmp(&off(b)))
+    };
+    let mut tried: Vec<usize> = SHARES.into_iter().chain([middle]).filter_map(near).collect();
+    tried.extend(able.iter().copied().filter(|commit| (costs.is_built)(*commit)));
+    tried.sort_unstable();
+    tried.dedup();
+    tried
+}
+
+/// How likely a commit can be built: those next to broken ones are often broken too.
+fn may_build(commit: usize, costs: &Costs<'_>) -> f64 {
+    let off = (1..4).find(|off| (costs.is_skipped)(commit.saturating_sub(*off)) || (costs.is_skipped)(commit + off));
+    off.filter(|_| !(costs.is_built)(commit)).map_or(1.0, |off| off as f64 / (off as f64 + 1.0))
+}
+
+/// The probabilities that a commit in a gap, of which that share of the suspects lies before it, is good, bad, between.
+fn shares(gaps: &Gaps, gap: usize, inside: f64) -> [f64; 3] {
+    let is_past = |place: usize| match place.cmp(&gap) {
+        std::cmp::Ordering::Less => 1.0,
+        std::cmp::Ordering::Equal => inside,
+        std::cmp::Ordering::Greater => 0.0,
+    };
+    let (mut good, mut bad, mut between) = (0.0, 0.0, 0.0);
+    for (place, (one, same)) in gaps.one.iter().zip(&gaps.same).enumerate() {
+        let past = is_past(place);
+        good += one * (1.0 - past) + same * (1.0 - past).powi(2);
+        bad += one * past + same * past.powi(2);
+        between += same * 2.0 * past * (1.0 - past);
+        for (second, two) in gaps.two[place].iter().enumerate().skip(place + 1) {
+            good += two * (1.0 - past);
+            bad += two * is_past(second);
+            between += two * (past - is_past(second));
+        }
+    }
+    let sum = good + bad + between;
+    [good / sum, bad / sum, between / sum]
+}
+
+/// What a measurement tells about the level, in bits. `before` was measured of the same build, which shares its offset.
+fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &[super::level::Observation]) -> f64 {
+    let noise = posterior.noise;
+    let (build, fresh) = (noise.build * noise.build, noise.of_observation(variance));
+    let precision: f64 = before.iter().map(|one| 1.0 / noise.of_observation(one.variance)).sum();
+    // What was measured tells a part of the offset, and moves the levels together by that part.
+    let apart = if precision > 0.0 { 1.0 / (1.0 + build * precision) } else { 1.0 };
+    let variance = if precision > 0.0 { build * apart } else { build } + fresh;
+    let wide = variance + BETWEEN_DEVIATION * BETWEEN_DEVIATION;
+    let levels = [(0.0, variance), (posterior.step * apart, variance), (posterior.gaps.between * apart, wide)];
+    let used = || shares.iter().zip(levels).filter(|(share, _)| **share > 1e-9);
+    let low = used().map(|(_, (level, variance))| level - 5.0 * variance.sqrt()).fold(f64::INFINITY, f64::min);
+    let high = used().map(|(_, (level, variance))| level + 5.0 * variance.sqrt()).fold(f64::NEG_INFINITY, f64::max);
+    let points = POINTS.max((4.0 * (high - low) / variance.sqrt()) as usize);
+    let width = (high - low) / points as f64;
+    let mut entropy = 0.0;
+    for point in 0..points {
+        let at = low + (point as f64 + 0.5) * width;
+        let density: f64 = used()
+            .map(|(share, (level, variance))| {
+                share * (-(at - level).powi(2) / (2.0 * variance)).exp() / (TAU * variance).sqrt()
+            })
+            .sum();
+        if density > 0.0 {
+            entropy -= density * density.log2() * width;
+        }
+    }
+    let of_noise: f64 =
+        used().map(|(share, (_, variance))| share * (TAU * std::f64::consts::E * variance).log2() / 2.0).sum();
+    (entropy - of_noise).max(0.0)
+}

@@ -1,0 +1,264 @@
+//! The probability of every suspect, given what was measured.
+//!
+//! Between two measured commits nothing tells suspects apart but their prior, so that hypotheses are about *gaps*:
+//! one step in a gap; two steps, in one gap or in two, with any level between them; a level that drifts; or a level that
+//! follows none of these. The size of the step, the level between two steps and the noise are integrated over grids.
+
+use super::level::{LEAST_BUILD, Noise, Observation, log_likelihood, log_sum};
+use super::question::{Question, SIZES};
+
+/// What was measured of one commit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    pub commit: usize,
+    pub observations: Vec<Observation>,
+}
+
+/// How likely it is, before anything is measured, that a step has two parts or that one of them was undone; that it is a
+/// drift; that levels follow nothing of the kind. Such histories are rarer than one culprit, and each measured commit at
+/// one of two levels makes them rarer still.
+const TWO: f64 = 0.05;
+const DRIFT: f64 = 0.01;
+const OTHER: f64 = 0.01;
+
+/// The level between two steps is anywhere in this range, except so near to an end that there is one culprit for practical
+/// purposes.
+const BETWEEN: (f64, f64) = (-1.0, 2.0);
+const BETWEEN_STEP: f64 = 0.125;
+const NEAR: f64 = 0.15;
+
+/// The sizes of the step, in standard errors about what the ends show.
+const STEP_DEVIATES: [f64; 5] = [-1.8, -0.9, 0.0, 0.9, 1.8];
+
+#[derive(Clone, Debug)]
+pub struct Posterior {
+    /// Of each suspect, from 1, that its part of the step is the largest.
+    pub suspects: Vec<f64>,
+    /// That the step has two parts with a measured commit between them, or one part that was undone.
+    pub two: f64,
+    /// Of two parts the most likely gaps, as ranges of suspects, with their probability and the level between them.
+    pub pair: Option<Pair>,
+    pub drift: f64,
+    /// That the levels follow neither one or two steps nor a drift.
+    pub other: f64,
+    /// By gaps, for what is asked next.
+    pub(super) gaps: Gaps,
+    pub(super) noise: Noise,
+    /// The step, on the scale of the ends.
+    pub(super) step: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    pub first: (usize, usize),
+    pub second: (usize, usize),
+    pub probability: f64,
+    pub between: f64,
+}
+
+/// The posterior by gaps: gap `q` lies between the measured commits `bounds[q]` and `bounds[q + 1]`.
+#[derive(Clone, Debug)]
+pub(super) struct Gaps {
+    pub(super) bounds: Vec<usize>,
+    /// The prior of each suspect, from 1, shared out within its gap.
+    pub(super) within: Vec<f64>,
+    pub(super) one: Vec<f64>,
+    /// Two steps in the same gap, and in two gaps, the first one by rows.
+    pub(super) same: Vec<f64>,
+    pub(super) two: Vec<Vec<f64>>,
+    /// The mean level between two steps.
+    pub(super) between: f64,
+}
+
+/// The posterior; `prior` is that of each suspect, from 1, and `measured` lies between the ends, in the order of commits.
+pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> Posterior {
+    let total: f64 = prior.iter().sum();
+    let prior: Vec<f64> = prior.iter().map(|one| one / total).collect();
+    let bounds: Vec<usize> =
+        std::iter::once(0).chain(measured.iter().map(|one| one.commit)).chain([prior.len()]).collect();
+    let of_gap = |value: &dyn Fn(f64) -> f64| -> Vec<f64> {
+        bounds.windows(2).map(|gap| prior[gap[0]..gap[1]].iter().map(|one| value(*one)).sum()).collect()
+    };
+    let (weights, squares) = (of_gap(&|one| one), of_gap(&|one| one * one));
+    // The probability that two suspects drawn by the prior are two.
+    let unlike = (1.0 - squares.iter().sum::<f64>()).max(1e-12);
+    let count = weights.len();
+    let (mut one, mut same) = (vec![LogSum::default(); count], vec![LogSum::default(); count]);
+    let mut two = vec![vec![Both::default(); count]; count];
+    let (mut drift, mut other) = (LogSum::default(), LogSum::default());
+    let (mut noises, mut steps) = (Vec::new(), [LogSum::default(); STEP_DEVIATES.len()]);
+
+    let (unit, ends) = (question.session_unit(), question.ends.as_slice());
+    let betweens = betweens();
+    for (size, before_all) in SIZES {
+        let noise = Noise::of_sessions(size * unit);
+        let at = |level: f64| -> Vec<f64> {
+            measured.iter().map(|one| log_likelihood(&one.observations, level, noise)).collect()
+        };
+        let good = before(&at(0.0));
+        let middles: Vec<Vec<f64>> = betweens.iter().map(|level| before(&at(*level))).collect();
+        let mut of_noise = LogSum::default();
+        for (place, deviate) in STEP_DEVIATES.iter().enumerate() {
+            let step = step_size(*deviate, unit, ends.len());
+            let end = log_likelihood(ends, step, noise) + before_all.ln();
+            let bad = before(&at(step));
+            let after = |gap: usize| bad[count - 1] - bad[gap] + end;
+            for gap in 0..count {
+                let fit = good[gap] + after(gap);
+                let likely = ((1.0 - TWO - DRIFT - OTHER) * weights[gap]).ln() + fit;
+                one[gap].add(likely);
+                of_noise.add(likely);
+                steps[place].add(likely);
+                let both = weights[gap] * weights[gap] - squares[gap];
+                same[gap].add((TWO * both.max(0.0) / unlike).ln() + fit);
+                for second in gap + 1..count {
+                    let pair = TWO * 2.0 * weights[gap] * weights[second] / (unlike * betweens.len() as f64);
+                    let fixed = pair.ln() + good[gap] + after(second);
+                    for (between, middle) in betweens.iter().zip(&middles) {
+                        let likely = fixed + middle[second] - middle[gap];
+                        two[gap][second].add(likely, *between, between.abs() >= (step - between).abs());
+                    }
+                }
+            }
+            let share = |one: &Measured| step * one.commit as f64 / prior.len() as f64;
+            let fit = measured.iter().map(|one| log_likelihood(&one.observations, share(one), noise)).sum::<f64>();
+            drift.add(DRIFT.ln() + fit + end);
+            let levels = (betweens.len() as f64).ln();
+            let any = (0..measured.len())
+                .map(|place| log_sum(middles.iter().map(|middle| middle[place + 1] - middle[place])) - levels);
+            other.add(OTHER.ln() + any.sum::<f64>() + end);
+        }
+        noises.push((noise, of_noise));
+    }
+
+    let all = one.iter().chain(&same).chain(two.iter().flatten().map(|both| &both.all)).chain([&drift, &other]);
+    let all = log_sum(all.map(LogSum::logarithm).collect::<Vec<f64>>());
+    let share = |one: &LogSum| (one.logarithm() - all).exp();
+    let mut largest: Vec<f64> = one.iter().zip(&same).map(|(one, same)| share(one) + share(same)).collect();
+    let mut pair: Option<Pair> = None;
+    let (mut sum_two, mut between) = (0.0, 0.0);
+    for (first, row) in two.iter().enumerate() {
+        for (second, both) in row.iter().enumerate().skip(first + 1) {
+            let probability = share(&both.all);
+            largest[first] += share(&both.first);
+            largest[second] += probability - share(&both.first);
+            sum_two += probability;
+            between += probability * both.between();
+            if pair.as_ref().is_none_or(|best| best.probability < probability) {
+                let gap = |place: usize| (bounds[place] + 1, bounds[place + 1]);
+                pair = Some(Pair { first: gap(first), second: gap(second), probability, between: both.between() });
+            }
+        }
+    }
+    let within: Vec<f64> = bounds
+        .windows(2)
+        .zip(&weights)
+        .flat_map(|(gap, weight)| prior[gap[0]..gap[1]].iter().map(move |one| one / weight))
+        .collect();
+    let unexplained = share(&drift) + share(&other);
+    let mut suspects = Vec::with_capacity(prior.len());
+    for (gap, mass) in bounds.windows(2).zip(&largest) {
+        let of_one = |place: usize| mass * within[place] + unexplained * prior[place];
+        suspects.extend((gap[0]..gap[1]).map(of_one));
+    }
+    let weight_of = |sums: &[LogSum]| -> Vec<f64> {
+        let all = log_sum(sums.iter().map(LogSum::logarithm).collect::<Vec<f64>>());
+        sums.iter().map(|one| (one.logarithm() - all).exp()).collect()
+    };
+    let noise_weights = weight_of(&noises.iter().map(|one| one.1).collect::<Vec<LogSum>>());
+    let squared = |value: fn(&Noise) -> f64| -> f64 {
+        noises.iter().zip(&noise_weights).map(|((noise, _), weight)| weight * value(noise).powi(2)).sum::<f64>().sqrt()
+    };
+    let sizes = STEP_DEVIATES.map(|deviate| step_size(deviate, unit, ends.len()));
+    Posterior {
+        suspects,
+        two: sum_two,
+        pair,
+        drift: share(&drift),
+        other: share(&other),
+        gaps: Gaps {
+            within,
+            one: one.iter().map(share).collect(),
+            same: same.iter().map(share).collect(),
+            two: two.iter().map(|row| row.iter().map(|both| share(&both.all)).collect()).collect(),
+            between: if sum_two > 0.0 { between / sum_two } else { 0.5 },
+            bounds,
+        },
+        noise: Noise { session: squared(|noise| noise.session), build: squared(|noise| noise.build) },
+        step: weight_of(&steps).iter().zip(sizes).map(|(weight, size)| weight * size).sum(),
+    }
+}
+
+/// A size of the step, about the 1 that the ends show after so many sessions; it never turns.
+fn step_size(deviate: f64, unit: f64, sessions: usize) -> f64 {
+    let error = (LEAST_BUILD * LEAST_BUILD + unit * unit / sessions.max(1) as f64).sqrt();
+    (1.0 + deviate * error).max(0.2)
+}
+
+fn betweens() -> Vec<f64> {
+    let count = ((BETWEEN.1 - BETWEEN.0) / BETWEEN_STEP) as usize;
+    let all = (0..=count).map(|place| BETWEEN.0 + BETWEEN_STEP * place as f64);
+    all.filter(|level| level.abs() > NEAR && (level - 1.0).abs() > NEAR).collect()
+}
+
+/// The sums of all values before each place.
+fn before(values: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    std::iter::once(0.0)
+        .chain(values.iter().map(|value| {
+            sum += value;
+            sum
+        }))
+        .collect()
+}
+
+/// The logarithm of a sum of exponentials, one after another.
+#[derive(Clone, Copy, Debug)]
+struct LogSum {
+    most: f64,
+    sum: f64,
+}
+
+impl Default for LogSum {
+    fn default() -> LogSum {
+        LogSum { most: f64::NEG_INFINITY, sum: 0.0 }
+    }
+}
+
+impl LogSum {
+    fn add(&mut self, logarithm: f64) {
+        if logarithm > self.most {
+            self.sum = self.sum * (self.most - logarithm).exp() + 1.0;
+            self.most = logarithm;
+        } else if logarithm > f64::NEG_INFINITY {
+            self.sum += (logarithm - self.most).exp();
+        }
+    }
+
+    fn logarithm(&self) -> f64 {
+        self.most + self.sum.ln()
+    }
+}
+
+/// Two steps in two gaps: all of it, that where the first is the larger one, and the level between them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Both {
+    all: LogSum,
+    first: LogSum,
+    level: LogSum,
+}
+
+impl Both {
+    fn add(&mut self, logarithm: f64, between: f64, is_first: bool) {
+        self.all.add(logarithm);
+        if is_first {
+            self.first.add(logarithm);
+        }
+        // Shifted, so that no logarithm is of a negative number.
+        self.level.add(logarithm + (between - BETWEEN.0).ln());
+    }
+
+    fn between(&self) -> f64 {
+        (self.level.logarithm() - self.all.logarithm()).exp() + BETWEEN.0
+    }
+}
