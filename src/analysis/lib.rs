@@ -24,6 +24,7 @@ pub mod mean_change;
 pub mod reference;
 pub mod baseline_diff;
 pub mod calibrate;
+pub mod backfill;
 pub mod method;
 mod sentence;
 

@@ -9,6 +9,7 @@ use crate::cache;
 use crate::error::Context as _;
 use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
+use crate::refuse;
 use crate::text::{self, printable, warn};
 use sprag_analysis::frame::ParquetFile;
 use sprag_base::files::{AtomicFile, check_writable};
@@ -154,6 +155,10 @@ pub fn write_text(
     out: &mut dyn Write,
 ) -> crate::Result<usize> {
     if let Some(file) = file {
+        if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
+            let message = format!("cannot write `{}`: there is no folder `{}`", file.display(), folder.display());
+            return refuse(message, "make the folder first, or name another file with `--out`");
+        }
         check_writable(file)?;
     }
     let mut export = Export::new(project, selected);

@@ -26,6 +26,7 @@ pub mod release;
 pub mod publish;
 pub mod bench;
 pub mod compare;
+pub mod backfill;
 pub mod baseline;
 pub mod demo;
 pub mod testing;

@@ -80,6 +80,9 @@ fn an_impossible_export_is_refused() {
     sandbox.sprag(&["export", "jsonl", "--since", "noon"]).expect(2).says(&["`--since noon` is no date", "hint:"]);
     sandbox.sprag(&["export", "xml"]).expect(2).says(&["xml"]);
     sandbox.sprag(&["export", "csv", "--out", "."]).expect(2).says(&["it is a folder"]);
+    let absent = ["export", "csv", "--out", "absent/x.csv"];
+    sandbox.sprag(&absent).expect(2).says(&["there is no folder `[project]/absent`", "hint: make the folder"]);
+    assert!(!sandbox.project.join("absent").exists());
 }
 
 fn a_reader_that_has_seen_enough_is_no_error(sandbox: &Sandbox) {

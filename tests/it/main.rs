@@ -15,6 +15,8 @@ mod commits;
 #[cfg(target_os = "linux")]
 mod builds;
 #[cfg(target_os = "linux")]
+mod backfill;
+#[cfg(target_os = "linux")]
 mod commits_compared;
 mod compare;
 mod demo;

@@ -103,6 +103,7 @@ fn found(folder: String, kind: &Kind, group: &Group<'_>) -> Found {
         command: words(&format!("cargo bench{packages}{targets}{}", kind.arguments)),
         format: kind.format,
         folder,
+        ignored: vec!["target".to_owned()],
         ..Found::default()
     }
 }

@@ -138,10 +138,12 @@ pub(super) fn ignore(root: &Path, ignored: &[String], is_dry: bool) -> crate::Re
         Err(error) => return Err(error).context("cannot read `.gitignore`"),
     };
     let has = |wanted: &str| {
+        // A line without a slash is about all folders.
+        let name = wanted.rsplit('/').next().unwrap_or(wanted);
         let lines = there.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        lines
-            .map(|line| line.strip_suffix(b"/").unwrap_or(line))
-            .any(|line| line == wanted.as_bytes() || line == wanted.trim_start_matches('/').as_bytes())
+        lines.map(|line| line.strip_suffix(b"/").unwrap_or(line)).any(|line| {
+            line == wanted.as_bytes() || [wanted.trim_start_matches('/'), name].iter().any(|one| line == one.as_bytes())
+        })
     };
     let wanted = IGNORED.into_iter().chain(ignored.iter().map(String::as_str));
     let mut lacking: Vec<&str> = wanted.filter(|line| !has(line)).collect();

@@ -18,7 +18,7 @@ use crate::init::files::{Fate, Planned};
 use crate::init::tree::{Found, Tree};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::project::Project;
-use crate::text::{count, printable};
+use crate::text::{count, note, printable};
 use crate::{Advice, refuse};
 use sprag_history as history;
 use sprag_measure::suite::{Effort, Extent};
@@ -52,6 +52,10 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
         return refuse(message, hint);
     }
     let tree = Tree::read(&project.root);
+    if tree.is_cut {
+        let (files, folders) = (tree::MOST_FILES, tree::DEEPEST);
+        note(&format!("only {files} files, at most {folders} folders deep, were searched for benchmarks"));
+    }
     let found = if is_new { frameworks::find(&tree) } else { Vec::new() };
     if is_new && found.is_empty() {
         return Err(nothing_found(&tree).into());

@@ -99,10 +99,39 @@ fn topmost(tree: &Tree<'_>, file: &str) -> String {
     top.to_owned()
 }
 
+/// The text with the body of each `foreach` once for each item; of lists those that a `set` in this text gives.
+fn unrolled(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("foreach(") else { return text.to_owned() };
+    let Some((head, rest)) = rest.split_once(')') else { return text.to_owned() };
+    let Some((body, after)) = rest.split_once("endforeach") else { return text.to_owned() };
+    let mut words = head.split_whitespace();
+    let variable = format!("${{{}}}", words.next().unwrap_or_default());
+    let (mut items, mut is_list) = (Vec::new(), false);
+    for word in words {
+        match word {
+            "IN" => {}
+            "LISTS" | "ITEMS" => is_list = word == "LISTS",
+            name if is_list => items.extend(list(text, name)),
+            item => match item.strip_prefix("${").and_then(|item| item.strip_suffix('}')) {
+                Some(name) => items.extend(list(text, name)),
+                None => items.push(item),
+            },
+        }
+    }
+    let bodies: String = items.iter().map(|item| body.replace(&variable, item.trim_matches('"'))).collect();
+    format!("{before}{bodies}{}", unrolled(after))
+}
+
+fn list<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let calls = text.split("set(").skip(1).filter_map(|rest| rest.split(')').next());
+    let values = calls.map(|call| call.split_whitespace().collect::<Vec<&str>>());
+    values.filter(|words| words.first() == Some(&name)).last().map_or_else(Vec::new, |words| words[1..].to_vec())
+}
+
 /// The targets that link a library whose name begins so.
 fn linked(text: &str, link: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(|line| line.split('#').next().unwrap_or_default()).collect();
-    let text = lines.join("\n");
+    let text = unrolled(&lines.join("\n"));
     let calls = text
         .split("target_link_libraries")
         .skip(1)
@@ -174,5 +203,21 @@ mod tests {
                     target_link_libraries(${name} benchmark::benchmark)\ntarget_link_libraries ( e benchmark::benchmark_main )\n";
         assert_eq!(linked(text, "benchmark::"), ["b", "e"]);
         assert_eq!(linked("target_link_libraries(", "benchmark::"), Vec::<String>::new());
+        let body =
+            "add_executable(${name}_bench ${name}.cc)\ntarget_link_libraries(${name}_bench benchmark::benchmark)\n";
+        for (head, expected) in [
+            ("name a b", &["a_bench", "b_bench"][..]),
+            ("name IN ITEMS a \"b\"", &["a_bench", "b_bench"]),
+            ("name IN LISTS NAMES ITEMS z", &["c_bench", "d_bench", "z_bench"]),
+            ("name ${NAMES}", &["c_bench", "d_bench"]),
+            ("name ${UNKNOWN}", &[]),
+            ("other a b", &[]),
+        ] {
+            let text = format!("set(NAMES c d)\nforeach({head})\n{body}endforeach()\n");
+            assert_eq!(linked(&text, "benchmark::"), expected, "{head}");
+        }
+        for cut in ["foreach(", "foreach(name a)\n", "foreach()endforeach()"] {
+            assert!(linked(cut, "benchmark::").is_empty());
+        }
     }
 }

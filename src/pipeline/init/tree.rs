@@ -20,9 +20,9 @@ const PASSED_OVER: [&str; 10] = [
     "site-packages",
 ];
 
-const DEEPEST: usize = 8;
+pub(super) const DEEPEST: usize = 8;
 
-const MOST_FILES: usize = 50_000;
+pub(super) const MOST_FILES: usize = 50_000;
 
 /// A source or a build file of more bytes tells nothing more.
 const MOST_BYTES: usize = 1 << 18;
@@ -31,12 +31,15 @@ pub(super) struct Tree<'r> {
     root: &'r Path,
     /// Relative to the root, with `/`, sorted.
     pub files: Vec<String>,
+    /// Whether there are more files.
+    pub is_cut: bool,
 }
 
 impl Tree<'_> {
     /// Hidden folders, links and what lies too deep are passed over.
     pub(super) fn read(root: &Path) -> Tree<'_> {
         let (mut files, mut folders) = (Vec::new(), vec![(root.to_owned(), String::new(), 0)]);
+        let mut is_cut = false;
         while let Some((folder, prefix, depth)) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
@@ -47,10 +50,11 @@ impl Tree<'_> {
                 } else if kind.is_file() && files.len() < MOST_FILES {
                     files.push(format!("{prefix}{name}"));
                 }
+                is_cut |= files.len() == MOST_FILES || kind.is_dir() && depth == DEEPEST && !is_hidden;
             }
         }
         files.sort();
-        Tree { root, files }
+        Tree { root, files, is_cut }
     }
 
     pub(super) fn has(&self, path: &str) -> bool {

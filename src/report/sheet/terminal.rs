@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{Block, Cell, Item, Section, Sheet, Table};
-use crate::number::NARROW;
+use crate::number::{self, NARROW};
 use crate::phrase::{Part, Phrase};
 use crate::text::visible;
 
@@ -17,7 +17,7 @@ const LABEL: usize = 12;
 const GAP: usize = 2;
 
 /// Rows as columns, those listed in `right` aligned to the right. Where they do not fit into `width`, cells beyond those of the
-/// first row move below their row, names break between their parts, and the last figures are left out. A figure never breaks.
+/// first row move below their row, names break between their parts, and the last figures are left out, which a line says. A figure never breaks.
 pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -62,6 +62,13 @@ pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> S
             let words = row[first.len()..].iter().flat_map(|cell| cell.split_whitespace()).map(str::to_owned);
             out.push_str(&wrapped("    ", 4, words, room - GAP));
         }
+    }
+    if shown.len() < first.len() {
+        let left_out = first.len() - shown.len();
+        out.push_str(&paragraph(
+            &format!("({} left out: the terminal is narrow)", number::counted(left_out, "column", "columns")),
+            width,
+        ));
     }
     out
 }
@@ -316,7 +323,7 @@ mod tests {
         let table = table.map(|row| row.into_iter().map(str::to_owned).collect::<Vec<_>>());
         let expected = "verdict       benchmark             now   change\nregressed     cpu/tile_pack  1,234.5 µs  +14.2 %\n\
             \u{20}             {c=64,t=8}\n              @fast\ninconclusive  cpu/infer        14.51 ms   +2.1 %\n\
-            \u{20}             @fast\n    2 more runs settle it\n";
+            \u{20}             @fast\n    2 more runs settle it\n(1 column left out: the terminal is narrow)\n";
         assert_eq!(columns(&table, &[2, 3, 4], Some(48)), expected);
         let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
         let text = columns(&rows, &[], Some(30));

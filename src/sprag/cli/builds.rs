@@ -1,6 +1,54 @@
-//! The options of commands about commits of the past: the cache of their builds.
+//! The options of commands about commits of the past: measuring them, and the cache of their builds.
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
+
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("which").required(true).args(["range", "around"])))]
+#[command(
+    after_help = "Examples:\n  sprag backfill v1.0..HEAD --every 20 --budget 2h\n  sprag backfill v1.0..v2.0 --releases\n  \
+    sprag backfill --around e-1f2e3d4c\n\nExit codes: 0 done, also if some commits failed or the budget is spent; \
+    2 usage error; 5 no commit could be measured."
+)]
+pub struct BackfillArgs {
+    /// The commits, such as `v1.0..HEAD`: the first-parent line with both ends.
+    #[arg(value_name = "RANGE")]
+    pub range: Option<String>,
+    /// Measure the commits that may have caused this event.
+    #[arg(long, value_name = "EVENT")]
+    pub around: Option<String>,
+    /// First measure each N-th commit, and others only between neighbors that differ. By default all are measured.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub every: Option<u32>,
+    /// Only commits with a tag.
+    #[arg(long)]
+    pub releases: bool,
+    /// Skip a commit that has a run in another environment of this machine, too.
+    ///
+    /// A commit with a run of this machine in its present environment is always skipped.
+    #[arg(long)]
+    pub missing: bool,
+    /// Only this suite; may be given several times.
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// Start no commit that would probably not end within this time, such as `2h`.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub budget: Option<String>,
+    /// Measure one of n parts of the commits, such as `2/4`; the hash of a commit decides which.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
+    /// Try commits again that failed to build or to run.
+    #[arg(long)]
+    pub retry: bool,
+    /// One process for each commit: faster and less precise.
+    #[arg(long, conflicts_with = "rigorous")]
+    pub quick: bool,
+    /// At least fifteen processes for each commit.
+    #[arg(long)]
+    pub rigorous: bool,
+    /// Print which commits would be measured, and measure nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -17,7 +17,7 @@ use clap_complete::Shell;
 
 use sprag_pipeline::init::{digest, repository};
 
-pub use crate::cli::builds::{CacheArgs, CacheCommand};
+pub use crate::cli::builds::{BackfillArgs, CacheArgs, CacheCommand};
 pub use crate::cli::gate::{BaselineCommand, CheckArgs, CompareArgs};
 pub use crate::cli::history::{HistoryCommand, ImportArgs};
 pub use crate::cli::release::{
@@ -76,6 +76,8 @@ pub enum Command {
     /// Record finished runs; list, sync, check and prove the history.
     #[command(subcommand)]
     History(HistoryCommand),
+    /// Measure commits of the past into the history, coarse to fine.
+    Backfill(BackfillArgs),
     /// List the commits that were built to be measured, with their sizes and ages; or remove them.
     Cache(CacheArgs),
     /// Render the site from the recorded history, without measuring.

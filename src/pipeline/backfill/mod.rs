@@ -1,0 +1,293 @@
+//! `sprag backfill`: measures commits of the past into the history, coarse to fine.
+//!
+//! Each run is recorded at once, so what is interrupted goes on from the history. [`sprag_analysis::backfill`] chooses.
+
+mod range;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::builds::Builds;
+use crate::config::{Suite, SuiteKind};
+use crate::error::{Cause, Context as _, Exit};
+use crate::gate::{Against, Bases, judge};
+use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
+use crate::pending::{self, Origin};
+use crate::project::Project;
+use crate::{Advice, refuse, study, text};
+use sprag_analysis::backfill::{Point, coarse, next};
+use sprag_history::{self as history, Record};
+use sprag_measure::environment;
+use sprag_measure::suite::Effort;
+use sprag_model::commit::{Commit, CommitOnLine};
+use sprag_model::run::{RunStatus, is_filtered};
+use sprag_model::shard::Shard;
+use sprag_model::verdict::Verdict;
+
+#[derive(Clone, Debug)]
+pub struct BackfillRequest {
+    pub folder: PathBuf,
+    /// Or an event.
+    pub range: Option<String>,
+    pub event: Option<String>,
+    pub every: Option<usize>,
+    pub releases: bool,
+    /// Whether a run in another environment of this machine is one, too.
+    pub missing: bool,
+    pub suites: Vec<String>,
+    pub shard: Option<Shard>,
+    /// In seconds.
+    pub budget: Option<f64>,
+    pub retry: bool,
+    pub dry_run: bool,
+    pub effort: Effort,
+}
+
+pub fn backfill(request: &BackfillRequest, host: MeasureHost<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let project = Project::open(&request.folder)?;
+    let suites = range::suites(&project.config, &request.suites)?;
+    let mut commits = match (&request.range, &request.event) {
+        (Some(range), _) => range::of_range(&project, range)?,
+        (None, Some(event)) => range::of_event(&project, event)?,
+        (None, None) => return refuse("there is no range of commits", "name it, as in `sprag backfill v1.0..HEAD`"),
+    };
+    commits.retain(|commit| !request.releases || !commit.tags.is_empty());
+    if commits.is_empty() {
+        let what =
+            if request.releases { "no commit of the range has a tag" } else { "the range has no commit of code" };
+        return refuse(what, "`git log --first-parent --decorate` lists the commits with their tags");
+    }
+    let builds = Builds::new(&project, host.observer, request.retry);
+    let mut backfill = Backfill { project: &project, request, host, suites, commits, builds, states: Vec::new() };
+    backfill.read_states()?;
+    if request.dry_run { backfill.plan(out) } else { backfill.run(out) }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    Recorded,
+    /// It failed to build or to run, before or now.
+    Failed,
+    /// Another shard measures it.
+    Elsewhere,
+}
+
+struct Backfill<'a> {
+    project: &'a Project,
+    request: &'a BackfillRequest,
+    host: MeasureHost<'a>,
+    suites: Vec<(&'a str, &'a Suite)>,
+    /// Oldest first.
+    commits: Vec<CommitOnLine>,
+    builds: Builds<'a>,
+    /// Of each commit and suite.
+    states: Vec<Vec<State>>,
+}
+
+impl Backfill<'_> {
+    fn read_states(&mut self) -> crate::Result<()> {
+        let machine = environment::machine(self.project.machine_name().as_deref(), None);
+        let key = environment::environment(&Default::default()).key;
+        let loaded = study::load(self.project, self.project.store()?)?;
+        let (mut recorded, mut failed) = (HashSet::new(), HashSet::new());
+        for head in loaded.runs.heads() {
+            let Some(commit) = head.commit.as_ref().filter(|commit| !commit.dirty) else { continue };
+            if head.machine.id != machine.id || is_filtered(&head.config) {
+                continue;
+            }
+            // The environment of Sprag's own kernels has facts of their build.
+            let is_cpu = self.suites.iter().any(|(name, suite)| *name == head.suite && suite.kind == SuiteKind::Cpu);
+            let is_present = self.request.missing || is_cpu || head.environment.key == key;
+            match head.status {
+                RunStatus::Ok if is_present => drop(recorded.insert((commit.sha.clone(), head.suite.clone()))),
+                RunStatus::Failed => drop(failed.insert((commit.sha.clone(), head.suite.clone()))),
+                RunStatus::Ok | RunStatus::Skipped => {}
+            }
+        }
+        let mut states = Vec::new();
+        for commit in &self.commits {
+            let mut of_commit = Vec::new();
+            for (name, suite) in &self.suites {
+                let is_in = |set: &HashSet<(String, String)>| set.contains(&(commit.sha.clone(), (*name).to_owned()));
+                of_commit.push(if is_in(&recorded) {
+                    State::Recorded
+                } else if self.request.shard.is_some_and(|shard| !is_of(shard, &commit.sha)) {
+                    State::Elsewhere
+                } else if !self.request.retry && (is_in(&failed) || self.failed_to_build(suite, &commit.sha)?) {
+                    State::Failed
+                } else {
+                    State::Open
+                });
+            }
+            states.push(of_commit);
+        }
+        self.states = states;
+        Ok(())
+    }
+
+    fn failed_to_build(&self, suite: &Suite, sha: &str) -> crate::Result<bool> {
+        Ok(self.builds.peek(suite, &self.commit(sha)?)?.is_some_and(|entry| entry.failure.is_some()))
+    }
+
+    fn commit(&self, sha: &str) -> crate::Result<Commit> {
+        let found = history::find_commit(self.project.store()?, sha)?;
+        found.with_context(|| format!("the commit {sha} is not in this repository"))
+    }
+
+    fn points(&self) -> Vec<Point> {
+        let point = |states: &Vec<State>| match states {
+            states if states.contains(&State::Open) => Point::Open,
+            states if states.contains(&State::Recorded) => Point::Measured,
+            _ => Point::Closed,
+        };
+        self.states.iter().map(point).collect()
+    }
+
+    fn count(&self, state: State) -> usize {
+        self.states.iter().filter(|states| states.contains(&state)).count()
+    }
+
+    fn run(&mut self, out: &mut dyn Write) -> crate::Result<Exit> {
+        let (before, failed_before) = (self.count(State::Recorded), self.count(State::Failed));
+        if let Some(newest) = self.commits.last() {
+            pending::foretell(self.project, Some(&self.commit(&newest.sha)?))?;
+        }
+        let trt = TrtOptions::default();
+        let (start, step) = (Instant::now(), self.request.every);
+        let (mut differences, mut tried) = (HashMap::new(), BTreeSet::new());
+        let mut is_over = false;
+        loop {
+            let points = self.points();
+            let mut differ = |a, b| *differences.entry((a, b)).or_insert_with(|| self.differ(a, b).unwrap_or(false));
+            let Some(at) = next(&points, step, &mut differ) else { break };
+            let (done, seconds) = (tried.len(), start.elapsed().as_secs_f64());
+            let each = seconds / done.max(1) as f64;
+            if self.request.budget.is_some_and(|budget| done > 0 && seconds + each > budget) {
+                is_over = true;
+                break;
+            }
+            let left = if step.is_some() { coarse(&points, step).len() } else { open(&points) };
+            let (commit, subject) = (text::short(&self.commits[at].sha, 12), &self.commits[at].subject);
+            let time =
+                if done > 0 { format!(", {} left", text::duration(each * left.max(1) as f64)) } else { String::new() };
+            text::say(&text::printable(&format!("[{} of {}{time}] {commit} {subject}", done + 1, done + left.max(1))));
+            self.measure(at, &trt)?;
+            tried.insert(at);
+        }
+        self.host.observer.end();
+        let measured = tried.iter().filter(|at| self.states[**at].contains(&State::Recorded)).count();
+        let failed: Vec<&str> = tried
+            .iter()
+            .filter(|at| self.states[**at].contains(&State::Failed))
+            .map(|at| text::short(&self.commits[*at].sha, 12))
+            .collect();
+        let list = if failed.is_empty() { String::new() } else { format!(" ({})", failed.join(", ")) };
+        let taken = text::duration(start.elapsed().as_secs_f64());
+        let measured_text = text::count(measured, "commit");
+        writeln!(out, "measured {measured_text} in {taken}; {} failed to build or to run{list}", failed.len())?;
+        let skipped = format!("skipped: {before} with a run, {failed_before} that failed before");
+        writeln!(out, "{skipped}, {} of other shards", self.count(State::Elsewhere))?;
+        if is_over {
+            let open = text::count(open(&self.points()), "commit");
+            writeln!(out, "the budget is spent with {open} unmeasured; the same command goes on")?;
+        }
+        Ok(if measured == 0 && !failed.is_empty() { Exit::NotMeasured } else { Exit::Done })
+    }
+
+    /// Measures and records the open suites of a commit.
+    fn measure(&mut self, at: usize, trt: &TrtOptions) -> crate::Result<()> {
+        let commit = self.commit(&self.commits[at].sha)?;
+        for place in 0..self.suites.len() {
+            if self.states[at][place] != State::Open {
+                continue;
+            }
+            let all = SuiteRequest::all(self.request.effort, trt);
+            let request = SuiteRequest { commit: Some(&commit), builds: Some(&self.builds), ..all };
+            let measured = measuring::measure(self.project, &[self.suites[place]], &request, self.host);
+            self.states[at][place] = match measured {
+                Ok(measured) => {
+                    let records: Vec<Record> = measured.runs.iter().map(Record::from_run).collect();
+                    pending::record(self.project, &records, Origin::Measured)?;
+                    let has_run = measured.runs.iter().any(|run| run.status == RunStatus::Ok);
+                    if has_run { State::Recorded } else { State::Failed }
+                }
+                Err(error) if error.cause::<Advice>().is_some_and(|advice| advice.cause == Cause::CannotBuild) => {
+                    text::warn(&error.chain());
+                    State::Failed
+                }
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(())
+    }
+
+    /// Whether a comparison of the recorded runs of two commits finds a change.
+    fn differ(&self, from: usize, to: usize) -> crate::Result<bool> {
+        let machine = environment::machine(self.project.machine_name().as_deref(), None);
+        let bases = Bases::open(self.project, Against::Revision(self.commits[from].sha.clone()), None)?;
+        for (place, (name, _)) in self.suites.iter().enumerate() {
+            if [from, to].iter().any(|at| self.states[*at][place] != State::Recorded) {
+                continue;
+            }
+            let mut runs = bases.records()?.at(Some(name), Some(&self.commits[to].sha))?;
+            runs.retain(|one| one.run.machine.id == machine.id);
+            let Some(current) = runs.pop() else { continue };
+            let judged = judge(&current, &runs, bases.for_run(&current.run)?, None);
+            let is_change = |verdict: &Verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);
+            if judged.comparisons.iter().any(|one| is_change(&one.verdict)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn plan(&self, out: &mut dyn Write) -> crate::Result<Exit> {
+        let points = self.points();
+        let first = coarse(&points, self.request.every);
+        let row = |(place, at): (usize, &usize)| {
+            let commit = &self.commits[*at];
+            let day = commit.commit_time.format("%Y-%m-%d").to_string();
+            let subject = text::printable(&commit.subject);
+            vec![(place + 1).to_string(), text::short(&commit.sha, 12).to_owned(), day, subject]
+        };
+        let heads = ["order", "commit", "day", "subject"];
+        write!(out, "{}", text::table(heads, first.iter().enumerate().map(row), &[0]))?;
+        let others = text::count(open(&points) - first.len(), "commit");
+        let then = match self.request.every {
+            None => "follow, the middle of each gap, first where neighbors differ",
+            Some(_) => "between them are measured only where neighbors differ",
+        };
+        writeln!(out, "{others} {then}")?;
+        let [recorded, failed, elsewhere] =
+            [State::Recorded, State::Failed, State::Elsewhere].map(|one| self.count(one));
+        writeln!(out, "skipped: {recorded} with a run, {failed} that failed before, {elsewhere} of other shards")?;
+        Ok(Exit::Done)
+    }
+}
+
+fn open(points: &[Point]) -> usize {
+    points.iter().filter(|point| **point == Point::Open).count()
+}
+
+/// Fixed by the commit, whatever else is in the range.
+fn is_of(shard: Shard, sha: &str) -> bool {
+    let number = u32::from_str_radix(text::short(sha, 8), 16).unwrap_or(0);
+    number % shard.count() + 1 == shard.index()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_commit_has_one_shard() {
+        let shards = [1, 2, 3].map(|index| Shard::new(index, 3).expect("it is one of three"));
+        for sha in ["00000000", "00000001", "fffffffe", "89abcdef01234567"] {
+            assert_eq!(shards.iter().filter(|shard| is_of(**shard, sha)).count(), 1, "{sha}");
+        }
+        assert!(is_of(shards[0], "00000003") && is_of(shards[2], "00000005"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Commits of the past are measured into the history, coarse to fine, once each.
+
+use crate::commits::{self, SUITE};
+use crate::sandbox::{Ended, Sandbox};
+
+/// Nine commits, tagged `c0` to `c8`; from `c6` on the benchmark takes twice as long. `c4` is a release.
+fn sandbox() -> Sandbox {
+    let sandbox = commits::sandbox();
+    sandbox.write("sprag.toml", &SUITE.replace("cat rate", "test ! -e broken && cat rate"));
+    for number in 0..9 {
+        sandbox.write("speed", if number < 6 { "1e-3" } else { "2e-3" });
+        sandbox.write("number", &number.to_string());
+        sandbox.commit(&format!("Make c{number}"));
+        sandbox.git(&["branch", &format!("c{number}")]);
+    }
+    sandbox.git(&["tag", "v9", "c4"]);
+    sandbox
+}
+
+fn backfill(sandbox: &Sandbox, arguments: &[&str], code: i32) -> Ended {
+    sandbox.sprag(&[&["backfill"], arguments].concat()).expect(code)
+}
+
+/// The numbers of the recorded commits, in the order in which they were recorded.
+fn recorded(sandbox: &Sandbox) -> String {
+    let subjects = |commit: &str| sandbox.git(&["log", "-1", "--format=%s", commit]);
+    let log = sandbox.git(&["log", "--reverse", "--format=%s", "main"]);
+    let records = log.lines().filter_map(|line| line.strip_prefix("sprag: theirs ")?.rsplit(' ').next());
+    records.map(|commit| subjects(commit).replace("Make c", "")).collect()
+}
+
+#[test]
+fn ends_and_steps_come_first_and_then_what_differs() {
+    let sandbox = sandbox();
+    let planned = backfill(&sandbox, &["c0..c8", "--every", "4", "--dry-run"], 0);
+    planned.prints(&["Make c8", "Make c0", "Make c4", "6 commits between them", "skipped: 0 with a run"]);
+    assert_eq!(recorded(&sandbox), "");
+    let ended = backfill(&sandbox, &["c0..c8", "--every", "4"], 0);
+    ended.prints(&["measured 5 commits", "0 failed", "skipped: 0 with a run"]).says(&["[1 of 3] ", "Make c8"]);
+    assert_eq!(recorded(&sandbox), "80465");
+    // Started anew it has nothing to do; another step goes on from what is recorded.
+    backfill(&sandbox, &["c0..c8", "--every", "4"], 0).prints(&["measured 0 commits", "skipped: 5 with a run"]);
+    backfill(&sandbox, &["c0..c8"], 0).prints(&["measured 4 commits"]);
+    assert_eq!(recorded(&sandbox), "804652731");
+}
+
+#[test]
+fn releases_and_shards_divide_a_range() {
+    let sandbox = sandbox();
+    backfill(&sandbox, &["v3..HEAD", "--releases", "--suite", "theirs"], 0).prints(&["measured 2 commits"]);
+    let both = ["1/2", "2/2"].map(|shard| {
+        let ended = backfill(&sandbox, &["c0..c8", "--shard", shard, "--dry-run", "--every", "1"], 0);
+        ended.out.lines().filter(|line| line.contains("Make c")).count()
+    });
+    assert_eq!(both[0] + both[1], 8, "{both:?}");
+}
+
+#[test]
+fn a_spent_budget_stops_and_what_failed_is_not_tried_again() {
+    let sandbox = sandbox();
+    sandbox.write("broken", "");
+    sandbox.commit("Break the build");
+    sandbox.git(&["branch", "broken"]);
+    sandbox.git(&["rm", "-q", "broken"]);
+    sandbox.commit("Mend it");
+    let range = ["c8..HEAD", "--quick"];
+    let ended = backfill(&sandbox, &[&range[..], &["--budget", "1s", "--dry-run"]].concat(), 0);
+    ended.prints(&["1 commit follow"]);
+    backfill(&sandbox, &range, 0)
+        .prints(&["measured 2 commits", "1 failed to build or to run (", "0 that failed before"])
+        .says(&["cannot build ", "(Break the build)"]);
+    backfill(&sandbox, &range, 0).prints(&["measured 0 commits", "skipped: 2 with a run, 1 that failed before"]);
+    backfill(&sandbox, &["broken..broken", "--retry"], 5).says(&["cannot build "]);
+    sandbox.sprag(&["cache"]).expect(0).prints(&["Break the build", "failed to build"]);
+}
+
+#[test]
+fn ranges_that_cannot_be_measured_are_named() {
+    let sandbox = sandbox();
+    sandbox.git(&["checkout", "-q", "--orphan", "other"]);
+    sandbox.commit("Unrelated");
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["checkout", "-q", "-b", "side", "c3"]);
+    sandbox.write("side", "");
+    sandbox.commit("Side");
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge it", "side"]);
+    for (arguments, words) in [
+        (&["c1"][..], &["`c1` is no range of commits", "hint: write both ends"][..]),
+        (&["c1...c4"], &["three dots"]),
+        (&["c1..nowhere"], &["`nowhere` names no commit"]),
+        (&["c4..c1"], &["`c4` is newer than `c1`", "hint: turn the ends around: `c1..c4`"]),
+        (&["other..c1"], &["`c1` does not come from `other`"]),
+        (&["side..main"], &["`side` is on a branch that was merged"]),
+        (&["c5..c8", "--releases"], &["no commit of the range has a tag"]),
+        (&["c1..c2", "--suite", "nothing"], &["there is no suite `nothing`"]),
+        (&["--around", "e-0"], &["the history has no event `e-0`"]),
+        (&["c1..c2", "--around", "e-0"], &["cannot be used with"]),
+        (&[], &["required"]),
+        (&["c1..c2", "--shard", "3/2"], &["3/2 is no shard"]),
+        (&["c1..c2", "--budget", "soon"], &["`--budget soon` is no time"]),
+    ] {
+        backfill(&sandbox, arguments, 2).says(words);
+    }
+    let url = format!("file://{}", sandbox.project.display());
+    sandbox.git(&["clone", "-q", "--depth", "2", &url, "../shallow"]);
+    let shallow = sandbox.project.join("../shallow");
+    let shallow = shallow.to_str().expect("a path is text");
+    sandbox.git(&["-C", shallow, "fetch", "-q", "--depth", "1", "origin", "c1:c1"]);
+    sandbox.sprag(&["-C", shallow, "backfill", "c1..main"]).expect(2).says(&["shallow", "--unshallow"]);
+}
