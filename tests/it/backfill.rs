@@ -33,7 +33,13 @@ fn recorded(sandbox: &Sandbox) -> String {
 fn ends_and_steps_come_first_and_then_what_differs() {
     let sandbox = sandbox();
     let planned = backfill(&sandbox, &["c0..c8", "--every", "4", "--dry-run"], 0);
-    planned.prints(&["Make c8", "Make c0", "Make c4", "6 commits between them", "skipped: 0 with a run"]);
+    planned.prints(&[
+        "Make c8",
+        "Make c0",
+        "Make c4",
+        "6 commits more, only where neighbors differ",
+        "skipped: 0 with a run",
+    ]);
     assert_eq!(recorded(&sandbox), "");
     let ended = backfill(&sandbox, &["c0..c8", "--every", "4"], 0);
     ended.prints(&["measured 5 commits", "0 failed", "skipped: 0 with a run"]).says(&["[1 of 3] ", "Make c8"]);
@@ -65,7 +71,7 @@ fn a_spent_budget_stops_and_what_failed_is_not_tried_again() {
     sandbox.commit("Mend it");
     let range = ["c8..HEAD", "--quick"];
     let ended = backfill(&sandbox, &[&range[..], &["--budget", "1s", "--dry-run"]].concat(), 0);
-    ended.prints(&["1 commit follow"]);
+    ended.prints(&["1 commit more: the middle"]);
     backfill(&sandbox, &range, 0)
         .prints(&["measured 2 commits", "1 failed to build or to run (", "0 that failed before"])
         .says(&["cannot build ", "(Break the build)"]);

@@ -257,8 +257,8 @@ impl Backfill<'_> {
         write!(out, "{}", text::table(heads, first.iter().enumerate().map(row), &[0]))?;
         let others = text::count(open(&points) - first.len(), "commit");
         let then = match self.request.every {
-            None => "follow, the middle of each gap, first where neighbors differ",
-            Some(_) => "between them are measured only where neighbors differ",
+            None => "more: the middle of each gap, first where neighbors differ",
+            Some(_) => "more, only where neighbors differ",
         };
         writeln!(out, "{others} {then}")?;
         let [recorded, failed, elsewhere] =
