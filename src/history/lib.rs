@@ -17,6 +17,7 @@ mod index;
 mod checkout;
 mod target;
 mod commits;
+mod changes;
 mod copy;
 mod append;
 mod listing;
@@ -44,6 +45,7 @@ mod fsck {
 }
 
 pub use append::{Appended, Record, append, store_blobs};
+pub use changes::{CommitChanges, FileChange, changed_paths, changes};
 pub use commits::{
     comes_after, commit_at, commit_graph, commit_line, commit_line_cached, files_of, find_commit, measured_commit,
     tagged, tree_id,

@@ -27,6 +27,7 @@ pub mod publish;
 pub mod bench;
 pub mod compare;
 pub mod backfill;
+pub mod bisect;
 pub mod baseline;
 pub mod demo;
 pub mod testing;

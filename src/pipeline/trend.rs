@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, SubsecRound as _, Utc};
 
 use crate::config::{self, FILE_NAME, SensitivityName};
 use crate::error::Context as _;
@@ -22,7 +22,7 @@ use sprag_measure::clock;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::Event;
-use sprag_model::event_record::EventRecord;
+use sprag_model::event_record::{EventRecord, EventStep};
 use sprag_model::gate::SuiteGate;
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::run::Run;
@@ -135,6 +135,26 @@ fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
         text::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
     }
     Ok(records)
+}
+
+/// What to record of an event whose cause is that commit; `None` if that is recorded.
+pub fn narrowed(project: &Project, id: &str, culprit: &str) -> crate::Result<Option<EventRecord>> {
+    let records = read_event_records(project)?;
+    let of_event = records.into_iter().filter(|record| record.event == id);
+    let Some(newest) = of_event.max_by_key(|record| record.time) else {
+        return refuse(
+            format!("the event {id} has no record that could be narrowed"),
+            "`sprag trend --record` records it",
+        );
+    };
+    let range = [&newest.first_suspect, &newest.last_suspect, &newest.most_likely];
+    if newest.step != EventStep::Retracted && range.iter().all(|one| *one == culprit) {
+        return Ok(None);
+    }
+    let [first_suspect, last_suspect, most_likely] = [(); 3].map(|()| culprit.to_owned());
+    let (step, time) = (EventStep::Narrowed, clock::now().trunc_subsecs(0));
+    let narrowed = EventRecord { step, time, reason: None, first_suspect, last_suspect, most_likely, ..newest };
+    Ok(Some(narrowed))
 }
 
 pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {

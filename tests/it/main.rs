@@ -51,6 +51,7 @@ mod trt_machine;
 // The gate: its bases, rules, reports, baselines and error rates.
 mod baseline_list;
 mod baselines;
+mod bisect;
 mod calibrate;
 mod false_alarms;
 mod first_day;

@@ -41,7 +41,7 @@ impl Noise {
         Noise { session, build: (session / 2.0).hypot(LEAST_BUILD) }
     }
 
-    /// The variance of a measurement of a known build whose pairs leave that variance.
+    /// The variance of a measurement of one build whose pairs leave that variance.
     pub fn of_observation(&self, variance: f64) -> f64 {
         (self.session * self.session + variance).max(LEAST_SESSION * LEAST_SESSION)
     }

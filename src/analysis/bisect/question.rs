@@ -223,11 +223,11 @@ mod tests {
     fn a_step_is_certain_small_or_unclear() {
         let mut random = SplitMix64::new(3);
         let mut check = |count: usize, steps: &[(&str, f64)], expected: &str| {
-            let found = match judge(&sessions(count, steps, &mut random), 0.02) {
+            let result = match judge(&sessions(count, steps, &mut random), 0.02) {
                 Ends::Differ(question) => question.steps.iter().map(|one| one.benchmark.as_str()).collect(),
                 other => format!("{other:?}"),
             };
-            assert_eq!(found, expected, "{steps:?}");
+            assert_eq!(result, expected, "{steps:?}");
         };
         check(0, &[("a", 0.1)], "Nothing");
         check(2, &[("a", 0.1)], "Unclear");

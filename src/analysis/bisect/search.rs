@@ -27,7 +27,7 @@ pub struct Group {
     pub probability: f64,
 }
 
-/// What is known at the asked confidence.
+/// What follows at the asked confidence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
     Culprit(Group),

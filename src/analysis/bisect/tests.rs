@@ -29,7 +29,7 @@ fn culprits_are_right_as_often_as_their_probability_says() {
         let right = trials.iter().filter(|trial| trial.is_right).count() as f64 / count;
         let mut taken: Vec<usize> = trials.iter().map(|trial| trial.measurements).collect();
         taken.sort_unstable();
-        let words = format!("{suspects} {deviations}: {count} found, claimed {claimed}, right {right}, {taken:?}");
+        let words = format!("{suspects} {deviations}: {count} result, claimed {claimed}, right {right}, {taken:?}");
         assert!(count >= 0.95 * runs as f64 && right >= 0.95 && claimed - right < 0.02, "{words}");
         assert!(taken[taken.len() / 2] <= measurements, "{words}");
     }
@@ -67,8 +67,8 @@ fn no_commit_is_blamed_for_a_drift_or_for_many_steps() {
     let drift: Vec<(usize, f64)> = (1..=32).map(|suspect| (suspect, 1.005)).collect();
     assert!(matches!(quiet(32, &drift), Some(Finding::Drift(_))), "{:?}", quiet(32, &drift));
     let many: Vec<(usize, f64)> = [3, 9, 17, 25].map(|suspect| (suspect, 1.05)).into();
-    let found = quiet(32, &many);
-    assert!(matches!(found, Some(Finding::Other(_) | Finding::Drift(_) | Finding::Open)), "{found:?}");
+    let result = quiet(32, &many);
+    assert!(matches!(result, Some(Finding::Other(_) | Finding::Drift(_) | Finding::Open)), "{result:?}");
 }
 
 #[test]
@@ -103,14 +103,14 @@ fn noisy_search(noise: f64, levels: &[(usize, f64)], skipped: &[usize], prior: V
 
 #[test]
 fn suspects_that_nothing_tells_apart_share_their_probability() {
-    let (found, posterior) = search(&[(3, 0.0), (6, 1.0)], &[4, 5], vec![1.0; 16]);
-    let Finding::Culprit(group) = found.finding(&posterior, 0.9) else { panic!("{posterior:?}") };
+    let (result, posterior) = search(&[(3, 0.0), (6, 1.0)], &[4, 5], vec![1.0; 16]);
+    let Finding::Culprit(group) = result.finding(&posterior, 0.9) else { panic!("{posterior:?}") };
     assert_eq!((group.first, group.last), (4, 6));
     assert!((posterior.suspects.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     assert!((posterior.suspects[3] - posterior.suspects[5]).abs() < 1e-9 && posterior.suspects[3] > 0.3);
     // Where one of them can be measured, they are not one group.
-    let (found, posterior) = search(&[(3, 0.0), (6, 1.0)], &[4], vec![1.0; 16]);
-    assert_eq!(found.finding(&posterior, 0.9), Finding::Open);
+    let (result, posterior) = search(&[(3, 0.0), (6, 1.0)], &[4], vec![1.0; 16]);
+    assert_eq!(result.finding(&posterior, 0.9), Finding::Open);
 }
 
 #[test]

@@ -63,11 +63,15 @@ pub fn compare_interleaved(
     }
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str))?;
     let contest = Contest { project: &project, name, suite, request, effort, host, builds: &builds };
-    let measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome> = match suite.kind {
-        SuiteKind::Command => &measure_commands,
-        _ => &measure_kernels,
-    };
-    conclude(&contest, measure, out)
+    conclude(&contest, &measure, out)
+}
+
+/// Builds and measures both sides of a suite.
+pub(crate) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
+    match contest.suite.kind {
+        SuiteKind::Command => measure_commands(contest),
+        _ => measure_kernels(contest),
+    }
 }
 
 /// Whether a side is a command with arguments, or, where no suite could run it, a program.
@@ -172,7 +176,7 @@ fn against(request: &CompareRequest, pairs: usize) -> String {
 }
 
 /// The named suite; else the only one that can be built, or `cpu` among several.
-fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> crate::Result<(&'a str, &'a Suite)> {
+pub(crate) fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> crate::Result<(&'a str, &'a Suite)> {
     let names: Vec<String> = named.map(str::to_owned).into_iter().collect();
     let asked = project.config.select(&names)?;
     let able: Vec<(&str, &Suite)> = asked.iter().filter(|(_, suite)| suite.kind.can_be_built()).copied().collect();

@@ -48,6 +48,7 @@ pub struct Config {
     pub rules: Rules,
     /// Which changes of the history are reported.
     pub trend: TrendSettings,
+    pub bisect: BisectSettings,
     pub history: History,
     pub schedule: Schedule,
     pub machine: MachineName,
@@ -69,6 +70,15 @@ pub struct History {
     /// the current branch.
     #[serde(rename = "ref")]
     pub reference: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Bisect")]
+pub struct BisectSettings {
+    /// How likely commits that change these paths are to blame, as factors above 0, such as `"src/kernels/**" = 5`. `*` is any
+    /// text without `/`, `**` is any text, and a folder is all below it.
+    pub prior: BTreeMap<String, f64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -165,6 +175,10 @@ impl Config {
         if !(1..=366).contains(&self.schedule.every_days) {
             let message = format!("`schedule.every_days` is {}, from 1 to 366 is allowed", self.schedule.every_days);
             return fault(&["schedule", "every_days"], message);
+        }
+        if let Some((path, weight)) = self.bisect.prior.iter().find(|(_, weight)| !(1e-6..=1e6).contains(*weight)) {
+            let message = format!("`bisect.prior` gives a factor of {weight}; one from 0.000001 to 1000000 is allowed");
+            return fault(&["bisect", "prior", path], message);
         }
         if self.project.name.trim().is_empty() {
             return fault(&["project", "name"], "`project.name` is empty".to_owned());
@@ -380,6 +394,7 @@ mod tests {
         refused("[suites.cpu]\nkind = \"cpu\"\nprofiles = [\"large\"]\n", "3:1", &["kind `gpu`, this is `cpu`"]);
         refused("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
         refused("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);
+        refused("[bisect.prior]\n\"src/**\" = 0\n", "2:1", &["a factor of 0"]);
         refused("[suites.\"a/b\"]\nkind = \"cpu\"\n", "1:9", &["names a folder"]);
         refused("[suites.cpu]\nkind = \"cpu\"\nprocesses = 0\n", "3:1", &["from 1 to 100"]);
         refused("[project\n", "1:9", &[]);

@@ -56,7 +56,7 @@ fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
             "A benchmark is worse than its tolerance allows",
             "The change of a judged metric lies beyond its tolerance in the bad direction.",
             if is_compare {
-                "Find the commit: `git bisect run sprag compare BASE HEAD --measure --bisect`."
+                "Find the commit: `sprag bisect BASE HEAD`."
             } else {
                 "Find the commit, or accept the new value with a word on why: `sprag baseline accept --why TEXT`."
             },

@@ -210,7 +210,7 @@ fn next(of: &Event) -> Option<Section> {
     let step = Phrase::plain("To narrow it down, ").join(trend_event::step(of, next)).text(".");
     let section = Section::new("next", "Next").paragraph(step).half();
     Some(match words::shell_line(&next.command) {
-        Some(line) => section.commands(vec![line]),
+        Some(line) => section.commands([Some(line), trend_event::bisection(of, next)].into_iter().flatten().collect()),
         None => section.paragraph(format!("No command to paste: {}.", trend_event::without_command(&next.command))),
     })
 }

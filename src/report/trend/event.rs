@@ -33,6 +33,9 @@ pub(super) fn section(event: &Event) -> Section {
     section = environment(section, event);
     if let Some(next) = &event.next {
         section = command(section.item("next", step(event, next)), &next.command);
+        if let Some(line) = bisection(event, next) {
+            section = section.item("or", "measure commits until one is certain").commands(vec![line]);
+        }
     }
     members(suspects(section, event), event)
 }
@@ -288,6 +291,12 @@ pub(super) fn command(section: Section, words: &[String]) -> Section {
         Some(line) => section.commands(vec![line]),
         None => section.item("", without_command(words)),
     }
+}
+
+/// The command that finds the commit, where commits are built for the suite.
+pub(crate) fn bisection(event: &Event, next: &NextStep) -> Option<String> {
+    let is_able = event.kind.is_of_one_commit() && event.last_good.is_some() && !next.command.is_empty();
+    (is_able && !next.checkout).then(|| format!("sprag bisect --event {}", words::name(&event.id)))
 }
 
 pub(crate) fn without_command(words: &[String]) -> &'static str {

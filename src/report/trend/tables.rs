@@ -301,7 +301,11 @@ pub(super) fn overview(trend: &Trend, all: bool) -> Sheet {
     let next = listed.iter().find_map(|one| Some((*one, one.next.as_ref()?)));
     let next = next.map(|(one, next)| {
         let words = Phrase::from(event::mark(one)).text(": ").join(event::step(one, next));
-        event::command(Section::new("", "Next").paragraph(words), &next.command)
+        let section = Section::new("", "Next").paragraph(words);
+        match event::bisection(one, next) {
+            Some(line) => section.commands(vec![line]),
+            None => event::command(section, &next.command),
+        }
     });
     let details = listed.first().map(|one| {
         let one = Phrase::plain("One event in full: ").id(format!("sprag trend --event {}", words::name(&one.id)));

@@ -3,6 +3,7 @@
 mod builds;
 mod run;
 mod gate;
+mod bisect;
 mod history;
 mod release;
 mod trend;
@@ -17,6 +18,7 @@ use clap_complete::Shell;
 
 use sprag_pipeline::init::{digest, repository};
 
+pub use crate::cli::bisect::{BisectArgs, BisectFormat};
 pub use crate::cli::builds::{BackfillArgs, CacheArgs, CacheCommand};
 pub use crate::cli::gate::{BaselineCommand, CheckArgs, CompareArgs};
 pub use crate::cli::history::{HistoryCommand, ImportArgs};
@@ -62,6 +64,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Compare two commits, tags or files by their recorded results, or build and measure both now (`--measure`).
     Compare(CompareArgs),
+    /// Find the commit that made code slower or faster: build, measure and choose until it is certain.
+    Bisect(Box<BisectArgs>),
     /// Time any command, or two in turn with `--vs`.
     Bench(BenchArgs),
     /// Find change points in a CSV table of time series.

@@ -7,6 +7,7 @@ mod report_options;
 mod run_options;
 mod run;
 mod gate;
+mod bisect;
 mod weekly;
 mod detect;
 mod trend;
@@ -40,6 +41,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Run(args) => run::run(&folder, &args, out),
         Command::Check(args) => gate::check(&folder, args, out),
         Command::Compare(args) => gate::compare(&folder, args, out),
+        Command::Bisect(args) => bisect::run(&folder, *args, out),
         Command::Baseline(command) => history::baseline(&folder, &command, out),
         Command::Bench(args) => run::bench(&folder, args, out),
         Command::Detect(args) => detect::run(&folder, &args, out),

@@ -21,6 +21,7 @@ use sprag_model::history_log::{HistoryLog, HistoryRoot};
 use sprag_model::proof::Proof;
 use sprag_model::statement::{Envelope, Statement};
 use sprag_model::{record, schema};
+use sprag_pipeline::bisect::BisectReport;
 use sprag_pipeline::config::Config;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::{Result, compare, refuse, text};
@@ -31,7 +32,7 @@ type Published = (&'static str, &'static str, fn() -> Value);
 
 /// Every file that Sprag writes for others to read, and those that others write for it. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 34] = [
+const SCHEMAS: [Published; 35] = [
     ("config-1", "The configuration of a project, sprag.toml", Config::schema),
     ("run-1", "A run record under history/v1, version 1", || record::schema(1).expect("the version is known")),
     ("run-2", "A run record under history/v1, version 2", || record::schema(2).expect("the version is known")),
@@ -66,6 +67,7 @@ const SCHEMAS: [Published; 34] = [
     ("history-proof-1", "A proof of `sprag history prove`", schema::for_type::<Proof>),
     ("doctor-1", "What `sprag doctor --json` prints", sprag_measure::doctor::findings::schema),
     ("check-1", "What `--report json=PATH` writes of a gate", gate::gate_schema),
+    ("bisect-1", "What `sprag bisect --format json` prints", schema::for_type::<BisectReport>),
     ("compare-1", "What `sprag compare --json` prints", || {
         schema::frozen(include_str!("../../../schemas/compare-1.json"))
     }),

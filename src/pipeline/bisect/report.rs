@@ -1,0 +1,458 @@
+//! What a bisection says: its plan, each step, and the report as text, Markdown and JSON.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bisect::state::{LEAST, PAIRS, Stage, State};
+use crate::error::Context as _;
+use crate::project::Project;
+use crate::text::{self, printable};
+use sprag_analysis::bisect::choice::Choice;
+use sprag_analysis::bisect::posterior::Posterior;
+use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Step, detectable, judge};
+use sprag_analysis::bisect::search::{Finding, Group, Search};
+use sprag_base::stats::describe;
+use sprag_history as history;
+use sprag_model::schema::patterns;
+
+const JSON_VERSION: u32 = 1;
+
+/// How many suspects a table lists, and the least probability of those after the first.
+const LISTED: usize = 8;
+const LEAST_LISTED: f64 = 0.005;
+
+/// What rounds to nothing is said as this.
+const LEAST_SHOWN: f64 = 0.001;
+
+/// The normal deviate of an interval of 95 %.
+const REACH: f64 = 1.96;
+
+/// What a bisection came to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BisectReport {
+    pub schema_version: u32,
+    pub suite: String,
+    /// The ends as they were given: good, then bad.
+    pub ends: [String; 2],
+    /// The event whose cause was searched.
+    pub event: Option<String>,
+    pub outcome: BisectOutcome,
+    /// What the outcome means, in a sentence.
+    pub summary: String,
+    /// The asked probability.
+    pub confidence: f64,
+    /// The commits to blame; two where the change has two parts or was undone in part.
+    pub culprits: Vec<Culprit>,
+    /// The benchmarks that differ between the ends, the largest change first.
+    pub effects: Vec<BisectEffect>,
+    /// The most likely suspects, the most likely first.
+    pub suspects: Vec<SuspectCommit>,
+    /// What was measured, in order.
+    pub measurements: Vec<BisectMeasurement>,
+    /// Commits that were not measured.
+    pub skipped: Vec<SkippedCommit>,
+    /// How often the ends were measured.
+    pub end_sessions: usize,
+    /// Where the ends do not differ: the smallest change that would have been shown.
+    pub detectable: Option<f64>,
+    pub seconds: f64,
+    /// A command that reproduces the change; empty without a culprit.
+    pub reproduce: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BisectOutcome {
+    /// One commit, or several that cannot be told apart.
+    Culprit,
+    /// Two commits, each with a part of the change.
+    TwoCulprits,
+    /// The change came gradually.
+    Drift,
+    /// The level changed more than twice.
+    ManyChanges,
+    /// The asked probability was not reached.
+    Uncertain,
+    /// The ends do not differ for certain.
+    NoDifference,
+}
+
+/// A culprit: one commit, or several with none between them that can be measured.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Culprit {
+    pub probability: f64,
+    pub commits: Vec<CulpritCommit>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CulpritCommit {
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    pub sha: String,
+    pub author: String,
+    pub subject: String,
+    pub files: Vec<ChangedFile>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChangedFile {
+    pub path: String,
+    pub added: usize,
+    pub removed: usize,
+}
+
+/// A benchmark that differs between the ends.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BisectEffect {
+    pub benchmark: String,
+    /// The relative change from good to bad; positive is worse.
+    pub change: f64,
+    /// Its interval, with 95 % confidence.
+    pub interval: (f64, f64),
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SuspectCommit {
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    pub sha: String,
+    pub subject: String,
+    pub probability: f64,
+    /// The level of its measurements, 0 at the good end and 1 at the bad one; absent where it was not measured.
+    pub level: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BisectMeasurement {
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    pub commit: String,
+    /// Pairs of processes.
+    pub pairs: usize,
+    /// 0 at the good end, 1 at the bad one.
+    pub level: f64,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SkippedCommit {
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    pub commit: String,
+    pub reason: String,
+}
+
+/// What would be done, and about how often.
+pub(super) fn plan(project: &Project, state: &State) -> crate::Result<String> {
+    let stage = state.stage();
+    let suspects = stage.prior.len();
+    let measurements = (suspects as f64).log2().ceil() as usize + 1;
+    let [good, bad] = [0, suspects].map(|place| named(project, &stage.commits[place]));
+    let builds = measurements + 2;
+    Ok(format!(
+        "good end  {}\nbad end   {}\nsuite     {}{}\n{} between them.\nThe ends are measured {FEWEST_SESSIONS} times or \
+         more, then about {measurements} commits, each in {} to {} pairs of processes.\nThat is about {builds} builds and {} \
+         pairs; noise adds to it.",
+        good?,
+        bad?,
+        state.suite,
+        of_filters(state),
+        text::count(suspects, "suspect"),
+        PAIRS[0],
+        PAIRS[PAIRS.len() - 1],
+        (measurements + FEWEST_SESSIONS) * PAIRS[0],
+    ))
+}
+
+fn of_filters(state: &State) -> String {
+    if state.filters.is_empty() { String::new() } else { format!(", {}", state.filters.join(", ")) }
+}
+
+/// One line about the ends.
+pub(super) fn ends_line(state: &State) -> String {
+    let count = state.ends.len();
+    match judge(&state.ends, LEAST) {
+        Ends::Differ(question) => {
+            let more = question.steps.len() - 1;
+            let more = if more > 0 { format!(", and {}", text::count(more, "other")) } else { String::new() };
+            let effect = effect(&question.steps[0]);
+            let change = text::percent(effect.change);
+            format!("ends: `{}` differs by {change} after {count} sessions{more}", printable(&effect.benchmark))
+        }
+        Ends::Alike => format!("ends: alike after {count} sessions"),
+        _ => format!("ends: not certain after {count} sessions"),
+    }
+}
+
+/// The suspects after a step, and what comes next.
+pub(super) fn progress(
+    project: &Project,
+    state: &State,
+    search: &Search,
+    posterior: &Posterior,
+    choice: Option<Choice>,
+    left: f64,
+) -> crate::Result<String> {
+    let stage = state.stage();
+    let mut text = format!("\n{}; levels: 0 is good, 1 is bad\n", text::count(state.measurements(), "measurement"));
+    text.push_str(&table(&likely(project, stage, search, posterior)?));
+    for (probability, words) in [
+        (posterior.two, "that the change has two parts, or was undone in part"),
+        (posterior.drift, "that it came gradually"),
+        (posterior.other, "that there are more than two changes"),
+    ] {
+        if probability >= 0.1 {
+            text.push_str(&format!("{} {words}\n", percentage(probability)));
+        }
+    }
+    if let Some(choice) = choice {
+        let commit = named(project, &stage.commits[choice.commit])?;
+        let left = text::duration(left.max(0.0));
+        text.push_str(&format!("next: {commit} in {} pairs; {left} left\n", choice.pairs));
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+fn table(rows: &[SuspectCommit]) -> String {
+    let row = |one: &SuspectCommit| {
+        let bar = "█".repeat((20.0 * one.probability).round() as usize);
+        let level = one.level.map_or_else(|| text::NONE.to_owned(), |level| format!("{level:.2}"));
+        vec![text::short(&one.sha, 12).to_owned(), percentage(one.probability), bar, level, printable(&one.subject)]
+    };
+    text::table(["suspect", "probability", "", "level", "subject"], rows.iter().map(row), &[1, 3])
+}
+
+fn percentage(probability: f64) -> String {
+    if probability > 0.99 { "> 99 %".to_owned() } else { format!("{:.0} %", 100.0 * probability) }
+}
+
+fn likely(
+    project: &Project,
+    stage: &Stage,
+    search: &Search,
+    posterior: &Posterior,
+) -> crate::Result<Vec<SuspectCommit>> {
+    let mut order: Vec<usize> = (1..=posterior.suspects.len()).collect();
+    order.sort_by(|a, b| posterior.suspects[b - 1].total_cmp(&posterior.suspects[a - 1]));
+    order.truncate(LISTED);
+    order.retain(|place| posterior.suspects[place - 1] >= LEAST_LISTED);
+    let suspect = |place: usize| -> crate::Result<SuspectCommit> {
+        let sha = stage.commits[place].clone();
+        let levels: Vec<f64> = search.measured.get(&place).into_iter().flatten().map(|one| one.level).collect();
+        let subject = subject(project, &sha)?;
+        Ok(SuspectCommit { subject, sha, probability: posterior.suspects[place - 1], level: describe::mean(&levels) })
+    };
+    order.into_iter().map(suspect).collect()
+}
+
+fn subject(project: &Project, sha: &str) -> crate::Result<String> {
+    let commit = history::find_commit(project.store()?, sha)?;
+    Ok(commit.map(|commit| commit.subject).unwrap_or_default())
+}
+
+fn named(project: &Project, sha: &str) -> crate::Result<String> {
+    Ok(format!("{} ({})", text::short(sha, 12), printable(&subject(project, sha)?)))
+}
+
+fn effect(step: &Step) -> BisectEffect {
+    let reach = REACH * step.error;
+    BisectEffect {
+        benchmark: step.benchmark.clone(),
+        change: step.change.exp_m1(),
+        interval: ((step.change - reach).exp_m1(), (step.change + reach).exp_m1()),
+    }
+}
+
+fn blank(state: &State, question: Option<&Question>) -> BisectReport {
+    let mut measurements = Vec::new();
+    let mut skipped = Vec::new();
+    for stage in &state.stages {
+        for answer in &stage.answers {
+            if let Some(observation) = question.and_then(|question| question.observation(&answer.session)) {
+                measurements.push(BisectMeasurement {
+                    commit: stage.commits[answer.commit].clone(),
+                    pairs: answer.session.values().map(Vec::len).max().unwrap_or(0),
+                    level: observation.level,
+                });
+            }
+        }
+        let skip = |(commit, reason): (&usize, &String)| SkippedCommit {
+            commit: stage.commits[*commit].clone(),
+            reason: reason.clone(),
+        };
+        skipped.extend(stage.skipped.iter().map(skip));
+    }
+    BisectReport {
+        schema_version: JSON_VERSION,
+        suite: state.suite.clone(),
+        ends: state.named.clone(),
+        event: state.event.clone(),
+        outcome: BisectOutcome::NoDifference,
+        summary: String::new(),
+        confidence: state.confidence,
+        culprits: Vec::new(),
+        effects: question.map(|question| question.steps.iter().map(effect).collect()).unwrap_or_default(),
+        suspects: Vec::new(),
+        measurements,
+        skipped,
+        end_sessions: state.ends.len(),
+        detectable: None,
+        seconds: state.seconds,
+        reproduce: String::new(),
+    }
+}
+
+pub(super) fn without_question(state: &State) -> BisectReport {
+    let detectable = detectable(&state.ends).filter(|_| state.ends.len() >= FEWEST_SESSIONS);
+    let seen = detectable.map_or_else(
+        || "The ends were not measured often enough to tell.".to_owned(),
+        |change| format!("A change of {} would have been shown.", text::percent_size(change.max(LEAST_SHOWN))),
+    );
+    let [good, bad] = &state.named;
+    let summary = format!("`{bad}` does not differ from `{good}` for certain. {seen}");
+    BisectReport { summary, detectable, ..blank(state, None) }
+}
+
+pub(super) fn of_search(
+    project: &Project,
+    state: &State,
+    search: &Search,
+    finding: &Finding,
+) -> crate::Result<BisectReport> {
+    let stage = state.stage();
+    let posterior = search.posterior();
+    let culprit = |group: &Group| -> crate::Result<Culprit> {
+        let commits = stage.commits[group.first..=group.last].iter().map(|sha| culprit_commit(project, sha));
+        Ok(Culprit { probability: group.probability, commits: commits.collect::<crate::Result<_>>()? })
+    };
+    let asked = percentage(state.confidence);
+    let (outcome, groups, summary) = match finding {
+        Finding::Culprit(group) if group.first == group.last => {
+            let words = format!("One commit is to blame, with a probability of {}.", percentage(group.probability));
+            (BisectOutcome::Culprit, vec![*group], words)
+        }
+        Finding::Culprit(group) => {
+            let count = group.last + 1 - group.first;
+            let words = format!("The culprit is one of {count} commits; none between them can be measured.");
+            (BisectOutcome::Culprit, vec![*group], words)
+        }
+        Finding::Two(groups, level) => {
+            let words = if (0.0..=1.0).contains(level) {
+                format!("The change has two parts: {} of it came with the first commit.", percentage(*level))
+            } else {
+                "Two commits moved the level, and the second one undid a part of what the first one did.".to_owned()
+            };
+            (BisectOutcome::TwoCulprits, groups.to_vec(), words)
+        }
+        Finding::Drift(probability) => {
+            let words = format!("The change came gradually ({}), so no commit is to blame.", percentage(*probability));
+            (BisectOutcome::Drift, Vec::new(), words)
+        }
+        Finding::Other(probability) => {
+            let words = format!("The level changes more than twice between the ends ({}).", percentage(*probability));
+            (BisectOutcome::ManyChanges, Vec::new(), words)
+        }
+        Finding::Open => {
+            let words = format!("No commit has the asked probability of {asked} yet; `--continue` goes on.");
+            (BisectOutcome::Uncertain, Vec::new(), words)
+        }
+    };
+    let culprits = groups.iter().map(culprit).collect::<crate::Result<Vec<Culprit>>>()?;
+    let filters: String = state.filters.iter().map(|filter| format!(" --filter '{filter}'")).collect();
+    let reproduce = groups.first().map_or_else(String::new, |group| {
+        let [before, last] = [group.first - 1, group.last].map(|place| text::short(&stage.commits[place], 12));
+        format!("sprag compare {before} {last} --measure --suite {}{filters}", state.suite)
+    });
+    Ok(BisectReport {
+        outcome,
+        summary,
+        culprits,
+        suspects: likely(project, stage, search, &posterior)?,
+        reproduce,
+        ..blank(state, Some(&search.question))
+    })
+}
+
+fn culprit_commit(project: &Project, sha: &str) -> crate::Result<CulpritCommit> {
+    let changes = history::changes(project.store()?, sha).context("cannot read what the culprit changed")?;
+    let file = |file: history::FileChange| ChangedFile { path: file.path, added: file.added, removed: file.removed };
+    Ok(CulpritCommit {
+        sha: sha.to_owned(),
+        subject: subject(project, sha)?,
+        author: changes.author,
+        files: changes.files.into_iter().map(file).collect(),
+    })
+}
+
+fn change_text(effect: &BisectEffect) -> String {
+    let interval = text::percent_interval(effect.interval);
+    format!("{} ({interval}) {}", text::percent(effect.change), printable(&effect.benchmark))
+}
+
+/// The report for a terminal.
+pub fn terminal(report: &BisectReport) -> String {
+    let mut text = format!("{}\n", report.summary);
+    for culprit in &report.culprits {
+        for commit in &culprit.commits {
+            let head = format!("{}  {}", text::short(&commit.sha, 12), percentage(culprit.probability));
+            text.push_str(&format!("\n{head}  {}\n  {}\n", printable(&commit.author), printable(&commit.subject)));
+            for file in &commit.files {
+                text.push_str(&format!("  {} +{} -{}\n", printable(&file.path), file.added, file.removed));
+            }
+        }
+    }
+    if !report.effects.is_empty() {
+        text.push_str("\nbad end against good end, worse is positive:\n");
+        report.effects.iter().for_each(|effect| text.push_str(&format!("  {}\n", change_text(effect))));
+    }
+    if report.culprits.is_empty() {
+        text.push_str(&table(&report.suspects));
+    }
+    for one in &report.skipped {
+        text.push_str(&format!("skipped {}: {}\n", text::short(&one.commit, 12), printable(&one.reason)));
+    }
+    if !report.reproduce.is_empty() {
+        text.push_str(&format!("\nreproduce: {}\n", report.reproduce));
+    }
+    let measured = text::count(report.measurements.len(), "measurement");
+    let ends = text::count(report.end_sessions, "session");
+    text.push_str(&format!("{measured} and {ends} of the ends in {}\n", text::duration(report.seconds)));
+    text
+}
+
+/// The report as GitHub Markdown.
+pub fn markdown(report: &BisectReport) -> String {
+    let code = |text: &str| format!("`{}`", printable(text).replace('`', "'"));
+    let cell = |text: &str| printable(text).replace('|', "\\|");
+    let [good, bad] = report.ends.each_ref().map(|end| code(end));
+    let mut text = format!("## Bisection of {} from {good} to {bad}\n\n{}\n", code(&report.suite), report.summary);
+    for culprit in &report.culprits {
+        for commit in &culprit.commits {
+            let (sha, subject) = (text::short(&commit.sha, 12), cell(&commit.subject));
+            let probability = percentage(culprit.probability);
+            text.push_str(&format!("\n**{sha}** {subject} ({}, {probability})\n\n", cell(&commit.author)));
+            for file in &commit.files {
+                text.push_str(&format!("- {} +{} -{}\n", code(&file.path), file.added, file.removed));
+            }
+        }
+    }
+    if !report.effects.is_empty() {
+        text.push_str("\n| benchmark | change, positive is worse | 95 % interval |\n|:--|--:|--:|\n");
+        for effect in &report.effects {
+            let change = text::percent(effect.change);
+            let interval = text::percent_interval(effect.interval);
+            text.push_str(&format!("| {} | {change} | {interval} |\n", code(&effect.benchmark)));
+        }
+    }
+    if !report.suspects.is_empty() {
+        text.push_str("\n| suspect | probability | level | subject |\n|:--|--:|--:|:--|\n");
+        for one in &report.suspects {
+            let level = one.level.map_or_else(|| text::NONE.to_owned(), |level| format!("{level:.2}"));
+            let (sha, probability) = (text::short(&one.sha, 12), percentage(one.probability));
+            text.push_str(&format!("| {sha} | {probability} | {level} | {} |\n", cell(&one.subject)));
+        }
+    }
+    for one in &report.skipped {
+        let reason = printable(&one.reason).replace('\n', " ");
+        text.push_str(&format!("\nSkipped {}: {reason}\n", text::short(&one.commit, 12)));
+    }
+    if !report.reproduce.is_empty() {
+        text.push_str(&format!("\nReproduce:\n\n    {}\n", report.reproduce));
+    }
+    text
+}

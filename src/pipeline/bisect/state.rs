@@ -1,0 +1,199 @@
+//! What a bisection is asked, and its state on disk, `.sprag/bisect.json`: what was measured, so that it can go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Context as _;
+use crate::project::{Project, read_regular};
+use crate::refuse;
+use sprag_analysis::bisect::question::{Question, Session};
+use sprag_analysis::bisect::search::Search;
+use sprag_base::files::write_atomic;
+use sprag_base::stats::describe;
+
+#[derive(Clone, Debug)]
+pub struct BisectRequest {
+    pub folder: PathBuf,
+    /// Good and bad end, or an event, or neither to go on.
+    pub ends: Option<(String, String)>,
+    pub event: Option<String>,
+    pub resume: bool,
+    pub suite: Option<String>,
+    pub filters: Vec<String>,
+    /// In place of the judged metric.
+    pub metric: Option<String>,
+    pub first_parent: bool,
+    pub confidence: f64,
+    /// In seconds.
+    pub budget: f64,
+    pub steps: Option<usize>,
+    pub dry_run: bool,
+    pub record: bool,
+    pub pin: Option<u32>,
+}
+
+/// The pairs that a measurement may have. A comparison takes ten.
+pub(super) const PAIRS: [usize; 3] = [4, 8, 16];
+
+/// A difference below this does not matter: the same code, built anew, may differ by as much.
+pub(super) const LEAST: f64 = 0.005;
+
+const VERSION: u32 = 1;
+
+const FILE: &str = "bisect.json";
+
+/// Many times what thousands of measurements take.
+const MOST_BYTES: usize = 64 << 20;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct State {
+    version: u32,
+    pub(super) suite: String,
+    pub(super) filters: Vec<String>,
+    pub(super) metric: Option<String>,
+    pub(super) first_parent: bool,
+    pub(super) confidence: f64,
+    /// As they were given.
+    pub(super) named: [String; 2],
+    pub(super) event: Option<String>,
+    /// Sessions of the bad end against the good one.
+    pub(super) ends: Vec<Session>,
+    /// The line of the ends, then that of each merge that was found on the one before.
+    pub(super) stages: Vec<Stage>,
+    pub(super) seconds: f64,
+    pub(super) build_seconds: Vec<f64>,
+    pub(super) pair_seconds: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stage {
+    /// Oldest first, both ends included.
+    pub(super) commits: Vec<String>,
+    pub(super) prior: Vec<f64>,
+    pub(super) answers: Vec<Answer>,
+    /// Why commits were not measured.
+    pub(super) skipped: BTreeMap<usize, String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answer {
+    pub(super) commit: usize,
+    pub(super) session: Session,
+}
+
+impl State {
+    pub(super) fn new(
+        suite: &str,
+        filters: Vec<String>,
+        request: &BisectRequest,
+        named: [String; 2],
+        event: Option<String>,
+        stage: Stage,
+    ) -> State {
+        State {
+            version: VERSION,
+            suite: suite.to_owned(),
+            filters,
+            metric: request.metric.clone(),
+            first_parent: request.first_parent,
+            confidence: request.confidence,
+            named,
+            event,
+            stages: vec![stage],
+            ..State::default()
+        }
+    }
+
+    pub(super) fn load(project: &Project) -> crate::Result<State> {
+        let path = path(project);
+        let fault = |reason: String| {
+            refuse(format!("`{}` {reason}", project.shown(&path)), "begin anew: `sprag bisect GOOD BAD`")
+        };
+        if !path.exists() {
+            return refuse("no bisection was interrupted here", "begin one: `sprag bisect GOOD BAD`");
+        }
+        let bytes = match read_regular(&path, MOST_BYTES) {
+            Ok(bytes) => bytes,
+            Err(reason) => return fault(reason),
+        };
+        match serde_json::from_slice::<State>(&bytes) {
+            Ok(state) if state.version == VERSION && state.is_complete() => Ok(state),
+            Ok(state) => {
+                fault(format!("is of version {} or damaged, and this build reads version {VERSION}", state.version))
+            }
+            Err(error) => fault(format!("is damaged: {error}")),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        let is_valid = |stage: &Stage| {
+            let last = stage.commits.len().saturating_sub(1);
+            let inside = |commit: &usize| (1..last).contains(commit);
+            last >= 1
+                && stage.prior.len() == last
+                && stage.prior.iter().all(|one| one.is_finite() && *one > 0.0)
+                && stage.answers.iter().all(|answer| inside(&answer.commit))
+                && stage.skipped.keys().all(inside)
+        };
+        !self.stages.is_empty() && self.stages.iter().all(is_valid)
+    }
+
+    pub(super) fn save(&self, project: &Project) -> crate::Result<()> {
+        let text = serde_json::to_string(self).context("cannot write the state of the bisection")?;
+        write_atomic(&project.private_folder()?.join(FILE), text.as_bytes())?;
+        Ok(())
+    }
+
+    pub(super) fn remove(project: &Project) -> crate::Result<()> {
+        let path = path(project);
+        fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))
+    }
+
+    pub(super) fn stage(&self) -> &Stage {
+        self.stages.last().expect("a bisection has a line of commits")
+    }
+
+    pub(super) fn stage_mut(&mut self) -> &mut Stage {
+        self.stages.last_mut().expect("a bisection has a line of commits")
+    }
+
+    /// Zero before anything was built, and where builds were there.
+    pub(super) fn mean_build(&self) -> f64 {
+        describe::mean(&self.build_seconds).unwrap_or(0.0)
+    }
+
+    pub(super) fn mean_pair(&self) -> f64 {
+        describe::mean(&self.pair_seconds).unwrap_or(1.0)
+    }
+
+    pub(super) fn measurements(&self) -> usize {
+        self.stages.iter().map(|stage| stage.answers.len()).sum()
+    }
+}
+
+impl Stage {
+    pub(super) fn search(&self, question: &Question) -> Search {
+        let mut search = Search::new(question.clone(), self.prior.clone());
+        search.skipped = self.skipped.keys().copied().collect::<BTreeSet<usize>>();
+        for answer in &self.answers {
+            if let Some(observation) = question.observation(&answer.session) {
+                search.measured.entry(answer.commit).or_default().push(observation);
+            }
+        }
+        search
+    }
+}
+
+pub(super) fn exists(project: &Project) -> bool {
+    path(project).exists()
+}
+
+fn path(project: &Project) -> PathBuf {
+    project.root.join(crate::project::PRIVATE_FOLDER).join(FILE)
+}

@@ -1,0 +1,77 @@
+//! The options of `bisect`.
+
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+
+const EXITS: &str = "Exit codes: 0 culprit found with the asked probability; 2 usage error; 3 not certain, or the ends do not \
+    differ; 5 an end could not be built or measured. Nothing is checked out: commits are built in other folders.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXITS)]
+pub struct BisectArgs {
+    /// The last commit or tag that is fine, an ancestor of BAD.
+    #[arg(value_name = "GOOD", requires = "bad", required_unless_present_any = ["event", "resume"])]
+    pub good: Option<String>,
+    /// A commit or tag that is not. It may also be faster: then the commit that made it so is found.
+    #[arg(value_name = "BAD")]
+    pub bad: Option<String>,
+    /// Find the cause of this event instead: its id, or the start of it, as `sprag trend` prints it.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["good", "resume"])]
+    pub event: Option<String>,
+    /// Go on with the bisection that was interrupted, or that ended without certainty.
+    #[arg(long = "continue", conflicts_with_all = ["good", "event", "suites", "filters", "metric", "first_parent", "confidence"])]
+    pub resume: bool,
+    /// This suite, of the kind `cpu` or `command` (default: that of the event, or the only one).
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Option<String>,
+    /// Only benchmarks whose id contains this text; may be given several times.
+    #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub filters: Vec<String>,
+    /// Decide by this metric of the benchmarks, such as `instructions` (default: the judged one).
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Stop at a merge instead of going on among the commits that it brought.
+    #[arg(long)]
+    pub first_parent: bool,
+    /// The probability at which a culprit is certain enough.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
+    pub confidence: f64,
+    /// Stop after this time, such as `20m`; `--continue` goes on.
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub budget: String,
+    /// Stop after measuring so many commits; `--continue` goes on.
+    #[arg(long, value_name = "N")]
+    pub steps: Option<usize>,
+    /// Pin both sides to this CPU, counted from 0.
+    #[arg(long, value_name = "CPU")]
+    pub pin: Option<u32>,
+    /// Print what would be built and measured, and stop.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Record in the history that the event is narrowed to the culprit.
+    #[arg(long)]
+    pub record: bool,
+    /// The format of the report.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "table")]
+    pub format: BisectFormat,
+    /// Write the report to this file.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BisectFormat {
+    /// Text for a terminal.
+    Table,
+    /// JSON, as `sprag schema bisect-1` describes it.
+    Json,
+    /// GitHub Markdown, for an issue or a job summary.
+    Md,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.5..=0.999).contains(share));
+    share.ok_or_else(|| "give a share from 0.5 to 0.999, such as 0.95".to_owned())
+}

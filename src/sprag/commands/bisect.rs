@@ -1,0 +1,56 @@
+//! `sprag bisect`: the commit that made the difference between two ends.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::cli::{BisectArgs, BisectFormat};
+use crate::commands::effort::{check_pin, seconds};
+use crate::commands::progress::{BUILT_FROM, Progress};
+use sprag_base::files::{check_writable, write_atomic};
+use sprag_pipeline::Result;
+use sprag_pipeline::bisect::{BisectRequest, bisect, markdown, terminal};
+use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::measuring::MeasureHost;
+
+/// Less does not measure anything, and more is a typing error.
+const BUDGETS: (f64, f64) = (1.0, 7.0 * 86_400.0);
+
+pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Result<Exit> {
+    check_pin(args.pin)?;
+    let output = args.out.as_ref().map(|output| folder.join(output));
+    if let Some(output) = &output {
+        check_writable(output)?;
+    }
+    let request = BisectRequest {
+        folder: folder.to_owned(),
+        budget: seconds("--budget", &args.budget, BUDGETS)?,
+        ends: args.good.zip(args.bad),
+        event: args.event,
+        resume: args.resume,
+        suite: args.suites,
+        filters: args.filters,
+        metric: args.metric,
+        first_parent: args.first_parent,
+        confidence: args.confidence,
+        steps: args.steps,
+        dry_run: args.dry_run,
+        record: args.record,
+        pin: args.pin,
+    };
+    let progress = Progress::new();
+    let (report, exit) = bisect(&request, MeasureHost { observer: &progress, built_from: BUILT_FROM })?;
+    let Some(report) = report else { return Ok(exit) };
+    let text = match args.format {
+        BisectFormat::Table => terminal(&report),
+        BisectFormat::Md => markdown(&report),
+        BisectFormat::Json => {
+            let json = serde_json::to_string_pretty(&report).context("cannot write the report")?;
+            format!("{json}\n")
+        }
+    };
+    match output {
+        Some(output) => write_atomic(&output, text.as_bytes())?,
+        None => out.write_all(text.as_bytes())?,
+    }
+    Ok(exit)
+}
