@@ -4,7 +4,7 @@
     scripts/tutorial.py SPRAG docs/START.md
 
 A code block after a line that ends with `FILE`: is written to that file. A block of the language `sh` is run;
-it must exit with 0, and what it exports holds in the blocks after it. Everything else is prose. Prints what was run, exits with 1 at the first command that fails.
+it must exit with 0, but `sprag check` and `sprag compare` may end it with a verdict. What it exports holds in the blocks after it. Everything else is prose. Prints what was run, exits with 1 at the first command that fails.
 """
 
 import os
