@@ -401,6 +401,8 @@ fn titles_of_series_name_their_suite_and_names_in_reasons_have_no_backticks() {
     let mut sample = sample_data::rich();
     let comparison = &mut sample.analysis.suites[0].comparisons[0];
     comparison.note = Some("taking turns tells: `sprag compare A B --measure`".to_owned());
+    let series = sample.analysis.series.iter_mut().find(|one| Some(&one.series.id) == comparison.series.as_ref());
+    series.expect("it has a series").comparison = Some(comparison.clone());
     sample.analysis.suites[0].environment_changes = None;
     sample.analysis.suites[1].environment_changes = Some(Vec::new());
     let downloads = vec![("data/a.csv".to_owned(), "CSV."), ("data/b.parquet".to_owned(), "Parquet.")];
@@ -422,8 +424,9 @@ fn titles_of_series_name_their_suite_and_names_in_reasons_have_no_backticks() {
     assert!(page(&site, link::DIGEST).contains("Feeds: <a href=\"events/feed.atom\">Atom</a>, <a href"));
     assert_eq!(html(&site).filter(|(_, html)| html.contains("Feeds: ")).count(), 2, "no other page has them");
     let digest = page(&site, link::DIGEST);
-    assert!(digest.contains("<span class=\"q why\">there is no <span class=\"id\">baselines/"), "{digest}");
-    assert!(digest.contains("taking turns tells: <span class=\"id\">sprag compare A B --measure</span>"));
+    assert!(digest.contains("No baseline: there is no <span class=\"id\">baselines/"), "{digest}");
+    let reason = "taking turns tells: <span class=\"id\">sprag compare A B --measure</span>";
+    assert!(html(&site).any(|(path, html)| path.starts_with("series/") && html.contains(reason)));
     assert!(!digest.contains("`sprag") && !digest.contains("`baselines"));
     assert!(!digest.contains("ci opt\"></td>") && digest.contains("ci opt\">–</td>"));
     // A suite that ran once has no run before.

@@ -4,15 +4,13 @@
 //! a dictionary, pages are compressed by Zstandard, rows lie by benchmark and then in the order of commits, and a row
 //! group holds about a million of them. Equal rows give equal bytes.
 
-use std::sync::Arc;
-
 use arrow_array::builder::{
     ArrayBuilder, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, ListBuilder, StringDictionaryBuilder,
     TimestampMicrosecondBuilder,
 };
-use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
-use arrow_ord::sort::{SortColumn, lexsort_to_indices};
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Int32Type, TimestampMicrosecondType};
+use arrow_array::{Array as _, ArrayRef, RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -98,13 +96,33 @@ impl ParquetFile {
     }
 }
 
-/// Rows that agree in every column of [`ORDER`] stay in the order of their pushes.
+/// Rows that agree in every column of [`ORDER`] stay in the order of their pushes; what is absent comes first.
 fn in_order(rows: &RecordBatch) -> Result<RecordBatch, arrow_schema::ArrowError> {
-    let pushes = u32::try_from(rows.num_rows()).map_err(|_| too_many_rows())?;
-    let pushes: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..pushes));
-    let columns = ORDER.into_iter().filter_map(|name| rows.column_by_name(name)).chain([&pushes]);
-    let columns: Vec<SortColumn> = columns.map(|values| SortColumn { values: values.clone(), options: None }).collect();
-    take_record_batch(rows, &lexsort_to_indices(&columns, None)?)
+    let count = u32::try_from(rows.num_rows()).map_err(|_| too_many_rows())?;
+    let columns = ORDER.into_iter().filter_map(|name| rows.column_by_name(name));
+    let ranks: Vec<Vec<Option<i64>>> = columns.map(ranks).collect();
+    let mut order: Vec<u32> = (0..count).collect();
+    order.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|place| ranks.iter().map(|ranks| ranks[*place as usize]));
+        a.cmp(b)
+    });
+    take_record_batch(rows, &UInt32Array::from(order))
+}
+
+/// Numbers in the order of the values of the column, which has text, moments or small integers.
+fn ranks(column: &ArrayRef) -> Vec<Option<i64>> {
+    if let Some(moments) = column.as_primitive_opt::<TimestampMicrosecondType>() {
+        return moments.iter().collect();
+    }
+    let Some(text) = column.as_dictionary_opt::<Int32Type>() else {
+        return column.as_primitive::<Int32Type>().iter().map(|number| number.map(i64::from)).collect();
+    };
+    let words = text.values().as_string::<i32>();
+    let mut sorted: Vec<usize> = (0..words.len()).collect();
+    sorted.sort_by_key(|place| words.value(*place));
+    let mut of_word = vec![0; words.len()];
+    sorted.into_iter().zip(0..).for_each(|(place, rank)| of_word[place] = rank);
+    text.keys().iter().map(|key| Some(of_word[usize::try_from(key?).ok()?])).collect()
 }
 
 fn too_many_rows() -> arrow_schema::ArrowError {
@@ -163,8 +181,6 @@ impl Cells {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::Array as _;
-    use arrow_array::cast::AsArray as _;
     use arrow_array::types::Float64Type;
     use arrow_schema::{DataType, TimeUnit};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReader;

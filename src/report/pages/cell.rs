@@ -165,37 +165,43 @@ pub(super) fn median_detectable(sizes: impl Iterator<Item = f64>) -> String {
     number::or_none(describe::median(&sizes.collect::<Vec<f64>>()), number::detectable)
 }
 
-pub(super) fn sparkline(series: &SeriesAnalysis) -> String {
-    spark::draw(&Spark {
-        values: series.series.points.iter().map(|point| point.value).collect(),
-        levels: Vec::new(),
-        baseline: series.latest.baseline,
-        tone: series.comparison.as_ref().map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict)),
-        label: format!("Trend of the newest {}", number::counted(series.series.points.len().min(60), "run", "runs")),
-    })
-}
-
 /// The fit of a series as a sparkline; without one, its newest runs.
-pub(super) fn fit_sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> String {
-    let Some((fit, level)) = fit.and_then(|fit| Some((fit, fit.newest_level()?))) else { return sparkline(series) };
-    let scale = series.series.metric.unit.scale(level);
-    let tone = match fit.turns.last() {
-        Some(turn) if turn.is_open(&series.series.metric) => turn.tone(&series.series.metric),
-        _ => Tone::Plain,
+pub(super) fn sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> String {
+    let Some((fit, level)) = fit.and_then(|fit| Some((fit, fit.newest_level()?))) else {
+        let points = &series.series.points;
+        let newest = number::counted(points.len().min(60), "run", "runs");
+        return spark::draw(&Spark {
+            values: points.iter().map(|point| point.value).collect(),
+            levels: Vec::new(),
+            baseline: None,
+            change: None,
+            tone: Tone::Plain,
+            label: format!("Trend of the newest {newest}"),
+        });
     };
-    let level = number::quantity(scale, level);
+    let metric = &series.series.metric;
+    let open = fit.turns.last().filter(|turn| turn.is_open(metric));
+    let level = number::quantity(metric.unit.scale(level), level);
     let label = match fit.turns.len() {
         0 => format!("Flat at {level}"),
         turns => format!("{}, now at {level}", number::counted(turns, "change", "changes")),
     };
-    fitted_spark(fit, None, tone, label)
+    let tone = open.map_or(Tone::Plain, |turn| turn.tone(metric));
+    fitted_spark(fit, (None, open.map(|turn| turn.begin)), tone, label)
 }
 
-pub(super) fn fitted_spark(fit: &Fit<'_>, baseline: Option<f64>, tone: Tone, label: String) -> String {
+/// With the level to compare with, and the first point after the change that the picture is about.
+pub(super) fn fitted_spark(
+    fit: &Fit<'_>,
+    (baseline, change): (Option<f64>, Option<usize>),
+    tone: Tone,
+    label: String,
+) -> String {
     spark::draw(&Spark {
         values: fit.series.pooled.iter().map(|point| point.value).collect(),
         levels: fit.pieces().into_iter().map(|piece| (piece.points, piece.from, piece.to)).collect(),
         baseline,
+        change,
         tone,
         label,
     })

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use chrono::NaiveDate;
 
 use super::cell::{self, Judgement};
+use super::digest_grid;
 use super::event_list;
 use super::frame::prelude::*;
 use super::week::{week_rows, weeks};
@@ -25,8 +26,7 @@ use sprag_model::trend::Trend;
 use sprag_model::unit::Scale;
 use sprag_model::verdict::{Comparison, Counts};
 
-/// The judged metrics that all suites together list, on the page and in the Markdown, and those that each suite lists in any case.
-const ROWS: usize = 24;
+/// The judged metrics that all suites together list in Markdown, and those that each suite lists in any case.
 const MARKDOWN_ROWS: usize = 400;
 const FEWEST_ROWS: usize = 2;
 
@@ -43,15 +43,25 @@ const EVENTS: usize = 8;
 const SUBJECT: usize = 90;
 
 pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
-    let mut sheet = sheet(catalog, ROWS);
-    if catalog.analysis.suites.is_empty() {
-        return history_page(catalog, (link::DIGEST, "Digest"), "No runs yet", sheet);
+    let analysis = catalog.analysis;
+    if analysis.suites.is_empty() {
+        return history_page(catalog, (link::DIGEST, "Digest"), "No runs yet", empty(&analysis.history));
     }
-    let day = catalog.analysis.as_of.map_or(String::new(), date::day);
-    sheet.crumb = format!("Weekly digest, newest run {day}").into();
-    sheet.note = reruns(catalog);
-    sheet.banners = banners(catalog);
-    sheet.sections.insert(0, events(catalog));
+    let summary = summary::summarise(analysis, catalog.trend);
+    let day = analysis.as_of.map_or(String::new(), date::day);
+    let mut sections = vec![events(catalog)];
+    sections.extend(digest_grid::sections(catalog));
+    sections.extend([environment(&analysis.suites), trust(catalog)]);
+    sections.extend(records(&analysis.history));
+    let sheet = Sheet {
+        crumb: format!("Weekly digest, newest run {day}").into(),
+        headline: summary.headline,
+        lede: summary.lede,
+        banners: banners(catalog),
+        facts: summary.facts,
+        sections,
+        ..Sheet::default()
+    };
     history_page(catalog, (link::DIGEST, "Digest"), &format!("Digest, {day}"), sheet)
 }
 
@@ -132,23 +142,17 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
     banners
 }
 
-fn reruns(catalog: &Catalog<'_>) -> Phrase {
+fn reruns(catalog: &Catalog<'_>) -> String {
     let tally = catalog.input.reruns.iter().fold(Tally::default(), |sum, one| sum.plus(one.tally));
     let reruns = counted(tally.judged, "rerun", "reruns");
-    let unknown =
-        "The gate's false-alarm rate is unknown: no commit has been measured twice in the same environment yet.";
-    let rate = format!("{} of {reruns} ({})", count(tally.changed()), error_rate(tally));
     let inconclusive = match tally.inconclusive {
         0 => String::new(),
         some => format!("; {} inconclusive", count(some)),
     };
-    let sentence = match tally.judged {
-        0 => Phrase::plain(unknown),
-        _ => Phrase::plain("False alarms of the gate: ")
-            .strong(rate)
-            .text(format!(" of an unchanged commit{inconclusive}.")),
-    };
-    sentence.text(" ").link(link::METHOD, "How changes are judged").text(".")
+    match tally.judged {
+        0 => "unknown: no commit was measured twice".to_owned(),
+        _ => format!("{} of {reruns} ({}) of an unchanged commit{inconclusive}", count(tally.changed()), error_rate(tally)),
+    }
 }
 
 pub(super) fn error_rate(tally: Tally) -> String {
@@ -157,13 +161,16 @@ pub(super) fn error_rate(tally: Tally) -> String {
 }
 
 fn events(catalog: &Catalog<'_>) -> Section {
-    let note = trend_summary::headline(catalog.trend)
+    let mut note = trend_summary::headline(catalog.trend)
         .text(" ")
         .link(link::EVENT_LIST, "All events")
-        .text(" include possible chance and reverted ones.")
+        .text(".")
         .then(event_list::feeds());
+    if !weeks(catalog).is_empty() {
+        note = note.text(" ").link(link::WEEK_LIST, "Weekly reports").text(".");
+    }
     let listed = catalog.trend.events.iter().filter(|one| trend_summary::is_listed(one));
-    event_list::section(catalog, listed, EVENTS, ("events", "Events"), note, "No event is present.")
+    event_list::digest_rows(catalog, listed).first(EVENTS).section("events", "Events", note, "No event is present.")
 }
 
 fn week_section(catalog: &Catalog<'_>) -> Section {
@@ -201,12 +208,17 @@ fn environment(suites: &[SuiteAnalysis]) -> Section {
             Some(changes) => rows.extend(changes.iter().map(changed)),
         }
     }
+    let heading = "Environment since the run before";
+    if suites.iter().all(|suite| suite.environment_changes.as_ref().is_some_and(Vec::is_empty)) {
+        let suites = counted(suites.len(), "suite", "suites");
+        return Section::new("environment", heading).paragraph(format!("No relevant difference in {suites}.")).half();
+    }
     Rows::new("What differs from the run before, by suite and machine", rows)
         .column("Suite, machine", "full", |(suite, _)| place(suite))
         .column("Fact", "", |(_, [fact, ..])| fact.clone())
         .column("Was", "", |(_, [_, was, _])| was.clone())
         .column("Is", "", |(_, [.., is])| is.clone())
-        .section("environment", "Environment since the run before", "", "")
+        .section("environment", heading, "", "")
         .half()
 }
 
@@ -226,6 +238,45 @@ fn baselines(suites: &[SuiteAnalysis]) -> Section {
         .column("Baseline", "any", path)
         .column("Taken at", "", taken)
         .section("baselines", "Baselines", "", "")
+        .half()
+}
+
+/// How far the figures above can be trusted.
+fn trust(catalog: &Catalog<'_>) -> Section {
+    let analysis = catalog.analysis;
+    let comparisons = || analysis.suites.iter().flat_map(|suite| &suite.comparisons);
+    let mut detectable: Vec<f64> = comparisons().filter_map(|one| one.effect?.detectable).collect();
+    detectable.sort_by(f64::total_cmp);
+    let range = match detectable.as_slice() {
+        [] => Phrase::plain("unknown: no metric was compared"),
+        [smallest, .., largest] => Phrase::plain(format!(
+            "{} in the median, {} to {}",
+            percent_size(detectable[detectable.len() / 2]),
+            percent_size(*smallest),
+            percent_size(*largest)
+        )),
+        [only] => Phrase::plain(percent_size(*only)),
+    };
+    let rough = analysis.suites.iter().filter(|suite| !suite.quality.clean).count();
+    let runs = match rough {
+        0 => Mark::new(Tone::Better, "✓", "all clean").into(),
+        some => Phrase::from(Mark::new(Tone::Doubt, "?", format!("{some} of {} rough", analysis.suites.len()))),
+    };
+    let quarantined = analysis.history.quarantined.len();
+    let left_out = match quarantined {
+        0 => Mark::new(Tone::Better, "✓", "none").into(),
+        some => Phrase::from(Mark::new(Tone::Worse, "✕", count(some))),
+    };
+    let rows = [
+        ("False alarms of the gate".to_owned(), Cell::from(reruns(catalog))),
+        ("Minimum detectable effect".to_owned(), range.into()),
+        ("Newest runs".to_owned(), runs.into()),
+        ("Records left out".to_owned(), left_out.into()),
+    ];
+    Rows::new("Checks of the figures", rows)
+        .column("Check", "full", |(check, _)| check.clone())
+        .column("State", "any", |(_, state)| state.clone())
+        .section("trust", "Can these figures be trusted?", "", "")
         .half()
 }
 
@@ -271,9 +322,6 @@ fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Ca
     };
     let table = Rows::grouped(format!("{heading}: judged metrics, worst first"), groups)
         .column("Benchmark", "full", |(_, comparison, _)| name(comparison))
-        .column("Newest runs", "g opt2", |(_, comparison, _)| {
-            Cell::Drawn(series(comparison).map_or(String::new(), cell::sparkline))
-        })
         .column("Newest", "n", |(scale, comparison, _)| {
             or_none(comparison.current, |value| number::value(*scale, value))
         })
@@ -308,6 +356,23 @@ pub(super) fn failure(benchmark: &str, reason: &str) -> Phrase {
 }
 
 fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
+    let subject = suite.commit.as_ref().map_or("", |commit| commit.subject.as_str());
+    run_note(suite, catalog, subject)
+}
+
+/// The newest run of a suite on a machine and its baseline, in a line.
+pub(super) fn place_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
+    let note = run_note(suite, catalog, "");
+    match &suite.baseline {
+        Ok(facts) => {
+            let commit = facts.commit.as_deref().map_or("no commit", short_commit);
+            note.text(" Baseline ").id(commit).text(format!(" of {}.", date::day(facts.time)))
+        }
+        Err(reason) => note.text(" No baseline: ").join(Phrase::quoted(&reason.to_string())).text("."),
+    }
+}
+
+fn run_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phrase {
     let mut note = Phrase::from(Mark::of_status(suite.status)).text(match &suite.reason {
         Some(reason) => format!(": {reason}. Newest run "),
         None => " ".to_owned(),
@@ -315,8 +380,8 @@ fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
     note = note.to(catalog.run_page(&suite.run), date::moment(suite.time));
     if let Some(commit) = &suite.commit {
         note = note.text(" at ").join(cell::commit_link(catalog, &commit.sha));
-        if !commit.subject.is_empty() {
-            note = note.text(format!(" “{}”", shortened(&commit.subject, SUBJECT)));
+        if !subject.is_empty() {
+            note = note.text(format!(" “{}”", shortened(subject, SUBJECT)));
         }
         if commit.dirty {
             note = note.text(" with ").mark(Mark::new(Tone::Doubt, "◆", "uncommitted changes"));
@@ -353,14 +418,11 @@ mod tests {
                 Reruns { tally, ..sample.reruns[0].clone() }
             };
             sample.reruns = tallies.iter().copied().map(rerun).collect();
-            let words = reruns(&sample.catalog()).words().replace('\u{202f}', " ");
-            assert_eq!(words, format!("{expected} How changes are judged."));
+            assert_eq!(reruns(&sample.catalog()).replace('\u{202f}', " "), expected);
         };
-        let reason = "no commit has been measured twice in the same environment yet.";
-        check(&[], &format!("The gate's false-alarm rate is unknown: {reason}"));
-        check(&[[1, 0, 0, 0]], "False alarms of the gate: 0 of 1 rerun (0.0 %) of an unchanged commit.");
-        let some = "False alarms of the gate: 3 of 1 204 reruns (0.25 %) of an unchanged commit; 7 inconclusive.";
-        check(&[[1_000, 2, 1, 7], [204, 0, 0, 0]], some);
+        check(&[], "unknown: no commit was measured twice");
+        check(&[[1, 0, 0, 0]], "0 of 1 rerun (0.0 %) of an unchanged commit");
+        check(&[[1_000, 2, 1, 7], [204, 0, 0, 0]], "3 of 1 204 reruns (0.25 %) of an unchanged commit; 7 inconclusive");
     }
 
     #[test]

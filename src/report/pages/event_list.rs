@@ -1,6 +1,7 @@
 //! All events by their state, and newest values outside the usual range; and the rows of events for the digest.
 
 use super::frame::prelude::*;
+use crate::fit::Turn;
 use crate::phrase::Part;
 use crate::sheet::Banner;
 use crate::trend::{event, summary, tables, words};
@@ -82,7 +83,7 @@ pub(super) fn section<'a>(
     Rows::new(format!("{heading}: events, worst first"), events)
         .first(most)
         .column("Event", "full", |of| name(catalog, of))
-        .column("Newest points", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
+        .column("Around the change", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
         .column("Machines", "place", |of| machines(of))
         .column("Since", "nb opt", |of| date::day(of.since))
         .column("Good .. bad", "opt", |of| range(of))
@@ -128,9 +129,55 @@ fn range(of: &Event) -> Phrase {
 fn spark(catalog: &Catalog<'_>, of: &Event) -> String {
     let fit = event::lead(of).and_then(|lead| Some((lead, catalog.fit(&lead.series)?)));
     fit.map_or(String::new(), |(lead, fit)| {
+        let is_its = |turn: &&Turn<'_>| turn.part.is_some_and(|(event, _)| event.id == of.id);
+        let change = fit.turns.iter().rev().find(is_its).map(|turn| turn.begin);
         let commits = counted(fit.series.pooled.len().min(60), "commit", "commits");
-        cell::fitted_spark(&fit, Some(lead.before.value), tone(of), format!("Trend of the newest {commits}"))
+        cell::fitted_spark(&fit, (Some(lead.before.value), change), tone(of), format!("Trend of {commits} around it"))
     })
+}
+
+/// The rows of the digest, a line each.
+pub(super) fn digest_rows<'a>(catalog: &Catalog<'_>, events: impl Iterator<Item = &'a Event>) -> Rows<&'a Event> {
+    let relative = |of: &Event| event::lead(of).and_then(|one| one.relative);
+    Rows::new("Events, worst first", events)
+        .column("What", "", kind)
+        .column("Event", "full", |of| short_name(catalog, of))
+        .column("Around the change", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
+        .column("Since", "nb opt", |of| date::day(of.since))
+        .column("State", "nb", |of| event::short_state(of))
+        .column("Change", "n push", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
+        .column("95\u{202f}% interval", "n ci opt2", |of| interval(relative(of).as_ref()))
+        .tint(|of| of.is_open_regression())
+}
+
+/// Its mark, with what it is as the word.
+fn kind(of: &&Event) -> Mark {
+    let mark = event::mark(of);
+    let lead = event::lead(of);
+    let rises = lead.is_some_and(|one| one.after.value > one.before.value);
+    let (glyph, word) = match of.kind {
+        EventKind::Environment => (mark.glyph, "environment"),
+        EventKind::Bimodal => (mark.glyph, "two modes"),
+        EventKind::Drift if mark.tone == Tone::Worse => (if rises { "↗" } else { "↘" }, "drift"),
+        EventKind::Drift => (mark.glyph, "drift"),
+        EventKind::Change => (mark.glyph, lead.map_or("changed", |one| words::way(&one.metric, one.worse))),
+    };
+    Mark { glyph, word: word.to_owned(), ..mark }
+}
+
+fn short_name(catalog: &Catalog<'_>, of: &Event) -> Phrase {
+    let benchmark = event::lead(of).map_or_else(|| of.id.clone(), |lead| short_benchmark(&lead.benchmark));
+    let name = Phrase::default().name(catalog.event_page(&of.id), words::name(&benchmark));
+    let more = match of.members.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {} more", count(more)),
+    };
+    let machines = match of.machines.as_slice() {
+        [] => String::new(),
+        [one] => format!(" on {}", words::name(&one.name)),
+        several => format!(" on {}", counted(several.len(), "machine", "machines")),
+    };
+    name.text(more + &machines)
 }
 
 /// Plain where it may be chance or was reverted.

@@ -33,6 +33,7 @@ pub(super) struct Frame {
     pub(super) root: &'static str,
     pub(super) project: String,
     pub(super) parts: Vec<NavigationItem>,
+    pub(super) more: Vec<NavigationItem>,
     pub(super) feeds: bool,
     /// The day of the newest run: of the history, or of the page's subject.
     pub(super) as_of: String,
@@ -40,7 +41,6 @@ pub(super) struct Frame {
     pub(super) newest: String,
     pub(super) every_days: u32,
     pub(super) source: String,
-    pub(super) has_runs: bool,
     pub(super) version: &'static str,
 }
 
@@ -62,13 +62,13 @@ impl Frame {
             root: if path.contains('/') { "../" } else { "" },
             project: analysis.project.clone(),
             parts: parts(catalog, path, part),
+            more: more(catalog, path, part),
             feeds: !analysis.suites.is_empty() && [link::DIGEST, link::EVENT_LIST].contains(&path),
             as_of: analysis.as_of.map_or(String::new(), date::day),
             commit: newest.map_or(String::new(), |commit| short_commit(&commit.sha).to_owned()),
             newest: analysis.as_of.map_or(String::new(), date::rfc3339),
             every_days: analysis.every_days,
             source: source(catalog),
-            has_runs: !catalog.runs.is_empty(),
             version: env!("CARGO_PKG_VERSION"),
         }
     }
@@ -88,7 +88,6 @@ impl Frame {
 
 fn parts(catalog: &Catalog<'_>, path: &str, part: &str) -> Vec<NavigationItem> {
     let analysis = catalog.analysis;
-    let has_runs = !catalog.runs.is_empty();
     let matrix = catalog.matrix_suites.first().map_or(String::new(), |suite| link::matrix(suite));
     let all = [
         (true, "Digest", link::DIGEST),
@@ -96,21 +95,35 @@ fn parts(catalog: &Catalog<'_>, path: &str, part: &str) -> Vec<NavigationItem> {
         (!analysis.series.is_empty(), "Series", link::SERIES_LIST),
         (catalog.is_compared(), "Compare", link::COMPARE),
         (!matrix.is_empty(), "Matrix", &matrix),
-        (!catalog.gpu_runs().is_empty(), "GPU", link::GPU),
         (!catalog.input.releases.newest.is_empty(), "Releases", link::RELEASE_LIST),
-        (has_runs, "Coverage", link::COVERAGE),
-        (has_runs, "Machines", link::MACHINE_LIST),
-        (has_runs, "Runs", link::RUN_LIST),
+        (!catalog.runs.is_empty(), "Coverage", link::COVERAGE),
     ];
-    let item = |(_, name, to): (bool, &'static str, &str)| {
-        let current = match (name == part, to == path) {
+    navigation(&all, path, part)
+}
+
+/// What the foot of every page leads to.
+fn more(catalog: &Catalog<'_>, path: &str, part: &str) -> Vec<NavigationItem> {
+    let has_runs = !catalog.runs.is_empty();
+    let all = [
+        (has_runs, "Runs", link::RUN_LIST),
+        (has_runs, "Machines", link::MACHINE_LIST),
+        (!catalog.gpu_runs().is_empty(), "GPU", link::GPU),
+        (has_runs, "How changes are judged", link::METHOD),
+        (has_runs, "Ledger", link::LEDGER),
+    ];
+    navigation(&all, path, part)
+}
+
+fn navigation(all: &[(bool, &'static str, &str)], path: &str, part: &str) -> Vec<NavigationItem> {
+    let item = |(_, name, to): &(bool, &'static str, &str)| {
+        let current = match (*name == part, *to == path) {
             (true, true) => "page",
             (true, false) => "true",
             _ => "",
         };
-        NavigationItem { to: to.to_owned(), name, current }
+        NavigationItem { to: (*to).to_owned(), name, current }
     };
-    all.into_iter().filter(|(is_there, ..)| *is_there).map(item).collect()
+    all.iter().filter(|(is_there, ..)| *is_there).map(item).collect()
 }
 
 fn branch(catalog: &Catalog<'_>) -> String {

@@ -6,6 +6,7 @@ mod commit;
 mod compare;
 mod coverage;
 mod digest;
+mod digest_grid;
 mod event;
 mod event_list;
 mod feed;

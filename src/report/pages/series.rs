@@ -260,7 +260,7 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
         .column("Machine", "place", |(_, one, _)| one.series.machine_name.clone())
         .column("Fit", "g opt2", |(_, one, _)| {
             let fit = catalog.fit(&one.series.id);
-            Cell::Drawn(fit.map_or(String::new(), |fit| cell::fit_sparkline(one, Some(&fit))))
+            Cell::Drawn(fit.map_or(String::new(), |fit| cell::sparkline(one, Some(&fit))))
         })
         .column("Newest", "n", |(scale, one, _)| number::value(*scale, one.latest.current))
         .column("Runs", "n opt2", |(_, one, _)| count(one.latest.points))
@@ -378,7 +378,7 @@ fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
         .column("Machine", "place", |(other, _)| other.series.machine_name.clone());
     if has_drawn {
         rows = rows.column("Fit", "g", |(other, _)| {
-            let picture = || cell::fit_sparkline(other, catalog.fit(&other.series.id).as_ref());
+            let picture = || cell::sparkline(other, catalog.fit(&other.series.id).as_ref());
             Cell::Drawn(if is_drawn(other) { picture() } else { String::new() })
         });
     }

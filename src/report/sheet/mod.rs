@@ -52,7 +52,7 @@ pub(crate) enum Block {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
-    pub(crate) label: &'static str,
+    pub(crate) label: Cow<'static, str>,
     pub(crate) words: Phrase,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Table {
     pub(crate) is_wide: bool,
     /// On a terminal, the word in front of its first row, instead of heads.
     pub(crate) label: &'static str,
-    /// In Markdown, the line that a reader opens to see it.
+    /// In Markdown and on a page, the line that a reader opens to see it.
     pub(crate) folded: Option<String>,
 }
 
@@ -116,8 +116,8 @@ impl Section {
         self
     }
 
-    pub(crate) fn item(mut self, label: &'static str, words: impl Into<Phrase>) -> Section {
-        let item = Item { label, words: words.into() };
+    pub(crate) fn item(mut self, label: impl Into<Cow<'static, str>>, words: impl Into<Phrase>) -> Section {
+        let item = Item { label: label.into(), words: words.into() };
         match self.blocks.last_mut() {
             Some(Block::List(items)) => items.push(item),
             _ => self.blocks.push(Block::List(vec![item])),
@@ -224,7 +224,8 @@ impl Column {
 
     /// What is in front of its cells in a narrow window without heads.
     pub(crate) fn prefix(&self) -> Option<String> {
-        self.has("named").then(|| self.head.to_lowercase())
+        let name = self.has("machine").then(|| self.head.clone().into_owned());
+        name.or_else(|| self.has("named").then(|| self.head.to_lowercase()))
     }
 
     pub(crate) fn is_figures(&self) -> bool {
@@ -232,7 +233,7 @@ impl Column {
     }
 
     pub(crate) fn class(&self) -> String {
-        self.classes().filter(|one| *one != "named").collect::<Vec<&str>>().join(" ")
+        self.classes().filter(|one| !["named", "machine"].contains(one)).collect::<Vec<&str>>().join(" ")
     }
 
     fn has(&self, class: &str) -> bool {
@@ -305,6 +306,12 @@ impl<T> Rows<T> {
         for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
             row.cells.push(cell(item).into());
         }
+        self
+    }
+
+    /// Behind a line that a reader opens.
+    pub(crate) fn folded(mut self, summary: String) -> Rows<T> {
+        self.table.folded = Some(summary);
         self
     }
 

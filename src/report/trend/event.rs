@@ -11,6 +11,7 @@ use crate::reasons;
 use crate::sheet::{Row, Section, Table};
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
+use sprag_model::ledger::answer::Standing;
 
 const MOST_SUSPECTS: usize = 5;
 
@@ -259,6 +260,20 @@ pub(crate) fn state(event: &Event) -> Phrase {
     match &event.answer {
         None => Phrase::plain(words),
         Some(answer) => Phrase::plain(words + "; ").join(reasons::accepted_briefly(answer)),
+    }
+}
+
+/// In two or three words.
+pub(crate) fn short_state(event: &Event) -> &'static str {
+    let present = event.members.iter().filter(|one| one.standing).count();
+    match &event.state {
+        EventState::TakenBack { .. } => "reverted",
+        EventState::Standing if event.answer.as_ref().is_some_and(|answer| answer.standing == Standing::Accepted) => {
+            "accepted"
+        }
+        EventState::Standing if present == 0 => "no longer present",
+        EventState::Standing if present < event.members.len() => "partly present",
+        EventState::Standing => "still present",
     }
 }
 

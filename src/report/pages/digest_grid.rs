@@ -1,0 +1,202 @@
+//! The benchmarks of each suite beside its machines, for the digest: newest value and change against the baseline, worst first.
+
+use super::cell::{self, Judgement};
+use super::digest::{failure, place_note};
+use super::frame::prelude::*;
+use crate::reasons;
+use crate::text::capital;
+use sprag_model::analysis::SuiteAnalysis;
+use sprag_model::metric::Metric;
+use sprag_model::unit::Scale;
+use sprag_model::verdict::{Comparison, Counts, Verdict};
+
+/// The machines that one table shows.
+const MACHINES: usize = 3;
+
+/// The rows that all tables together show, and those that each shows in any case.
+const ROWS: usize = 24;
+const FEWEST_ROWS: usize = 2;
+
+/// How many failed benchmarks of a suite are named.
+const FAILURES: usize = 20;
+
+/// One metric of a benchmark, with what each machine measured of it.
+struct GridRow<'a> {
+    benchmark: &'a str,
+    metric: &'a Metric,
+    of_machines: Vec<Option<&'a Comparison>>,
+}
+
+impl<'a> GridRow<'a> {
+    fn comparisons(&self) -> impl Iterator<Item = &'a Comparison> {
+        self.of_machines.iter().flatten().copied()
+    }
+
+    fn has_verdict(&self) -> bool {
+        self.comparisons().any(|one| one.verdict != Verdict::NoBaseline)
+    }
+
+    fn is_bad(&self) -> bool {
+        self.comparisons().any(|one| Judgement::new(one).is_bad)
+    }
+
+    fn newest(&self) -> Option<f64> {
+        self.comparisons().find_map(|one| one.current)
+    }
+}
+
+pub(super) fn sections(catalog: &Catalog<'_>) -> Vec<Section> {
+    let mut suites: Vec<Vec<&SuiteAnalysis>> = Vec::new();
+    for suite in &catalog.analysis.suites {
+        match suites.iter_mut().find(|group| group[0].suite == suite.suite && group.len() < MACHINES) {
+            Some(group) => group.push(suite),
+            None => suites.push(vec![suite]),
+        }
+    }
+    let grids: Vec<_> = suites.into_iter().map(|group| (rows(&group), group)).collect();
+    let any_verdict = grids.iter().any(|(rows, _)| rows.iter().any(GridRow::has_verdict));
+    let all = |most: usize| grids.iter().map(|(rows, _)| rows.len().min(most)).sum::<usize>();
+    let most = (FEWEST_ROWS..=ROWS).rev().find(|most| all(*most) <= ROWS).unwrap_or(FEWEST_ROWS);
+    let grids = grids.into_iter().enumerate();
+    grids.map(|(place, (rows, group))| section(catalog, place + 1, &group, rows, (most, any_verdict))).collect()
+}
+
+/// The worst first: by the place that a row has in the list of the machine where it is worst.
+fn rows<'a>(group: &[&'a SuiteAnalysis]) -> Vec<GridRow<'a>> {
+    let mut rows: Vec<(usize, usize, GridRow<'a>)> = Vec::new();
+    for (machine, suite) in group.iter().enumerate() {
+        for (place, comparison) in suite.comparisons.iter().enumerate() {
+            let key = (severity(comparison), place);
+            let (benchmark, metric) = (comparison.benchmark.as_str(), &comparison.metric);
+            let known = rows.iter().position(|(.., row)| row.benchmark == benchmark && row.metric == metric);
+            let index = known.unwrap_or_else(|| {
+                rows.push((key.0, key.1, GridRow { benchmark, metric, of_machines: vec![None; group.len()] }));
+                rows.len() - 1
+            });
+            let row = &mut rows[index];
+            (row.0, row.1) = (row.0, row.1).min(key);
+            row.2.of_machines[machine] = Some(comparison);
+        }
+    }
+    rows.sort_by_key(|(severity, place, _)| (*severity, *place));
+    rows.into_iter().map(|(.., row)| row).collect()
+}
+
+fn severity(comparison: &Comparison) -> usize {
+    match comparison.verdict {
+        Verdict::Regressed if !comparison.is_accepted() => 0,
+        Verdict::Missing => 1,
+        Verdict::Regressed | Verdict::Inconclusive(_) => 2,
+        Verdict::NotComparable(_) => 3,
+        Verdict::Improved => 4,
+        Verdict::Unchanged => 5,
+        Verdict::NoBaseline => 6,
+    }
+}
+
+fn section(
+    catalog: &Catalog<'_>,
+    number: usize,
+    group: &[&SuiteAnalysis],
+    rows: Vec<GridRow<'_>>,
+    (most, any_verdict): (usize, bool),
+) -> Section {
+    let first = group[0];
+    let heading = match group {
+        [only] => format!("{} on {}", only.suite, only.machine_name),
+        several => format!("{} on {}", first.suite, counted(several.len(), "machine", "machines")),
+    };
+    let mut section = Section::new(format!("suite-{number}"), heading);
+    for suite in group {
+        section = section.item(suite.machine_name.clone(), place_note(suite, catalog));
+    }
+    for suite in group {
+        let failures = suite.failures.iter().take(FAILURES).map(|(id, reason)| failure(id, reason));
+        let more = number::beyond(suite.failures.len(), FAILURES, "more failed; the page of the run names them.");
+        let shared = reasons::shared(&suite.comparisons);
+        let reason = |one: &reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
+        // With several machines each line says of which it is.
+        let label = if group.len() > 1 { suite.machine_name.clone() } else { String::new() };
+        let lines = failures.chain(shared.iter().map(reason)).chain((!more.is_empty()).then(|| more.into()));
+        section = lines.fold(section, |section, words| section.item(label.clone(), words));
+    }
+    if rows.is_empty() {
+        return section.paragraph("No metric of it was compared with anything.");
+    }
+    let count = rows.len();
+    let (shown, without): (Vec<GridRow<'_>>, Vec<GridRow<'_>>) =
+        rows.into_iter().partition(|row| row.has_verdict() || !any_verdict);
+    let folded = counted(without.len(), "metric without a baseline", "metrics without a baseline");
+    let left_out = Counts::from_comparisons(shown.iter().skip(most).flat_map(GridRow::comparisons));
+    let more = count.saturating_sub(most.max(1)).min(shown.len().saturating_sub(most));
+    section = section.rows(table(catalog, group, shown, most));
+    section = section.paragraph(rest(catalog, &first.suite, more, &left_out));
+    section.rows(table(catalog, group, without, most).folded(folded))
+}
+
+fn table<'a>(
+    catalog: &Catalog<'_>,
+    group: &[&SuiteAnalysis],
+    mut rows: Vec<GridRow<'a>>,
+    most: usize,
+) -> Rows<(Scale, GridRow<'a>)> {
+    rows.truncate(most);
+    let metric_of = |row: &GridRow<'_>| (row.metric.clone(), row.newest());
+    let groups = cell::by_metric(rows, metric_of, cell::metric_words);
+    let series = |comparison: &Comparison| comparison.series.as_deref().and_then(|id| catalog.series(id));
+    let names: Vec<&str> = group.iter().map(|suite| suite.machine_name.as_str()).collect();
+    let caption = format!("{} on {}: judged metrics, worst first", group[0].suite, names.join(", "));
+    // One metric and unit needs no row of its own.
+    let (head, table) = match <[_; 1]>::try_from(groups) {
+        Ok([(heading, rows)]) => (capital(&heading), Rows::new(caption, rows)),
+        Err(groups) => ("Benchmark".to_owned(), Rows::grouped(caption, groups)),
+    };
+    let mut table = table.column(head, "full", |(_, row)| {
+        let page = row.comparisons().find_map(series).map(|series| link::series(&series.series.id));
+        Phrase::page_name(page, short_benchmark(row.benchmark))
+    });
+    for (machine, name) in names.iter().enumerate() {
+        let of = |row: &GridRow<'a>| row.of_machines[machine];
+        table = table
+            .column(format!("Trend on {name}"), "g opt2", move |(_, row)| {
+                let series = of(row).and_then(series);
+                let picture = |one| cell::sparkline(one, catalog.fit(&one.series.id).as_ref());
+                Cell::Drawn(series.map_or(String::new(), picture))
+            })
+            .column(if group.len() == 1 { "Newest" } else { name }.to_owned(), "n machine", move |(scale, row)| {
+                or_none(of(row).and_then(|one| one.current), |value| number::value(*scale, value))
+            })
+            .column("Change", "n push", move |(_, row)| of(row).map_or_else(|| number::NONE.into(), change));
+    }
+    if group.len() == 1 {
+        let judged = |row: &GridRow<'a>| row.of_machines[0].map(Judgement::new);
+        let figure = |row: &GridRow<'a>, of: fn(Judgement) -> String| judged(row).map_or_else(String::new, of);
+        table = table
+            .column("95\u{202f}% interval", "n ci opt", move |(_, row)| figure(row, |one| one.interval))
+            .column("Limit", "n opt", move |(_, row)| figure(row, |one| one.limit))
+            .column("Detectable", "n opt2", move |(_, row)| figure(row, |one| one.detectable))
+            .column("Verdict", "verdict", move |(_, row)| judged(row).map_or_else(Phrase::default, |one| one.mark.into()));
+    }
+    table.tint(|(_, row)| row.is_bad())
+}
+
+/// The change with the glyph and colour of its verdict, or the verdict in words where there is no change.
+fn change(comparison: &Comparison) -> Phrase {
+    let judgement = Judgement::new(comparison);
+    match comparison.effect {
+        None => judgement.mark.into(),
+        Some(effect) => Mark { word: number::percent(effect.change), ..judgement.mark }.into(),
+    }
+}
+
+fn rest(catalog: &Catalog<'_>, suite: &str, rows: usize, left_out: &Counts) -> Phrase {
+    if rows == 0 {
+        return Phrase::default();
+    }
+    let words = Phrase::plain(counted(rows, "more row is in the ", "more rows are in the "));
+    let words = match cell::matrix_page(catalog, suite) {
+        Some(page) => words.link(page, "matrix"),
+        None => words.text("record of the run"),
+    };
+    words.text(format!(": {}.", left_out.words()))
+}
