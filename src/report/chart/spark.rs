@@ -159,7 +159,9 @@ mod tests {
         assert_eq!(line(&spark, 70..130), [(0.0, 1.0), (29.5, 1.0), (29.5, 1.4), (59.0, 1.4)]);
         let svg = draw(&spark);
         assert!(svg.contains("class=\"rise better\"") && !svg.contains("class=\"end"), "{svg}");
-        for (change, expected) in [(None, 440..500), (Some(499), 440..500), (Some(455), 440..500), (Some(454), 424..484), (Some(3), 0..60)] {
+        for (change, expected) in
+            [(None, 440..500), (Some(499), 440..500), (Some(455), 440..500), (Some(454), 424..484), (Some(3), 0..60)]
+        {
             assert_eq!(shown(&Spark { change, ..spark.clone() }), expected, "{change:?}");
         }
     }

@@ -151,7 +151,11 @@ fn reruns(catalog: &Catalog<'_>) -> String {
     };
     match tally.judged {
         0 => "unknown: no commit was measured twice".to_owned(),
-        _ => format!("{} of {reruns} ({}) of an unchanged commit{inconclusive}", count(tally.changed()), error_rate(tally)),
+        _ => format!(
+            "{} of {reruns} ({}) of an unchanged commit{inconclusive}",
+            count(tally.changed()),
+            error_rate(tally)
+        ),
     }
 }
 

@@ -114,7 +114,8 @@ fn section(
         let failures = suite.failures.iter().take(FAILURES).map(|(id, reason)| failure(id, reason));
         let more = number::beyond(suite.failures.len(), FAILURES, "more failed; the page of the run names them.");
         let shared = reasons::shared(&suite.comparisons);
-        let reason = |one: &reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
+        let reason =
+            |one: &reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
         // With several machines each line says of which it is.
         let label = if group.len() > 1 { suite.machine_name.clone() } else { String::new() };
         let lines = failures.chain(shared.iter().map(reason)).chain((!more.is_empty()).then(|| more.into()));
@@ -175,7 +176,9 @@ fn table<'a>(
             .column("95\u{202f}% interval", "n ci opt", move |(_, row)| figure(row, |one| one.interval))
             .column("Limit", "n opt", move |(_, row)| figure(row, |one| one.limit))
             .column("Detectable", "n opt2", move |(_, row)| figure(row, |one| one.detectable))
-            .column("Verdict", "verdict", move |(_, row)| judged(row).map_or_else(Phrase::default, |one| one.mark.into()));
+            .column("Verdict", "verdict", move |(_, row)| {
+                judged(row).map_or_else(Phrase::default, |one| one.mark.into())
+            });
     }
     table.tint(|(_, row)| row.is_bad())
 }
