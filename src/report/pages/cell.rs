@@ -91,6 +91,11 @@ pub(super) fn series_link(catalog: &Catalog<'_>, series: &str, benchmark: &str) 
     Phrase::page_name(catalog.series_page(series), crate::text::short_benchmark(benchmark))
 }
 
+pub(super) fn failure(benchmark: &str, reason: &str) -> Phrase {
+    let mark = Mark::new(Tone::Worse, "✕", "failed");
+    Phrase::from(mark).text(" ").id(crate::text::short_benchmark(benchmark)).text(format!(" {reason}"))
+}
+
 pub(super) fn matrix_page(catalog: &Catalog<'_>, suite: &str) -> Option<String> {
     catalog.matrix_suites.contains(suite).then(|| link::matrix(suite))
 }

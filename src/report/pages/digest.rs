@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chrono::NaiveDate;
 
-use super::cell::{self, Judgement};
-use super::digest_grid;
+use super::cell::{self, Judgement, failure};
+use super::digest_grid::{self, note};
 use super::event_list;
 use super::frame::prelude::*;
 use super::week::{week_rows, weeks};
@@ -38,9 +38,6 @@ const NAMED: usize = 50;
 const LATE: usize = 5;
 
 const EVENTS: usize = 8;
-
-/// The longest subject of a commit in a sentence, in characters.
-const SUBJECT: usize = 90;
 
 pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let analysis = catalog.analysis;
@@ -352,58 +349,6 @@ fn rest(suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Phrase {
         None => words.text("record of the run"),
     };
     words.text(format!(": {}.", left_out.words()))
-}
-
-pub(super) fn failure(benchmark: &str, reason: &str) -> Phrase {
-    let mark = Mark::new(Tone::Worse, "✕", "failed");
-    Phrase::from(mark).text(" ").id(short_benchmark(benchmark)).text(format!(" {reason}"))
-}
-
-fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
-    let subject = suite.commit.as_ref().map_or("", |commit| commit.subject.as_str());
-    run_note(suite, catalog, subject)
-}
-
-/// The newest run of a suite on a machine and its baseline, in a line.
-pub(super) fn place_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
-    let note = run_note(suite, catalog, "");
-    match &suite.baseline {
-        Ok(facts) => {
-            let commit = facts.commit.as_deref().map_or("no commit", short_commit);
-            note.text(" Baseline ").id(commit).text(format!(" of {}.", date::day(facts.time)))
-        }
-        Err(reason) => note.text(" No baseline: ").join(Phrase::quoted(&reason.to_string())).text("."),
-    }
-}
-
-fn run_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phrase {
-    let mut note = Phrase::from(Mark::of_status(suite.status)).text(match &suite.reason {
-        Some(reason) => format!(": {reason}. Newest run "),
-        None => " ".to_owned(),
-    });
-    note = note.to(catalog.run_page(&suite.run), date::moment(suite.time));
-    if let Some(commit) = &suite.commit {
-        note = note.text(" at ").join(cell::commit_link(catalog, &commit.sha));
-        if !subject.is_empty() {
-            note = note.text(format!(" “{}”", shortened(subject, SUBJECT)));
-        }
-        if commit.dirty {
-            note = note.text(" with ").mark(Mark::new(Tone::Doubt, "◆", "uncommitted changes"));
-        }
-    }
-    note = note.text(".");
-    if !suite.quality.clean {
-        let reasons = suite.quality.reasons.join("; ");
-        let reasons = if reasons.is_empty() { "no reason was recorded" } else { &reasons };
-        note = note.text(" ").mark(Mark::of_quality(&suite.quality)).text(format!(": {reasons}."));
-    }
-    match suite.rollup.as_ref().and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
-        Some((series, change)) => {
-            let mean = format!(" Geometric mean of {} judged series against the baseline: ", count(series));
-            note.text(format!("{mean}{} (positive is worse).", number::percent(change)))
-        }
-        None => note,
-    }
 }
 
 #[cfg(test)]

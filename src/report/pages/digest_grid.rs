@@ -1,10 +1,9 @@
 //! The benchmarks of each suite beside its machines, for the digest: newest value and change against the baseline, worst first.
 
-use super::cell::{self, Judgement};
-use super::digest::{failure, place_note};
+use super::cell::{self, Judgement, failure};
 use super::frame::prelude::*;
 use crate::reasons;
-use crate::text::capital;
+use crate::text::{capital, short_commit};
 use sprag_model::analysis::SuiteAnalysis;
 use sprag_model::metric::Metric;
 use sprag_model::unit::Scale;
@@ -16,6 +15,9 @@ const MACHINES: usize = 3;
 /// The rows that all tables together show, and those that each shows in any case.
 const ROWS: usize = 24;
 const FEWEST_ROWS: usize = 2;
+
+/// The longest subject of a commit in a sentence, in characters.
+const SUBJECT: usize = 90;
 
 /// How many failed benchmarks of a suite are named.
 const FAILURES: usize = 20;
@@ -202,4 +204,52 @@ fn rest(catalog: &Catalog<'_>, suite: &str, rows: usize, left_out: &Counts) -> P
         None => words.text("record of the run"),
     };
     words.text(format!(": {}.", left_out.words()))
+}
+
+/// The newest run of a suite on a machine, with the subject of its commit.
+pub(super) fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
+    let subject = suite.commit.as_ref().map_or("", |commit| commit.subject.as_str());
+    run_note(suite, catalog, subject)
+}
+
+/// The newest run of a suite on a machine and its baseline, in a line.
+fn place_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
+    let note = run_note(suite, catalog, "");
+    match &suite.baseline {
+        Ok(facts) => {
+            let commit = facts.commit.as_deref().map_or("no commit", short_commit);
+            note.text(" Baseline ").id(commit).text(format!(" of {}.", date::day(facts.time)))
+        }
+        Err(reason) => note.text(" No baseline: ").join(Phrase::quoted(&reason.to_string())).text("."),
+    }
+}
+
+fn run_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phrase {
+    let mut note = Phrase::from(Mark::of_status(suite.status)).text(match &suite.reason {
+        Some(reason) => format!(": {reason}. Newest run "),
+        None => " ".to_owned(),
+    });
+    note = note.to(catalog.run_page(&suite.run), date::moment(suite.time));
+    if let Some(commit) = &suite.commit {
+        note = note.text(" at ").join(cell::commit_link(catalog, &commit.sha));
+        if !subject.is_empty() {
+            note = note.text(format!(" “{}”", shortened(subject, SUBJECT)));
+        }
+        if commit.dirty {
+            note = note.text(" with ").mark(Mark::new(Tone::Doubt, "◆", "uncommitted changes"));
+        }
+    }
+    note = note.text(".");
+    if !suite.quality.clean {
+        let reasons = suite.quality.reasons.join("; ");
+        let reasons = if reasons.is_empty() { "no reason was recorded" } else { &reasons };
+        note = note.text(" ").mark(Mark::of_quality(&suite.quality)).text(format!(": {reasons}."));
+    }
+    match suite.rollup.as_ref().and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
+        Some((series, change)) => {
+            let mean = format!(" Geometric mean of {} judged series against the baseline: ", count(series));
+            note.text(format!("{mean}{} (positive is worse).", number::percent(change)))
+        }
+        None => note,
+    }
 }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::digest;
 use super::frame::prelude::*;
 use crate::sheet::Banner;
 use crate::text::short_digest;
@@ -36,7 +35,7 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
     let (checks, checks_note) = checks(run);
     let rough = |reason: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "rough")).text(format!(" {reason}"));
     let failed = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_deref()?)));
-    let failed = failed.take(CHECKS).map(|(benchmark, reason)| digest::failure(&benchmark, reason));
+    let failed = failed.take(CHECKS).map(|(benchmark, reason)| cell::failure(&benchmark, reason));
     let tuned = run.autotune.iter().take(TUNED_ROWS).map(|value| shortened(&json::to_canonical(value), TUNED));
     let tuned: Vec<String> = tuned.collect();
     let sections = [
