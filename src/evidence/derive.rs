@@ -278,10 +278,10 @@ fn events(series: usize, open: &[String], accepted: &[String]) -> (Derived, Figu
         count => (format!("; {count} accepted{}", named(accepted)), format!("{count} accepted")),
     };
     let (derived, margin) = match open.len() {
-        0 => (derived(Status::Pass, format!("no regression stands open in {series} series{words}")), margin),
-        1 => (derived(Status::Fail, format!("a regression stands open: {}{words}", open[0])), "1 over".to_owned()),
+        0 => (derived(Status::Pass, format!("no open regression in {series} series{words}")), margin),
+        1 => (derived(Status::Fail, format!("a regression is open: {}{words}", open[0])), "1 over".to_owned()),
         count => (
-            derived(Status::Fail, format!("{count} regressions stand open{}{words}", named(open))),
+            derived(Status::Fail, format!("{count} regressions are open{}{words}", named(open))),
             format!("{count} over"),
         ),
     };

@@ -255,7 +255,7 @@ mod tests {
         wrong.into_iter().for_each(|wrong| check(wrong, None));
     }
 
-    /// `variables` are `NAME=VALUE`, parted by blanks.
+    /// `variables` are `NAME=VALUE`, separated by spaces.
     #[track_caller]
     fn check(variables: &str, expected: Result<&str, &str>) {
         let all: Vec<(&str, &str)> = variables.split(' ').filter_map(|one| one.split_once('=')).collect();

@@ -101,13 +101,13 @@ pub struct Pressures {
     pub load_after: Option<f64>,
     /// Share of the wanted processor time that the host took.
     pub steal_share: Option<f64>,
-    /// Scheduler periods in which the control group was held back.
+    /// Scheduler periods in which the control group was throttled.
     pub throttled_periods: Option<u64>,
-    /// Seconds that it was held back for.
+    /// Seconds that it was throttled for.
     pub throttled_seconds: Option<f64>,
     /// Share of the time in which some task waited for a processor.
     pub waiting_share: Option<f64>,
-    /// What of it would make a run rough.
+    /// Why a run under this load would be rough.
     pub reasons: Vec<String>,
 }
 
@@ -176,11 +176,11 @@ pub struct KernelFindings {
     pub between: Option<f64>,
     /// Share of samples during which the thread was kept from running.
     pub preempted_share: Option<f64>,
-    /// What it was timed beside: `itself`, or another kernel.
+    /// What it was interleaved with: `itself`, or another kernel.
     pub beside: String,
-    /// Whether it was timed beside itself, so that a ratio other than 1 is an error.
+    /// Whether it was interleaved with itself, so that a ratio other than 1 is an error.
     pub is_control: bool,
-    /// Its time over that of what it was timed beside.
+    /// Its time over that of what it was interleaved with.
     pub ratio: Option<f64>,
     /// The 95 % interval of the ratio over processes.
     pub ratio_interval: Option<[f64; 2]>,

@@ -33,7 +33,7 @@ pub fn examine(
     observer: &dyn Observer,
 ) -> Result<Findings, MeasureError> {
     let (start, before) = (Instant::now(), Pressure::read());
-    observer.begin("looking at the machine", 1);
+    observer.begin("inspecting the machine", 1);
     let machine = environment::machine(name.given, None);
     let environment = environment::environment(&BTreeMap::new());
     let machine = MachineFindings {

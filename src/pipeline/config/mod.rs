@@ -220,7 +220,10 @@ impl Config {
     pub fn select(&self, asked: &[String]) -> crate::Result<Vec<(&str, &Suite)>> {
         let all: Vec<&str> = self.all_suites().map(|(name, _)| name).collect();
         if let Some(name) = asked.iter().find(|name| !all.contains(&name.as_str())) {
-            let (list, near) = (all.join("`, `"), did_you_mean(name, &all));
+            // Those on request would send the reader to kernels of Sprag and to a tool that most projects lack.
+            let listed: Vec<&str> =
+                if self.suites.is_empty() { all.clone() } else { self.suites.keys().map(String::as_str).collect() };
+            let (list, near) = (listed.join("`, `"), did_you_mean(name, &all));
             let name = name.escape_debug();
             return Err(Error::message(format!("there is no suite `{name}` (there is `{list}`){near}")));
         }

@@ -270,11 +270,15 @@ impl<'p> Bases<'p> {
             return Ok(Base::absent("the history has no run before this one"));
         };
         let times: Vec<_> = runs.iter().map(|one| (one.run.timestamp, 1.0)).collect();
-        let sessions = text::count(session_noise::sessions(&times).len(), "session");
-        let (from, to) = (runs[0].run.timestamp.format("%Y-%m-%d"), newest.run.timestamp.format("%Y-%m-%d"));
+        let day = |run: &RecordedRun| run.run.timestamp.format("%Y-%m-%d").to_string();
+        let label = match (session_noise::sessions(&times).len(), day(&runs[0]), day(newest)) {
+            (1, _, day) => format!("the session before it ({day})"),
+            (sessions, from, to) if from == to => format!("the last {sessions} sessions before it ({from})"),
+            (sessions, from, to) => format!("the last {sessions} sessions before it ({from} to {to})"),
+        };
         let before: Vec<&RecordedRun> = before.iter().collect();
         Ok(Base {
-            label: format!("the last {sessions} before it ({from} to {to})"),
+            label,
             baseline: reference::baseline(&[newest], &before, Level::Settled, &self.policy, &self.doctor),
         })
     }

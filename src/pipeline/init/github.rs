@@ -353,8 +353,8 @@ fn lines(facts: &Facts) -> Vec<Line> {
             "    needs: [cpu-trend, gpu-trend, record, deploy]".to_owned(),
         ),
         line(
-            "  # Suites of the kinds `cpu` (of Sprag itself) and `command`, parted by blanks. Without any the gate is out of scope.",
-            "  # Suites of the kind `command`, parted by blanks. Without any the gate is out of scope.".to_owned(),
+            "  # Suites of the kinds `cpu` (of Sprag itself) and `command`, separated by spaces. Without any the gate is out of scope.",
+            "  # Suites of the kind `command`, separated by spaces. Without any the gate is out of scope.".to_owned(),
         ),
     ]
 }

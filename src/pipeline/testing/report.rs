@@ -90,11 +90,11 @@ impl Report {
         lines.extend(self.quality.iter().map(|reason| format!("note: {}", shown(reason))));
         lines.push(match &self.file {
             Some(path) => format!(
-                "hint: where that is wanted, {ACCEPT_VARIABLE}=1 in the environment of the test writes what it measures to \
-                 `{}`; look at what changes in it, and commit it",
+                "hint: if the change is intended, run the test with {ACCEPT_VARIABLE}=1: it writes the new baseline to `{}`; \
+                 review and commit it",
                 path.display()
             ),
-            None => "hint: where that is wanted, make what was measured the new baseline".to_owned(),
+            None => "hint: if the change is intended, make this measurement the new baseline".to_owned(),
         });
         lines.join("\n")
     }
@@ -440,7 +440,7 @@ mod tests {
              s.same: unchanged: +0.00 % (1.000 µs to 1.000 µs, +0.00 to +0.00 %, 1.010 µs allowed, p 1.0e0)\n  \
              s.new: no baseline: 3.000 µs\n\
              note: in-process: one\n\
-             hint: where that is wanted, make what was measured the new baseline"
+             hint: if the change is intended, make this measurement the new baseline"
         );
         assert_eq!(report.failure(), expected);
         let of_file = report.of_file(Path::new("truth.json"));
