@@ -4,7 +4,7 @@
 Usage: scripts/workflows-local.py PROGRAM [SITE]
 
 Every script of a step runs as it stands; `workflow_runner/` plays the runner. Weekly twice, with somebody else's code and
-record pushed in between; the gate on changes that are harmless, slower, broken or out of scope; the GPU workflow by hand,
+record pushed in between; the gate on changes that are harmless, slower, broken or out of scope; a bisection; the GPU workflow by hand,
 at night, of a fork and of a branch. The site goes to the folder SITE. Needs what scripts/workflow-tools.sh installs.
 """
 
@@ -58,6 +58,10 @@ NAMES = {
     "vars.SPRAG_TRT_ENGINE_PATH": None,
     "vars.SPRAG_TRT_PLUGIN_LIB": None,
     "inputs.run_mode": None,
+    "inputs.event": None,
+    "inputs.good": None,
+    "inputs.bad": "HEAD",
+    "inputs.suite": None,
     "inputs.run_gpu": None,
     "inputs.baseline_path": None,
     "inputs.trt_engine_path": None,
@@ -226,6 +230,23 @@ def gpu(project, checks):
     expect("GPU, a broken branch", project.pull_request("perf_gpu.yml", broken, **enabled), "success", "skipped", "failure", "failure")
 
 
+def bisect(project, checks):
+    """Between two commits of a branch, of which the second of three changes is slower."""
+    git(project.clone, "checkout", "--quiet", "-B", "slow", project.first)
+    commits = []
+    for speed, other in (("0.001", "1"), ("0.002", "1"), ("0.002", "2")):
+        project.write({"src/speed": f"{speed}\n", "src/other": other})
+        commits.append(project.commit(f"::error::{speed} {other}"))
+    project.push("slow")
+    git(project.clone, "checkout", "--quiet", "main")
+    ends = {"inputs__good": project.first, "inputs__bad": commits[-1], "inputs__suite": "own"}
+    ended = project.run("perf_bisect.yml", github__event_name="workflow_dispatch", **ends)
+    checks.results("a bisection", ended, bisect="success")
+    checks.expect("a bisection: the summary has the culprit", commits[1][:12] in ended.summary, ended)
+    checks.expect("a bisection: the report is kept", (ended.artifacts / "perf-bisect" / "bisect.md").is_file(), ended)
+    checks.results("a bisection of nothing", project.run("perf_bisect.yml", github__event_name="workflow_dispatch"), bisect="failure")
+
+
 def weekly(project, checks):
     first = project.run("perf_trend_weekly.yml", github__event_name="schedule")
     wanted = {"cpu_trend": "success", "record": "success", "deploy": "success", "verdict": "success"}
@@ -351,6 +372,7 @@ def main():
         project = Project(Path(folder), Path(sys.argv[1]).resolve())
         gate(project, checks)
         gpu(project, checks)
+        bisect(project, checks)
         weekly(project, checks)
         release(project, checks)
         if len(sys.argv) > 2:

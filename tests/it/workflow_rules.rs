@@ -36,10 +36,11 @@ pub(crate) const NIGHTLY: &str = "nightly.yml";
 const WEEKLY: &str = "perf_trend_weekly.yml";
 
 /// The events that start each workflow.
-const TRIGGERS: [(&str, &[&str]); 6] = [
+const TRIGGERS: [(&str, &[&str]); 7] = [
     ("ci.yml", &["push", "pull_request", "merge_group"]),
     (NIGHTLY, &["schedule", "workflow_dispatch"]),
     ("perf.yml", &["pull_request", "merge_group"]),
+    ("perf_bisect.yml", &["workflow_dispatch"]),
     ("perf_gpu.yml", &["pull_request", "merge_group", "schedule", "workflow_dispatch"]),
     (WEEKLY, &["schedule", "workflow_dispatch"]),
     ("release.yml", &["push"]),

@@ -331,6 +331,31 @@ fn each_suite_is_measured_once_and_no_suite_is_an_error() {
 }
 
 #[test]
+fn a_bisection_is_of_an_event_or_of_two_commits() {
+    let workflows = ours();
+    let step = ("perf_bisect.yml", "bisect", Some("Bisect"));
+    let tool = "#!/bin/sh\necho \"$@\" >ran\necho ::error::theirs\necho A table. >bisect.md\nexit $CODE\n";
+    let options = "bisect --budget 90m --format md --out bisect.md";
+    for (event, good, suite, code, wanted, ended) in [
+        ("e-1", "", "", "0", format!("{options} --event=e-1"), 0),
+        ("", "v1", "own", "0", format!("{options} --suite=own -- v1 HEAD"), 0),
+        ("", "--out=/x", "", "1", format!("{options} -- --out=/x HEAD"), 1),
+        ("e-1", "v1", "", "3", format!("{options} --event=e-1"), 0),
+        ("", "", "", "0", String::new(), 2),
+    ] {
+        let sandbox = with_sprag(tool);
+        let variables = [("EVENT", event), ("GOOD", good), ("BAD", "HEAD"), ("SUITE", suite), ("CODE", code)];
+        let ran = run(&sandbox, &workflows, step, &variables);
+        let log = fs::read_to_string(sandbox.project.join("ran")).unwrap_or_default();
+        assert_eq!((log.trim_end(), ran.ended.code), (wanted.as_str(), ended), "{variables:?}: {}", ran.ended.out);
+        let warned = heard(&ran.ended.out).iter().any(|line| line.starts_with("::warning title=sprag::no commit"));
+        assert_eq!(warned, code == "3", "{}", ran.ended.out);
+        assert!(!heard(&ran.ended.out).contains(&"::error::theirs"), "{}", ran.ended.out);
+        assert_eq!(ran.summary, if wanted.is_empty() { "" } else { "A table.\n" });
+    }
+}
+
+#[test]
 fn only_runs_are_recorded_of_what_was_handed_on() {
     let workflows = ours();
     let record = (WEEKLY, "record", Some("Record"));

@@ -62,6 +62,7 @@ fn a_broken_rule_is_reported() {
         (WEEKLY, "            printf '\\n::%s::\\n' \"$pause\"\n", "", "nobody listens to annotations"),
         ("ci.yml", STOP, "true\n", "the runner listens to `sprag history fsck"),
         (WEEKLY, STOP, "true\n", "listens to `sprag history sync"),
+        ("perf_bisect.yml", STOP, "true\n", "listens to `sprag bisect"),
         ("release.yml", STOP, "true\n", "listens to `sprag release attest"),
         ("action.yml", STOP, "true\n", "the runner listens to `sprag \""),
         // Jobs that can write.

@@ -253,7 +253,7 @@ fn default(action: &str, input: &str) -> Option<String> {
 const FULL: [&str; 2] = [".github/workflows/perf_gpu.yml", ".github/workflows/release.yml"];
 
 /// Path, our text, purpose.
-const WORKFLOWS: [(&str, &str, &str); 5] = [
+const WORKFLOWS: [(&str, &str, &str); 6] = [
     (
         ".github/workflows/ci.yml",
         include_str!("../../../.github/workflows/ci.yml"),
@@ -263,6 +263,11 @@ const WORKFLOWS: [(&str, &str, &str); 5] = [
         ".github/workflows/perf.yml",
         include_str!("../../../.github/workflows/perf.yml"),
         "gates pull requests: base and head in turns",
+    ),
+    (
+        ".github/workflows/perf_bisect.yml",
+        include_str!("../../../.github/workflows/perf_bisect.yml"),
+        "finds the commit behind an event, started by hand",
     ),
     (FULL[0], include_str!("../../../.github/workflows/perf_gpu.yml"), "gates changes of GPU code on your runner"),
     (
