@@ -35,7 +35,7 @@ const MOST_OVER_GIT: f64 = 0.5;
 const MOST_OVERCLAIMED: f64 = 0.02;
 
 struct Row {
-    found: usize,
+    named: usize,
     right: usize,
     claimed: f64,
     measurements: usize,
@@ -71,18 +71,18 @@ fn main() -> io::Result<ExitCode> {
                     "| {suspects} | {:.0} % | {:.1} % | {deviations:.1} | {:.0} % | {:.1} % | {:.1} % | {} | {} | {bound:.1} | {} |",
                     100.0 * step,
                     100.0 * noise,
-                    share(row.found, runs as usize),
-                    share(row.right, row.found),
+                    share(row.named, runs as usize),
+                    share(row.right, row.named),
                     100.0 * row.claimed,
                     row.ends,
                     row.measurements,
                     other.join(" | ")
                 );
                 writeln!(out, "{words}")?;
-                let right = row.right as f64 / row.found.max(1) as f64;
+                let right = row.right as f64 / row.named.max(1) as f64;
                 let is_costly = row.measurements as f64 > (MOST_OVER_BOUND * bound).ceil()
                     || row.measurements as f64 > MOST_OVER_GIT * row.others[1].0;
-                let chance = 2.0 * (CONFIDENCE * (1.0 - CONFIDENCE) / row.found.max(1) as f64).sqrt();
+                let chance = 2.0 * (CONFIDENCE * (1.0 - CONFIDENCE) / row.named.max(1) as f64).sqrt();
                 let is_wrong = right < CONFIDENCE - chance || row.claimed - right > MOST_OVERCLAIMED + chance;
                 if is_wrong || deviations >= CLEAR && is_costly {
                     missed.push(words);
@@ -100,17 +100,17 @@ fn row(suspects: usize, step: f64, noise: f64, runs: u64) -> Row {
     let history = |seed: u64| History::random(suspects, 1.0 + step, noise, 0.1, seed);
     let trials: Vec<Trial> =
         (0..runs).into_par_iter().map(|seed| bisect(&mut history(seed), PAIRS, CONFIDENCE, MOST)).collect();
-    let found: Vec<&Trial> = trials.iter().filter(|one| matches!(one.finding, Some(Finding::Culprit(_)))).collect();
-    let count = found.len().max(1) as f64;
+    let named: Vec<&Trial> = trials.iter().filter(|one| matches!(one.finding, Some(Finding::Culprit(_)))).collect();
+    let count = named.len().max(1) as f64;
     let other = |way: fn(&mut History) -> Answer| {
         let answers: Vec<Answer> = (0..runs).into_par_iter().map(|seed| way(&mut history(seed))).collect();
         let right = answers.iter().filter(|one| one.is_right).count() as f64 / runs as f64;
         (median(answers.iter().map(|one| one.pairs as f64 / PAIRS as f64)), right)
     };
     Row {
-        found: found.len(),
-        right: found.iter().filter(|one| one.is_right).count(),
-        claimed: found.iter().map(|one| one.claim).sum::<f64>() / count,
+        named: named.len(),
+        right: named.iter().filter(|one| one.is_right).count(),
+        claimed: named.iter().map(|one| one.claim).sum::<f64>() / count,
         measurements: median(trials.iter().map(|one| one.measurements as f64)) as usize,
         ends: median(trials.iter().map(|one| one.ends as f64)) as usize,
         others: vec![other(others::git), other(others::repeated), other(others::votes)],

@@ -45,7 +45,7 @@ pub enum Ends {
     Nothing,
 }
 
-/// The probability of a step where there is none, over all benchmarks, by one look at the ends. After up to ten looks, 2 % of
+/// The probability of a step where there is none, over all benchmarks, by one judgement of the ends. After up to ten, 2 % of
 /// equal ends are said to differ.
 const WRONG: f64 = 0.002;
 
@@ -158,7 +158,7 @@ pub fn detectable(sessions: &[Session]) -> Option<f64> {
         let of_all: Vec<&[f64]> = sessions.iter().filter_map(|one| one.get(benchmark).map(Vec::as_slice)).collect();
         judged(&of_all).map(|one| one.error)
     };
-    // With as much again, it is seen in four of five cases.
+    // With 0.84 errors more, it shows in four of five cases.
     first.keys().filter_map(error).reduce(f64::max).map(|error| ((reach + 0.84) * error).exp_m1())
 }
 

@@ -58,7 +58,7 @@ impl Search {
         next(&self.question, posterior, &self.commits(), costs)
     }
 
-    /// Suspects by groups that can be told apart.
+    /// Suspects by groups that measurements can separate.
     pub fn groups(&self, posterior: &Posterior) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
         for (place, probability) in posterior.suspects.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Histories made by chance, with steps at known commits, and bisections of them.
+//! Histories made by chance, with steps at given commits, and bisections of them.
 
 use std::collections::BTreeSet;
 

@@ -35,7 +35,7 @@ fn of_paths(project: &Project, sha: &str) -> crate::Result<f64> {
     Ok(weights.map(|(_, weight)| *weight).reduce(f64::max).unwrap_or(1.0))
 }
 
-/// Whether a path fits a pattern: `*` is any text without `/`, `**` is any text, and a folder stands for all below it.
+/// Whether a path fits a pattern: `*` is any text without `/`, `**` is any text, and a folder is all below it.
 fn matches(pattern: &str, path: &str) -> bool {
     fn fits(pattern: &[u8], path: &[u8]) -> bool {
         match pattern {

@@ -63,7 +63,7 @@ pub struct BisectReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BisectOutcome {
-    /// One commit, or several that cannot be told apart.
+    /// One commit, or several that no measurement separates.
     Culprit,
     /// Two commits, each with a part of the change.
     TwoCulprits,

@@ -62,7 +62,7 @@ pub(super) struct State {
     pub(super) event: Option<String>,
     /// Sessions of the bad end against the good one.
     pub(super) ends: Vec<Session>,
-    /// The line of the ends, then that of each merge that was found on the one before.
+    /// The line of the ends, then that of each merge that was the culprit on the one before.
     pub(super) stages: Vec<Stage>,
     pub(super) seconds: f64,
     pub(super) build_seconds: Vec<f64>,
