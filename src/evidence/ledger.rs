@@ -77,7 +77,7 @@ fn read_file(path: &str, bytes: &[u8]) -> Result<Ledger, TomlError> {
 /// Adds what to do to a message of the TOML reader that does not say so.
 fn with_hint(message: String) -> String {
     let hint = if message.starts_with("missing field") {
-        "; every entry has all of its keys, see docs/LEDGER.md"
+        "; every entry has all of its keys, as `sprag release waive` writes them"
     } else if message.contains("expected a string") {
         "; texts and days stand in quotes, such as \"2026-12-31\""
     } else {

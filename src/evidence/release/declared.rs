@@ -127,9 +127,10 @@ fn find<'r>(releases: &'r Releases, name: &str) -> Result<&'r Release> {
 
 fn read_file(root: &Path, path: &str) -> Result<Vec<u8>> {
     read_bounded(&root.join(path), MOST_BYTES).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            ReleaseError::refused(format!("there is no `{path}`"), "docs/RELEASE.md describes what it contains")
-        }
+        ErrorKind::NotFound => ReleaseError::refused(
+            format!("there is no `{path}`"),
+            "docs/RELEASE.md of Sprag describes what it contains",
+        ),
         _ => ReleaseError::io("read", Path::new(path))(error),
     })
 }

@@ -74,7 +74,7 @@ pub(super) fn how_to_write(tree: &Tree<'_>) -> Vec<String> {
     let is_there = |(_, ends, _): &&(&str, &[&str], &str)| tree.ending(ends).next().is_some();
     let sentence = |(language, _, how): &(&str, &[&str], &str)| format!("{language}: {how}");
     let any =
-        "any language: a program that prints the report of docs/COMMAND-SUITES.md, run by a `Makefile` target `bench`";
+        "any language: a program that prints JSON as in `sprag schema metrics-1`, run by a `Makefile` target `bench`";
     LANGUAGES.iter().filter(is_there).map(sentence).chain([any.to_owned()]).collect()
 }
 

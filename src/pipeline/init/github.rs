@@ -83,7 +83,7 @@ fn steps(facts: &Facts) -> Vec<String> {
         steps.push(format!("The workflows use {used}: {command} takes v{ours}, whose digest that is."));
     }
     steps.push("Require the check `perf gate` of the branch.".to_owned());
-    steps.push("On GitHub: Settings, Pages, Source: GitHub Actions. docs/CI.md has the rest.".to_owned());
+    steps.push("On GitHub: Settings, Pages, Source: GitHub Actions. docs/CI.md of Sprag has the rest.".to_owned());
     steps
 }
 

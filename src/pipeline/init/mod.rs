@@ -104,7 +104,7 @@ fn nothing_found(tree: &Tree<'_>) -> Advice {
         message,
         format!(
             "write one and run `sprag init` again (`--list` says what it finds), or describe yours in `{FILE_NAME}`, \
-            as docs/COMMAND-SUITES.md shows:\n      {advice}"
+            as docs/COMMAND-SUITES.md of Sprag shows:\n      {advice}"
         ),
     )
 }
@@ -157,7 +157,8 @@ fn verified(run: &Run) -> String {
 
 fn next_steps(exit: Exit, more: &[String], out: &mut dyn Write) -> crate::Result<()> {
     if exit != Exit::Done {
-        let hint = "edit the suite in `sprag.toml` (docs/COMMAND-SUITES.md), and try `sprag run --quick`";
+        let hint =
+            "edit the suite in `sprag.toml` (`sprag schema config-1` lists its keys), and try `sprag run --quick`";
         writeln!(out, "\nA suite does not work yet: {hint}.")?;
     }
     writeln!(out, "\nNext, after a commit of these files:")?;

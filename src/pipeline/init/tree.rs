@@ -126,7 +126,7 @@ const MOST_LINES: usize = 40;
 /// `sprag.toml` with the first suites, as many as keep it short, and how many those are.
 pub(super) fn configuration(project: &str, found: &[Found]) -> (String, usize) {
     let mut text = format!(
-        "# What Sprag measures here, and how. docs/CONFIGURATION.md lists all keys.\n[project]\nname = {}\n",
+        "# What Sprag measures here, and how. `sprag schema config-1` lists all keys.\n[project]\nname = {}\n",
         quoted(project)
     );
     let end = "\n# Records go to a branch of their own; `sprag history sync` shares it.\n[history]\nref = \"sprag-history\"\n";

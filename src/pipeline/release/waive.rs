@@ -201,5 +201,5 @@ fn check_waiver(project: &Project, waiver: &Waiver) -> crate::Result<()> {
 fn check_option(fault: Option<(&'static str, String)>) -> Result<(), ReleaseError> {
     let Some((key, fault)) = fault else { return Ok(()) };
     let option = key.replace('_', "-");
-    Err(ReleaseError::refused(format!("`--{option}` {fault}"), "see `sprag release waive --help` and docs/LEDGER.md"))
+    Err(ReleaseError::refused(format!("`--{option}` {fault}"), "see `sprag release waive --help`"))
 }
