@@ -1,6 +1,6 @@
 //! Built commits, each built once: what `compare --measure`, `bisect` and `backfill` measure.
 //!
-//! [`cache`] has them, and [`key`] says what decides a build. A commit is built in a temporary folder instead where there is
+//! `cache` has them, and `key` says what decides a build. A commit is built in a temporary folder instead where there is
 //! no cache folder, where its build is in use, or where its build step may write outside its checkout.
 
 pub mod cache;
