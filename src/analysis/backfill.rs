@@ -8,7 +8,7 @@
 pub enum Point {
     Open,
     Measured,
-    /// It cannot be measured here, as it does not build.
+    /// It failed, or another machine measures it.
     Closed,
 }
 

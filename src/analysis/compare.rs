@@ -285,19 +285,10 @@ fn series_id(run: &Run, measurement: &Measurement, metric: &str) -> String {
 
 /// Failures first, then what is in doubt, then changes by size; equals by name.
 pub(super) fn sort_worst_first(comparisons: &mut [Comparison]) {
-    let rank = |verdict: &Verdict| match verdict {
-        Verdict::Regressed => 0,
-        Verdict::Missing => 1,
-        Verdict::Inconclusive(_) => 2,
-        Verdict::NotComparable(_) => 3,
-        Verdict::NoBaseline => 4,
-        Verdict::Improved => 5,
-        Verdict::Unchanged => 6,
-    };
     let size = |comparison: &Comparison| comparison.effect.map_or(0.0, |effect| effect.change.abs());
     comparisons.sort_by(|a, b| {
-        rank(&a.verdict)
-            .cmp(&rank(&b.verdict))
+        a.severity()
+            .cmp(&b.severity())
             .then_with(|| size(b).total_cmp(&size(a)))
             .then_with(|| a.benchmark.cmp(&b.benchmark))
             .then_with(|| a.metric.cmp(&b.metric))

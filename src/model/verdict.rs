@@ -100,6 +100,19 @@ impl Comparison {
     }
 
     /// Whether it is an accepted regression. No other verdict can be accepted.
+    /// What asks for action has the least: failures, then what is in doubt, then changes.
+    pub fn severity(&self) -> u8 {
+        match self.verdict {
+            Verdict::Regressed if !self.is_accepted() => 0,
+            Verdict::Missing => 1,
+            Verdict::Regressed | Verdict::Inconclusive(_) => 2,
+            Verdict::NotComparable(_) => 3,
+            Verdict::NoBaseline => 4,
+            Verdict::Improved => 5,
+            Verdict::Unchanged => 6,
+        }
+    }
+
     pub fn is_accepted(&self) -> bool {
         self.verdict == Verdict::Regressed && self.answer.as_ref().is_some_and(|answer| answer.is_accepted())
     }

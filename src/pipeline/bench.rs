@@ -8,7 +8,7 @@ use crate::compare::timed::{SUITE, command, shown, suite, suite_named};
 use crate::compare::{self, Contest, measure_programs};
 use crate::config::{Config, Suite};
 use crate::error::{Context as _, Exit};
-use crate::gate::{CompareRequest, GateRequest, Inconclusive, PrintFormat, table_text};
+use crate::gate::{CompareRequest, GateRequest, Inconclusive, table_text};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
@@ -107,17 +107,7 @@ fn both(
     // A comparison takes twice as many pairs as a run has processes.
     let suite = suite(&request.folder, commands[1], Some(pairs.div_ceil(2)));
     let [base, other] = commands.map(|words| shown(words));
-    let gate = GateRequest {
-        folder: request.folder.clone(),
-        suites: Vec::new(),
-        policy: None,
-        tolerance: None,
-        reports: Vec::new(),
-        print: PrintFormat::Table,
-        only_changed: false,
-        bisect: false,
-        inconclusive: Inconclusive::Ok,
-    };
+    let gate = GateRequest { inconclusive: Inconclusive::Ok, ..GateRequest::of_folder(&request.folder) };
     let compared = CompareRequest { gate, base: base.clone(), other: other.clone(), filters: Vec::new() };
     let effort = effort(request);
     let builds = &Builds::aside(project, host.observer);

@@ -53,6 +53,23 @@ pub fn analyse(
     Ok(analyse_both(project, study, options, None, selected)?.0)
 }
 
+/// The event whose id starts with these letters.
+pub fn event(project: &Project, id: &str) -> crate::Result<Event> {
+    let study = study::study(project)?;
+    let events = analyse(project, &study, &TrendOptions::events(clock::now()), &|_| true)?.trend.events;
+    let named: Vec<&Event> = events.iter().filter(|event| event.id.starts_with(id)).collect();
+    if named.is_empty() {
+        refuse_unknown("event", id, events.iter().map(|event| event.id.as_str()))?;
+    }
+    match named.as_slice() {
+        [only] => Ok((*only).clone()),
+        _ => refuse(
+            format!("several events have an id that starts with `{}`", text::printable(id)),
+            "give it in full; `sprag trend` lists them",
+        ),
+    }
+}
+
 /// Also as of another time.
 pub fn analyse_both(
     project: &Project,

@@ -63,7 +63,7 @@ fn the_commit_of_a_step_is_named_and_nothing_else_is_touched() {
     let sandbox = history(&STEP, &[5, 6]);
     sandbox.write("notes", "untracked");
     let before = state(&sandbox);
-    bisect(&sandbox, &["HEAD~11", "HEAD", "--dry-run"], 0).says(&["11 suspects", "about 7 builds"]);
+    bisect(&sandbox, &["HEAD~11", "HEAD", "--dry-run"], 0).prints(&["11 suspects", "about 7 builds"]);
     let ended = bisect(&sandbox, &["HEAD~11", "HEAD"], 0);
     ended.prints(&["Change 8", "speed +1 -1", "+8.0 %", "theirs/sort", "reproduce: sprag compare", "--suite theirs"]);
     let result = report(&sandbox, &["HEAD~11", "HEAD"], 0);
@@ -117,6 +117,40 @@ fn two_parts_of_a_change_and_an_undone_one_are_named() {
 }
 
 #[test]
+fn a_part_that_only_broken_commits_divide_is_not_certain() {
+    let sandbox = history(&["1000", "1000", "1000", "1050", "1050", "1050", "1050", "1100", "1100"], &[3]);
+    let result = report(&sandbox, &["HEAD~8", "HEAD"], 3);
+    let expected = ["Change 3", "Change 4", "Change 7"];
+    assert_eq!((subjects(&result), &result["outcome"]), (expected.map(str::to_owned).to_vec(), &"two_culprits".into()));
+}
+
+#[test]
+fn ends_that_were_measured_too_seldom_are_uncertain() {
+    let sandbox = history(&["1000", "1080"], &[]);
+    // The commits have another one.
+    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 0.2; sh bench.sh\""));
+    let result = report(&sandbox, &["HEAD~1", "HEAD", "--budget", "1s"], 3);
+    assert_eq!((&result["outcome"], &result["end_sessions"]), (&"uncertain".into(), &1.into()));
+    assert!(result["summary"].as_str().is_some_and(|text| text.contains("`--continue` goes on")), "{result}");
+}
+
+#[test]
+fn a_branch_that_forked_before_the_good_end_is_not_searched() {
+    let sandbox = history(&["1050"], &[]);
+    sandbox.git(&["checkout", "-q", "-b", "side"]);
+    for place in 0..3 {
+        sandbox.write("unrelated", &place.to_string());
+        sandbox.commit(&format!("Unrelated {place}"));
+    }
+    sandbox.git(&["checkout", "-q", "main"]);
+    add(&sandbox, "Faster", "1000", "cp speed built");
+    sandbox.git(&["merge", "-q", "--no-ff", "--no-commit", "side"]);
+    sandbox.write("speed", "1050");
+    sandbox.commit("Merge side");
+    assert_eq!(subjects(&report(&sandbox, &["HEAD~1", "HEAD"], 0)), ["Merge side"]);
+}
+
+#[test]
 fn a_merge_is_followed_to_the_commit_that_it_brought() {
     let sandbox = history(&["1000", "1000"], &[]);
     sandbox.git(&["checkout", "-q", "-b", "side"]);
@@ -151,6 +185,8 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
         (&["HEAD~2", "HEAD~1", "--suite", "absent"], 2, &["there is no suite `absent`"]),
         (&["HEAD~2", "HEAD~1", "--record"], 2, &["`--record` records what became of an event"]),
         (&["HEAD~2", "HEAD~1", "--confidence", "2"], 2, &["give a share from 0.5 to 0.999"]),
+        (&["HEAD~2", "HEAD~1", "--steps", "0"], 2, &["--steps"]),
+        (&["HEAD~2", "HEAD~1", "--dry-run", "--format", "json"], 2, &["cannot be used with"]),
         (&["--event", "e-123456"], 2, &["no event"]),
     ] {
         bisect(&sandbox, words, code).says(says);

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::choice::{Choice, Costs, next};
 use super::level::Observation;
 use super::posterior::{Measured, Posterior, posterior};
@@ -20,7 +18,7 @@ pub struct Search {
 }
 
 /// Suspects that no measurement can tell apart, as the commits between them are skipped; mostly one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
     pub first: usize,
     pub last: usize,

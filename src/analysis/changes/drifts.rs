@@ -336,7 +336,7 @@ mod tests {
             (told, gone)
         };
         let (anew, held) = (count(false), count(true));
-        // Steps that are tested again also save drifts that are searched anew, whose number was 21 before.
+        // Steps that are tested again also save drifts that are searched anew.
         assert!(anew.1 >= 8 && held.1 < anew.1 && held.1 <= 10, "told and gone {anew:?}, with hold {held:?}");
         assert!(held.0 >= anew.0, "told and gone {anew:?}, with hold {held:?}");
     }

@@ -147,7 +147,8 @@ impl Backfill<'_> {
     }
 
     fn count(&self, state: State) -> usize {
-        self.states.iter().filter(|states| states.contains(&state)).count()
+        let is_done = |states: &&Vec<State>| !states.contains(&State::Open) && states.contains(&state);
+        self.states.iter().filter(is_done).count()
     }
 
     fn run(&mut self, out: &mut dyn Write) -> crate::Result<Exit> {
@@ -161,8 +162,14 @@ impl Backfill<'_> {
         let mut is_over = false;
         loop {
             let points = self.points();
-            let mut differ = |a, b| *differences.entry((a, b)).or_insert_with(|| self.differ(a, b).unwrap_or(false));
-            let Some(at) = next(&points, step, &mut differ) else { break };
+            let mut fault = None;
+            let mut compare = |a, b| self.differ(a, b).unwrap_or_else(|error| fault.replace(error).is_some());
+            let mut differ = |a, b| *differences.entry((a, b)).or_insert_with(|| compare(a, b));
+            let at = next(&points, step, &mut differ);
+            if let Some(error) = fault {
+                return Err(error);
+            }
+            let Some(at) = at else { break };
             let (done, seconds) = (tried.len(), start.elapsed().as_secs_f64());
             let each = seconds / done.max(1) as f64;
             if self.request.budget.is_some_and(|budget| done > 0 && seconds + each > budget) {
@@ -177,7 +184,6 @@ impl Backfill<'_> {
             self.measure(at, &trt)?;
             tried.insert(at);
         }
-        self.host.observer.end();
         let measured = tried.iter().filter(|at| self.states[**at].contains(&State::Recorded)).count();
         let failed: Vec<&str> = tried
             .iter()
@@ -207,10 +213,15 @@ impl Backfill<'_> {
             let all = SuiteRequest::all(self.request.effort, trt);
             let request = SuiteRequest { commit: Some(&commit), builds: Some(&self.builds), ..all };
             let measured = measuring::measure(self.project, &[self.suites[place]], &request, self.host);
+            self.host.observer.end();
             self.states[at][place] = match measured {
                 Ok(measured) => {
                     let records: Vec<Record> = measured.runs.iter().map(Record::from_run).collect();
                     pending::record(self.project, &records, Origin::Measured)?;
+                    for run in measured.runs.iter().filter(|run| run.status != RunStatus::Ok) {
+                        let why = run.reason.as_deref().unwrap_or("no reason is known");
+                        text::warn(&format!("cannot measure {} with `{}`: {why}", commit.short(), run.suite));
+                    }
                     let has_run = measured.runs.iter().any(|run| run.status == RunStatus::Ok);
                     if has_run { State::Recorded } else { State::Failed }
                 }

@@ -8,7 +8,7 @@ use crate::builds::Builds;
 use crate::compare::{self, Contest};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Context as _};
-use crate::gate::{CompareRequest, GateRequest, Inconclusive, PrintFormat};
+use crate::gate::{CompareRequest, GateRequest};
 use crate::measuring::MeasureHost;
 use crate::project::Project;
 use crate::{Advice, Error};
@@ -77,17 +77,7 @@ impl Measurer<'_> {
         pairs: usize,
     ) -> crate::Result<Result<(Session, f64), Unmeasured>> {
         let request = CompareRequest {
-            gate: GateRequest {
-                folder: self.project.root.clone(),
-                suites: Vec::new(),
-                policy: None,
-                tolerance: None,
-                reports: Vec::new(),
-                print: PrintFormat::Table,
-                only_changed: false,
-                bisect: true,
-                inconclusive: Inconclusive::Report,
-            },
+            gate: GateRequest { bisect: true, ..GateRequest::of_folder(&self.project.root) },
             base: good.to_owned(),
             other: sha.to_owned(),
             filters: state.filters.clone(),

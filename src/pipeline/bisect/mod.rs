@@ -11,7 +11,7 @@ mod report;
 
 use std::time::Instant;
 
-use crate::bisect::ends::{Line, Span};
+use crate::bisect::ends::Span;
 use crate::bisect::measuring::{Measurer, Unmeasured};
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
@@ -26,37 +26,45 @@ use sprag_analysis::bisect::choice::Costs;
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
 use sprag_analysis::bisect::search::{Finding, Group, Search};
 
-pub use crate::bisect::report::{BisectReport, markdown, terminal};
+pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
 pub use crate::bisect::state::BisectRequest;
 
 /// How many sessions of the ends are measured at most. The longer they stay unclear, the more pairs a session has.
 const MOST_ENDS: usize = 24;
 const LONGER_AFTER: [usize; 2] = [6, 12];
 
-/// What a bisection came to; no report of a dry run, whose plan is printed.
+/// What a bisection came to; no report where the ends cannot be measured.
 pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(Option<BisectReport>, Exit)> {
     let project = Project::open(&request.folder)?;
     let state = if request.resume { State::load(&project)? } else { begin(&project, request)? };
+    if request.record {
+        check_recordable(&project, &state)?;
+    }
+    if !request.resume && state::exists(&project) {
+        note("an earlier bisection did not end; it is replaced. `--continue` would have gone on with it");
+    }
     let (name, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()))?;
     let builds = Builds::new(&project, host.observer, false);
-    if request.dry_run {
-        say(&report::plan(&project, &state)?);
-        return Ok((None, Exit::Done));
-    }
-    state.save(&project)?;
     let measurer = Measurer { project: &project, name, suite, host, builds: &builds, pin: request.pin };
-    let mut run = Run { project: &project, request, measurer, state, start: Instant::now(), steps: 0 };
-    let before = run.state.seconds;
-    let ended = run.run(before);
+    let before = state.seconds;
+    let mut run = Run { project: &project, request, measurer, state, start: Instant::now(), before, steps: 0 };
+    let ended = run.run();
     run.measurer.host.observer.end();
     let (report, exit) = ended?;
-    if exit == Exit::Done {
-        State::remove(&project)?;
-    }
+    let Some(report) = report else { return Ok((None, exit)) };
     if request.record {
         record(&project, &report)?;
     }
+    if report.outcome != BisectOutcome::Uncertain {
+        State::remove(&project)?;
+    }
     Ok((Some(report), exit))
+}
+
+/// What would be built and measured.
+pub fn plan(request: &BisectRequest) -> crate::Result<String> {
+    let project = Project::open(&request.folder)?;
+    report::plan(&project, &begin(&project, request)?)
 }
 
 fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
@@ -68,31 +76,32 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
             return refuse("a bisection has a good and a bad end", hint);
         }
     };
-    if request.record && event.is_none() {
-        let hint = "`sprag trend` lists the events with their ids; `--out FILE` writes a report of any bisection";
-        return refuse("`--record` records what became of an event, and none is named", hint);
-    }
-    if let Some(event) = event.as_ref().filter(|_| request.record) {
-        // An event without a record must not end a long search.
-        trend::narrowed(project, &event.id, &bad)?;
-    }
-    let suite = match (&request.suite, &event) {
-        (None, Some(event)) => event.suite.clone(),
-        _ => None,
-    };
-    let (suite, _) = compare::chosen_suite(project, request.suite.as_deref().or(suite.as_deref()))?;
-    let filters = match &event {
-        Some(event) if request.filters.is_empty() => event.benchmarks.clone(),
-        _ => request.filters.clone(),
-    };
+    let of_event = event.as_ref().map(|event| event.suite.as_str());
+    let (suite, _) = compare::chosen_suite(project, request.suite.as_deref().or(of_event))?;
     let commits = ends::line(project, &good, &bad)?;
     let likely = event.as_ref().map(|event| event.suspects.as_slice()).unwrap_or_default();
     let prior = prior::of_line(project, &commits, likely)?;
-    if state::exists(project) {
-        note("an earlier bisection did not end; it is replaced. `--continue` would have gone on with it");
+    let mut state = State::new(request, suite, named, Stage { commits, prior, ..Stage::default() });
+    if let Some(event) = event {
+        if event.suite == suite {
+            state.metric.get_or_insert(event.metric);
+            if state.filters.is_empty() {
+                state.filters = event.benchmarks;
+            }
+        }
+        state.event = Some(event.id);
     }
-    let stage = Stage { commits, prior, ..Stage::default() };
-    Ok(State::new(suite, filters, request, named, event.map(|event| event.id), stage))
+    Ok(state)
+}
+
+/// Refuses what could not be recorded, before a long search.
+fn check_recordable(project: &Project, state: &State) -> crate::Result<()> {
+    let Some(event) = &state.event else {
+        let hint = "`sprag trend` lists the events with their ids; `--out FILE` writes a report of any bisection";
+        return refuse("`--record` records what became of an event, and none is named", hint);
+    };
+    let bad = state.stages[0].commits.last();
+    trend::narrowed(project, event, bad.map_or("", String::as_str)).map(drop)
 }
 
 struct Run<'a> {
@@ -101,29 +110,34 @@ struct Run<'a> {
     measurer: Measurer<'a>,
     state: State,
     start: Instant,
+    /// The seconds that it took before it was interrupted.
+    before: f64,
     /// Measurements now.
-    steps: usize,
+    steps: u32,
 }
 
 impl Run<'_> {
-    fn run(&mut self, before: f64) -> crate::Result<(BisectReport, Exit)> {
-        let question = match self.ends(before)? {
+    fn run(&mut self) -> crate::Result<(Option<BisectReport>, Exit)> {
+        let question = match self.ends()? {
             Ok(question) => question,
-            Err(exit) => return Ok((report::without_question(&self.state), exit)),
+            Err(Exit::NotMeasured) => return Ok((None, Exit::NotMeasured)),
+            Err(exit) => return Ok((Some(report::without_question(&self.state, MOST_ENDS)), exit)),
         };
+        let is_one = |group: &Group| group.first == group.last;
         loop {
-            let (search, finding) = self.search(&question, before)?;
+            let (search, finding) = self.search(&question)?;
             let descended = match &finding {
-                Finding::Culprit(group) if group.first == group.last && !self.state.first_parent => {
-                    self.follow_merge(group)?
-                }
+                Finding::Culprit(group) if is_one(group) && !self.state.first_parent => self.follow_merge(group)?,
                 _ => false,
             };
             if !descended {
                 let report = report::of_search(self.project, &self.state, &search, &finding)?;
-                let is_named = matches!(&finding, Finding::Culprit(group) if group.first == group.last)
-                    || matches!(&finding, Finding::Two(..));
-                return Ok((report, if is_named { Exit::Done } else { Exit::Inconclusive }));
+                let is_named = match &finding {
+                    Finding::Culprit(group) => is_one(group),
+                    Finding::Two(groups, _) => groups.iter().all(is_one),
+                    _ => false,
+                };
+                return Ok((Some(report), if is_named { Exit::Done } else { Exit::Inconclusive }));
             }
         }
     }
@@ -133,13 +147,13 @@ impl Run<'_> {
             || self.request.steps.is_some_and(|most| self.steps >= most)
     }
 
-    fn save(&mut self, before: f64) -> crate::Result<()> {
-        self.state.seconds = before + self.start.elapsed().as_secs_f64();
+    fn save(&mut self) -> crate::Result<()> {
+        self.state.seconds = self.before + self.start.elapsed().as_secs_f64();
         self.state.save(self.project)
     }
 
     /// Measures the ends until they differ for certain, or says why there is no question.
-    fn ends(&mut self, before: f64) -> crate::Result<Result<Question, Exit>> {
+    fn ends(&mut self) -> crate::Result<Result<Question, Exit>> {
         let stage = &self.state.stages[0];
         let [good, bad] = [stage.commits.first(), stage.commits.last()].map(|end| end.cloned().unwrap_or_default());
         loop {
@@ -171,7 +185,7 @@ impl Run<'_> {
                 }
                 Err(unmeasured) => return self.unmeasured(&unmeasured),
             }
-            self.save(before)?;
+            self.save()?;
             let count = self.state.ends.len();
             if count >= FEWEST_SESSIONS {
                 say(&report::ends_line(&self.state));
@@ -188,7 +202,7 @@ impl Run<'_> {
         Ok(Err(Exit::NotMeasured))
     }
 
-    fn search(&mut self, question: &Question, before: f64) -> crate::Result<(Search, Finding)> {
+    fn search(&mut self, question: &Question) -> crate::Result<(Search, Finding)> {
         let good = self.state.stages[0].commits[0].clone();
         let mut built = self.measurer.built(&self.state.stage().commits)?;
         loop {
@@ -216,34 +230,37 @@ impl Run<'_> {
                     self.state.build_seconds.extend(seconds);
                 }
                 Err(reason) => {
-                    note(&format!("{} is skipped: {reason}", crate::text::short(&sha, 12)));
-                    self.state.stage_mut().skipped.insert(choice.commit, reason);
-                    self.save(before)?;
+                    self.skip(choice.commit, reason)?;
                     continue;
                 }
             }
-            self.steps += 1;
             match self.measurer.session(&self.state, &good, &sha, choice.pairs)? {
                 Ok((session, _)) if question.observation(&session).is_none() => {
-                    let reason = "it lacks the benchmarks that differ".to_owned();
-                    self.state.stage_mut().skipped.insert(choice.commit, reason);
+                    self.skip(choice.commit, "it lacks the benchmarks that differ".to_owned())?;
                 }
                 Ok((session, seconds)) => {
+                    self.steps += 1;
                     self.state.pair_seconds.push(seconds / choice.pairs as f64);
                     self.state.stage_mut().answers.push(Answer { commit: choice.commit, session });
+                    self.save()?;
                 }
-                Err(unmeasured) => {
-                    self.state.stage_mut().skipped.insert(choice.commit, unmeasured.reason);
-                }
+                Err(unmeasured) => self.skip(choice.commit, unmeasured.reason)?,
             }
-            self.save(before)?;
         }
+    }
+
+    fn skip(&mut self, commit: usize, reason: String) -> crate::Result<()> {
+        let stage = self.state.stage_mut();
+        note(&format!("{} is skipped: {reason}", crate::text::short(&stage.commits[commit], 12)));
+        stage.skipped.insert(commit, reason);
+        self.save()
     }
 
     /// Goes on among the commits that a merge brought, if the culprit is one.
     fn follow_merge(&mut self, group: &Group) -> crate::Result<bool> {
         let sha = self.state.stage().commits[group.first].clone();
-        let Some(Line(commits)) = ends::merged(self.project, &sha)? else { return Ok(false) };
+        let good = &self.state.stages[0].commits[0];
+        let Some(commits) = ends::merged(self.project, &sha, good)? else { return Ok(false) };
         note(&format!("{} is a merge; the commits that it brought are next", crate::text::short(&sha, 12)));
         let prior = prior::of_line(self.project, &commits, &[])?;
         self.state.stages.push(Stage { commits, prior, ..Stage::default() });

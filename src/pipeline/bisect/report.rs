@@ -36,6 +36,8 @@ pub struct BisectReport {
     pub ends: [String; 2],
     /// The event whose cause was searched.
     pub event: Option<String>,
+    /// The metric that decided; absent where it is the judged one of each benchmark.
+    pub metric: Option<String>,
     pub outcome: BisectOutcome,
     /// What the outcome means, in a sentence.
     pub summary: String,
@@ -71,9 +73,9 @@ pub enum BisectOutcome {
     Drift,
     /// The level changed more than twice.
     ManyChanges,
-    /// The asked probability was not reached.
+    /// The asked probability was not reached, or it is not certain whether the ends differ.
     Uncertain,
-    /// The ends do not differ for certain.
+    /// The ends do not differ.
     NoDifference,
 }
 
@@ -141,18 +143,20 @@ pub struct SkippedCommit {
 pub(super) fn plan(project: &Project, state: &State) -> crate::Result<String> {
     let stage = state.stage();
     let suspects = stage.prior.len();
-    let measurements = (suspects as f64).log2().ceil() as usize + 1;
+    // Nothing lies between the ends of one suspect.
+    let measurements = ((suspects as f64).log2().ceil() as usize + 1).min(suspects - 1);
     let [good, bad] = [0, suspects].map(|place| named(project, &stage.commits[place]));
     let builds = measurements + 2;
     Ok(format!(
         "good end  {}\nbad end   {}\nsuite     {}{}\n{} between them.\nThe ends are measured {FEWEST_SESSIONS} times or \
-         more, then about {measurements} commits, each in {} to {} pairs of processes.\nThat is about {builds} builds and {} \
-         pairs; noise adds to it.",
+         more, then about {}, each in {} to {} pairs of processes.\nThat is about {builds} builds and {} \
+         pairs; noise adds to it.\n",
         good?,
         bad?,
         state.suite,
         of_filters(state),
         text::count(suspects, "suspect"),
+        text::count(measurements, "commit"),
         PAIRS[0],
         PAIRS[PAIRS.len() - 1],
         (measurements + FEWEST_SESSIONS) * PAIRS[0],
@@ -190,7 +194,13 @@ pub(super) fn progress(
 ) -> crate::Result<String> {
     let stage = state.stage();
     let mut text = format!("\n{}; levels: 0 is good, 1 is bad\n", text::count(state.measurements(), "measurement"));
-    text.push_str(&table(&likely(project, stage, search, posterior)?));
+    let listed = likely(project, stage, search, posterior)?;
+    text.push_str(&table(&listed));
+    let more = posterior.suspects.len() - listed.len();
+    if more > 0 {
+        let left = posterior.suspects.iter().sum::<f64>() - listed.iter().map(|one| one.probability).sum::<f64>();
+        text.push_str(&format!("{} more with {}\n", text::count(more, "suspect"), percentage(left.max(0.0))));
+    }
     for (probability, words) in [
         (posterior.two, "that the change has two parts, or was undone in part"),
         (posterior.drift, "that it came gradually"),
@@ -282,6 +292,7 @@ fn blank(state: &State, question: Option<&Question>) -> BisectReport {
         suite: state.suite.clone(),
         ends: state.named.clone(),
         event: state.event.clone(),
+        metric: state.metric.clone(),
         outcome: BisectOutcome::NoDifference,
         summary: String::new(),
         confidence: state.confidence,
@@ -297,15 +308,25 @@ fn blank(state: &State, question: Option<&Question>) -> BisectReport {
     }
 }
 
-pub(super) fn without_question(state: &State) -> BisectReport {
+/// The ends were measured `most` times at most.
+pub(super) fn without_question(state: &State, most: usize) -> BisectReport {
     let detectable = detectable(&state.ends).filter(|_| state.ends.len() >= FEWEST_SESSIONS);
     let seen = detectable.map_or_else(
         || "The ends were not measured often enough to tell.".to_owned(),
         |change| format!("A change of {} would have been shown.", text::percent_size(change.max(LEAST_SHOWN))),
     );
     let [good, bad] = &state.named;
-    let summary = format!("`{bad}` does not differ from `{good}` for certain. {seen}");
-    BisectReport { summary, detectable, ..blank(state, None) }
+    let (outcome, words) = match judge(&state.ends, LEAST) {
+        Ends::Alike => (BisectOutcome::NoDifference, format!("`{bad}` does not differ from `{good}`.")),
+        _ if state.ends.len() >= most => {
+            (BisectOutcome::Uncertain, format!("`{bad}` does not differ from `{good}` for certain."))
+        }
+        _ => {
+            let words = format!("It is not certain yet whether `{bad}` differs from `{good}`; `--continue` goes on.");
+            (BisectOutcome::Uncertain, words)
+        }
+    };
+    BisectReport { outcome, summary: format!("{words} {seen}"), detectable, ..blank(state, None) }
 }
 
 pub(super) fn of_search(
@@ -320,10 +341,10 @@ pub(super) fn of_search(
         let commits = stage.commits[group.first..=group.last].iter().map(|sha| culprit_commit(project, sha));
         Ok(Culprit { probability: group.probability, commits: commits.collect::<crate::Result<_>>()? })
     };
-    let asked = percentage(state.confidence);
+    let asked = format!("{} %", (1000.0 * state.confidence).round() / 10.0);
     let (outcome, groups, summary) = match finding {
         Finding::Culprit(group) if group.first == group.last => {
-            let words = format!("One commit is to blame, with a probability of {}.", percentage(group.probability));
+            let words = format!("The culprit is one commit (probability {}).", percentage(group.probability));
             (BisectOutcome::Culprit, vec![*group], words)
         }
         Finding::Culprit(group) => {
@@ -344,7 +365,7 @@ pub(super) fn of_search(
             (BisectOutcome::Drift, Vec::new(), words)
         }
         Finding::Other(probability) => {
-            let words = format!("The level changes more than twice between the ends ({}).", percentage(*probability));
+            let words = format!("More than two changes lie between the ends ({}).", percentage(*probability));
             (BisectOutcome::ManyChanges, Vec::new(), words)
         }
         Finding::Open => {
@@ -397,7 +418,8 @@ pub fn terminal(report: &BisectReport) -> String {
         }
     }
     if !report.effects.is_empty() {
-        text.push_str("\nbad end against good end, worse is positive:\n");
+        let metric = report.metric.as_ref().map_or_else(String::new, |name| format!(" in `{}`", printable(name)));
+        text.push_str(&format!("\nbad end against good end{metric}, worse is positive:\n"));
         report.effects.iter().for_each(|effect| text.push_str(&format!("  {}\n", change_text(effect))));
     }
     if report.culprits.is_empty() {
@@ -432,7 +454,8 @@ pub fn markdown(report: &BisectReport) -> String {
         }
     }
     if !report.effects.is_empty() {
-        text.push_str("\n| benchmark | change, positive is worse | 95 % interval |\n|:--|--:|--:|\n");
+        let metric = report.metric.as_ref().map_or_else(String::new, |name| format!(" of {}", code(name)));
+        text.push_str(&format!("\n| benchmark | change{metric}, positive is worse | 95 % interval |\n|:--|--:|--:|\n"));
         for effect in &report.effects {
             let change = text::percent(effect.change);
             let interval = text::percent_interval(effect.interval);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,7 @@ pub struct BisectRequest {
     pub confidence: f64,
     /// In seconds.
     pub budget: f64,
-    pub steps: Option<usize>,
-    pub dry_run: bool,
+    pub steps: Option<u32>,
     pub record: bool,
     pub pin: Option<u32>,
 }
@@ -88,23 +88,16 @@ pub(super) struct Answer {
 }
 
 impl State {
-    pub(super) fn new(
-        suite: &str,
-        filters: Vec<String>,
-        request: &BisectRequest,
-        named: [String; 2],
-        event: Option<String>,
-        stage: Stage,
-    ) -> State {
+    /// Before anything is measured.
+    pub(super) fn new(request: &BisectRequest, suite: &str, named: [String; 2], stage: Stage) -> State {
         State {
             version: VERSION,
             suite: suite.to_owned(),
-            filters,
+            filters: request.filters.clone(),
             metric: request.metric.clone(),
             first_parent: request.first_parent,
             confidence: request.confidence,
             named,
-            event,
             stages: vec![stage],
             ..State::default()
         }
@@ -124,9 +117,8 @@ impl State {
         };
         match serde_json::from_slice::<State>(&bytes) {
             Ok(state) if state.version == VERSION && state.is_complete() => Ok(state),
-            Ok(state) => {
-                fault(format!("is of version {} or damaged, and this build reads version {VERSION}", state.version))
-            }
+            Ok(state) if state.version == VERSION => fault("is damaged".to_owned()),
+            Ok(state) => fault(format!("is of version {}, and this build reads version {VERSION}", state.version)),
             Err(error) => fault(format!("is damaged: {error}")),
         }
     }
@@ -152,7 +144,12 @@ impl State {
 
     pub(super) fn remove(project: &Project) -> crate::Result<()> {
         let path = path(project);
-        fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove `{}`", path.display()))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn stage(&self) -> &Stage {

@@ -10,9 +10,43 @@ use sprag_base::{digest, json};
 use sprag_measure::command::CHECKOUT_WITHOUT;
 
 /// Variables that compilers and build tools read; those that end with `_` are prefixes.
-const VARIABLES: &str = "AR CC CFLAGS CGO_ CMAKE_ CPATH CPPFLAGS CUDAARCHS CUDACXX CXX CXXFLAGS CARGO_BUILD_ \
-    CARGO_ENCODED_RUSTFLAGS CARGO_PROFILE_ CARGO_TARGET_ GOAMD64 GOARCH GOFLAGS GOOS JAVA_HOME JAVA_TOOL_OPTIONS LD LDFLAGS \
-    LIBRARY_PATH MAKEFLAGS NVCC_ RUSTC RUSTFLAGS RUSTUP_TOOLCHAIN VIRTUAL_ENV";
+const VARIABLES: [&str; 35] = [
+    "AR",
+    "CC",
+    "CFLAGS",
+    "CGO_",
+    "CMAKE_",
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "CPPFLAGS",
+    "C_INCLUDE_PATH",
+    "CUDAARCHS",
+    "CUDACXX",
+    "CXX",
+    "CXXFLAGS",
+    "CARGO_BUILD_",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "GOAMD64",
+    "GOARCH",
+    "GOEXPERIMENT",
+    "GOFLAGS",
+    "GOOS",
+    "GOTOOLCHAIN",
+    "JAVA_HOME",
+    "JAVA_TOOL_OPTIONS",
+    "LD",
+    "LDFLAGS",
+    "LIBRARY_PATH",
+    "MAKEFLAGS",
+    "NVCC_",
+    "PKG_CONFIG_PATH",
+    "RUSTC",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+    "VIRTUAL_ENV",
+];
 
 /// Tools that say which version they are.
 const TOOLS: [&str; 9] = [
@@ -61,7 +95,7 @@ pub(super) fn tools(folder: &std::path::Path, machine: &str) -> String {
 
 fn decides(variable: &str) -> bool {
     let fits = |name: &str| if name.ends_with('_') { variable.starts_with(name) } else { variable == name };
-    VARIABLES.split(' ').any(fits) && !CHECKOUT_WITHOUT.contains(&variable)
+    VARIABLES.into_iter().any(fits) && !CHECKOUT_WITHOUT.contains(&variable)
 }
 
 /// Whether what the step makes lies in its checkout alone: an installation changes what other commits find.

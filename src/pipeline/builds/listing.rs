@@ -29,19 +29,20 @@ pub fn list(now: SystemTime, as_json: bool, out: &mut dyn Write) -> Result<Exit>
     let cache = cache()?;
     let lines: Vec<Line> = cache.list().into_iter().map(|one| line(one, now)).collect();
     if as_json {
-        writeln!(out, "{}", json::to_pretty(&lines))?;
+        write!(out, "{}", json::to_pretty(&lines))?;
         return Ok(Exit::Done);
     }
     let row = |line: &Line| {
         let state = if line.failure.is_some() { "failed to build" } else { "built" };
         let used = format!("{} ago", text::duration(line.unused_seconds as f64));
         let commit = text::short(&line.commit, 12).to_owned();
-        vec![commit, printable(&line.subject), printable(&line.repository), state.to_owned(), size(line.bytes), used]
+        let project = printable(line.repository.trim_end_matches('/'));
+        vec![commit, printable(&line.subject), project, state.to_owned(), size(line.bytes), used]
     };
     let heads = ["commit", "subject", "project", "state", "size", "used"];
     write!(out, "{}", text::table(heads, lines.iter().map(row), &[4, 5]))?;
     let bytes = lines.iter().map(|line| line.bytes).sum();
-    let (entries, folder) = (text::count(lines.len(), "commit"), text::path(cache.folder()));
+    let (entries, folder) = (text::count(lines.len(), "build"), text::path(cache.folder()));
     writeln!(out, "{entries}, {} of at most {} in `{folder}`", size(bytes), size(MOST_BYTES))?;
     Ok(Exit::Done)
 }
@@ -50,9 +51,9 @@ pub fn clear(since: Option<SystemTime>, out: &mut dyn Write) -> Result<Exit> {
     let removed = cache()?.clear(since).context("cannot clear the cache of built commits")?;
     let busy = match removed.busy {
         0 => String::new(),
-        busy => format!("; {} in use stayed", text::count(busy, "commit")),
+        busy => format!("; {} in use stayed", text::count(busy, "build")),
     };
-    writeln!(out, "removed {}, {}{busy}", text::count(removed.builds, "commit"), size(removed.bytes))?;
+    writeln!(out, "removed {}, {}{busy}", text::count(removed.builds, "build"), size(removed.bytes))?;
     Ok(Exit::Done)
 }
 

@@ -140,7 +140,12 @@ impl<'a> Builds<'a> {
         if let Some(failure) = slot.entry.as_ref().and_then(|entry| entry.failure.clone()) {
             if !self.retry {
                 let message = format!("{failure}; it failed so before and was not tried again");
-                return Err(Advice::new(message, "`--retry` tries it again").because(Cause::CannotBuild).into());
+                return Err(Advice::new(
+                    message,
+                    "`sprag cache clear` forgets it, and `sprag backfill --retry` tries it again",
+                )
+                .because(Cause::CannotBuild)
+                .into());
             }
             slot.forget()?;
         }
@@ -156,7 +161,7 @@ impl<'a> Builds<'a> {
         match make(&slot.folder) {
             Ok(facts) => slot.finish(Entry { facts, ..entry }).map_err(on_full_disk)?,
             Err(error) => {
-                if let Some(failure) = lasting_failure(&error) {
+                if let Some(failure) = lasting_failure(&error, suite) {
                     slot.finish(Entry { failure: Some(failure), ..entry }).map_err(on_full_disk)?;
                 }
                 return Err(on_full_disk(error));
@@ -233,9 +238,13 @@ fn suite_at(root: &Path, settings: &CommandSettings, protocol: Protocol) -> crat
 }
 
 /// The message of a failure that the next try of this build would repeat.
-fn lasting_failure(error: &Error) -> Option<String> {
+fn lasting_failure(error: &Error, suite: &Suite) -> Option<String> {
     let advice = error.cause::<Advice>().filter(|advice| advice.cause == Cause::CannotBuild)?;
-    let passes = [FULL_DISK, "cannot be started"].iter().any(|text| advice.message.contains(text));
+    // A program or a folder of the checkout is missing in every checkout of the commit; one of the machine may be installed.
+    let is_below = |program: &String| program.contains('/') && !program.starts_with('/');
+    let is_of_commit = suite.build.first().is_some_and(is_below) || advice.message.contains("there is no folder");
+    let cannot_start = advice.message.contains("cannot be started") && !is_of_commit;
+    let passes = cannot_start || advice.message.contains(FULL_DISK);
     (!passes).then(|| advice.message.clone())
 }
 
@@ -276,14 +285,24 @@ mod tests {
 
     #[test]
     fn only_failures_that_would_repeat_are_remembered() {
-        for (message, cause, expected) in [
-            ("cannot build 1: exit code 1 (no such type)", Cause::CannotBuild, true),
-            ("cannot build 1: exit code 1 (ld: No space left on device)", Cause::CannotBuild, false),
-            ("cannot build 1: `cmake` cannot be started: there is no such program", Cause::CannotBuild, false),
-            ("its `cwd` leads out of the project", Cause::Usage, false),
+        for (program, message, cause, expected) in [
+            ("make", "cannot build 1: exit code 1 (no such type)", Cause::CannotBuild, true),
+            ("make", "cannot build 1: exit code 1 (ld: No space left on device)", Cause::CannotBuild, false),
+            ("./mk", "cannot build 1: exit code 1 (ld: No space left on device)", Cause::CannotBuild, false),
+            ("cmake", "cannot build 1: `cmake` cannot be started: there is no such program", Cause::CannotBuild, false),
+            (
+                "/opt/mk",
+                "cannot build 1: `/opt/mk` cannot be started: there is no such program",
+                Cause::CannotBuild,
+                false,
+            ),
+            ("./mk", "cannot build 1: `./mk` cannot be started: there is no such program", Cause::CannotBuild, true),
+            ("make", "cannot build 1: `make` cannot be started: there is no folder `b`", Cause::CannotBuild, true),
+            ("make", "its `cwd` leads out of the project", Cause::Usage, false),
         ] {
             let error = Error::from(Advice::new(message, "").because(cause));
-            assert_eq!(lasting_failure(&error).is_some(), expected, "{message}");
+            let suite = Suite { build: vec![program.to_owned()], ..Suite::default() };
+            assert_eq!(lasting_failure(&error, &suite).is_some(), expected, "{message}");
         }
         let full = on_full_disk(Error::message("cannot write: No space left on device (os error 28)"));
         assert!(full.hint().is_some_and(|hint| hint.contains("sprag cache clear")));

@@ -71,6 +71,21 @@ pub struct CompareRequest {
 }
 
 impl GateRequest {
+    /// Nothing but a folder is asked.
+    pub(crate) fn of_folder(folder: &Path) -> GateRequest {
+        GateRequest {
+            folder: folder.to_owned(),
+            suites: Vec::new(),
+            policy: None,
+            tolerance: None,
+            reports: Vec::new(),
+            print: PrintFormat::Table,
+            only_changed: false,
+            bisect: false,
+            inconclusive: Inconclusive::Report,
+        }
+    }
+
     /// The rules that the request names in place of those of the project and its baselines.
     pub fn rules(&self) -> crate::Result<Option<Policy>> {
         let fixed = |tolerance| Policy { exceptions: Vec::new(), default: Choice::Fixed(Rule::Interval { tolerance }) };

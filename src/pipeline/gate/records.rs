@@ -214,8 +214,8 @@ pub fn choose(
     if takes_any || !others.is_empty() {
         chosen = unconfigured(project, records, &others, head.as_deref())?;
     }
-    let is_all = own.is_empty() && !(others.is_empty() && chosen.is_empty());
-    let selected = if is_all { Vec::new() } else { project.config.select(&own)? };
+    let has_only_others = own.is_empty() && !(others.is_empty() && chosen.is_empty());
+    let selected = if has_only_others { Vec::new() } else { project.config.select(&own)? };
     let (mut unfinished, mut filtered) = (Vec::new(), Vec::new());
     for (suite, settings) in selected {
         let machine = machine_of(name.as_deref(), settings);

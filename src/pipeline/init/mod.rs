@@ -52,9 +52,11 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
         return refuse(message, hint);
     }
     let tree = Tree::read(&project.root);
-    if tree.is_cut {
+    if is_new && tree.is_cut {
         let (files, folders) = (tree::MOST_FILES, tree::DEEPEST);
-        note(&format!("only {files} files, at most {folders} folders deep, were searched for benchmarks"));
+        note(&format!(
+            "files beyond the first {files}, or more than {folders} folders deep, were not searched for benchmarks"
+        ));
     }
     let found = if is_new { frameworks::find(&tree) } else { Vec::new() };
     if is_new && found.is_empty() {

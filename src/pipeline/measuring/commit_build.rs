@@ -85,10 +85,11 @@ pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn O
     let worktree = Worktree::check_out(project, commit)?;
     let short = commit.short();
     if !is_ours(&worktree.root) {
-        return refuse(
+        let advice = Advice::new(
             format!("{short} holds no sources of Sprag, and suites of the kind `cpu` time kernels of Sprag itself"),
             "name a suite of the kind `command` with `--suite`, or compare two `sprag` programs by their paths",
         );
+        return Err(advice.because(Cause::CannotBuild).into());
     }
     let folder = project.private_folder()?.join("build");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;

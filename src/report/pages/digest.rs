@@ -1,11 +1,9 @@
 //! The digest: the verdict of the newest runs, with the evidence below it, as a page and as Markdown.
 
-use std::collections::BTreeSet;
-
 use chrono::NaiveDate;
 
-use super::cell::{self, Judgement, failure};
-use super::digest_grid::{self, note};
+use super::cell::{self, Judgement};
+use super::digest_grid::{self, note, remarks};
 use super::event_list;
 use super::frame::prelude::*;
 use super::week::{week_rows, weeks};
@@ -21,7 +19,6 @@ use sprag_model::commit::CommitLine;
 use sprag_model::environment::FactChange;
 use sprag_model::ledger::Ledger;
 use sprag_model::release::Released;
-use sprag_model::rollup::WeekRow;
 use sprag_model::trend::Trend;
 use sprag_model::unit::Scale;
 use sprag_model::verdict::{Comparison, Counts};
@@ -175,20 +172,10 @@ fn events(catalog: &Catalog<'_>) -> Section {
 }
 
 fn week_section(catalog: &Catalog<'_>) -> Section {
-    let reports: BTreeSet<NaiveDate> = weeks(catalog).iter().map(|week| week.monday).collect();
-    let rows = &catalog.analysis.weeks;
-    let before = std::iter::once(None).chain(rows.iter().map(|row| Some(row.week)));
-    let mut note = Phrase::plain(format!("{} These figures are not verdicts.", super::week::WEEK_NOTE));
-    if !reports.is_empty() {
-        note = note.text(" ").link(link::WEEK_LIST, "Weekly reports").text(".");
-    }
-    let day = |(row, before): &(&WeekRow, Option<NaiveDate>)| {
-        let page = reports.contains(&row.week).then(|| link::week(row.week)).filter(|_| *before != Some(row.week));
-        Phrase::default().to(page, date::calendar_day(row.week))
-    };
-    let table = Rows::new("Weeks, newest first", rows.iter().zip(before)).first(WEEK_ROWS).column("Week of", "nb", day);
-    let table = week_rows(catalog, table, |(row, _)| row);
-    table.section("weeks", "Week by week", note, "No week has a measured run yet.")
+    let note = format!("{} These figures are not verdicts.", super::week::WEEK_NOTE);
+    let table = Rows::new("Weeks, newest first", &catalog.analysis.weeks).first(WEEK_ROWS);
+    let table = table.column("Week of", "nb", |row| date::calendar_day(row.week));
+    week_rows(catalog, table, |row| row).section("weeks", "Week by week", note, "No week has a measured run yet.")
 }
 
 fn place(suite: &SuiteAnalysis) -> String {
@@ -295,14 +282,9 @@ fn records(history: &HistoryFacts) -> Option<Section> {
 
 fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Section {
     let heading = format!("{} on {}", suite.suite, suite.machine_name);
-    let failures = suite.failures.iter().take(NAMED).map(|(id, reason)| failure(id, reason));
-    let section =
-        Section::new(format!("suite-{number}"), heading.clone()).paragraph(note(suite, catalog)).items(failures);
-    let rest_failed = number::beyond(suite.failures.len(), NAMED, "more failed; the page of the run names them.");
-    let section = section.paragraph(rest_failed);
+    let section = Section::new(format!("suite-{number}"), heading.clone()).paragraph(note(suite, catalog));
+    let section = section.items(remarks(suite));
     let shared = reasons::shared(&suite.comparisons);
-    let reason = |one: &reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
-    let section = section.items(shared.iter().map(reason));
     let shown: Vec<&Comparison> = suite.comparisons.iter().take(most).collect();
     if shown.is_empty() {
         return section.paragraph("No metric of it was compared with anything.");
@@ -340,15 +322,7 @@ fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Ca
 
 fn rest(suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Phrase {
     let left_out = Counts::from_comparisons(suite.comparisons.get(most..).unwrap_or_default());
-    if left_out.total() == 0 {
-        return Phrase::default();
-    }
-    let words = Phrase::plain(counted(left_out.total(), "more row is in the ", "more rows are in the "));
-    let words = match cell::matrix_page(catalog, &suite.suite) {
-        Some(page) => words.link(page, "matrix"),
-        None => words.text("record of the run"),
-    };
-    words.text(format!(": {}.", left_out.words()))
+    digest_grid::rest(catalog, &suite.suite, left_out.total(), &left_out)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The benchmarks of each suite beside its machines, for the digest: newest value and change against the baseline, worst first.
 
+use std::collections::HashMap;
+
 use super::cell::{self, Judgement, failure};
 use super::frame::prelude::*;
 use crate::reasons;
@@ -20,7 +22,7 @@ const FEWEST_ROWS: usize = 2;
 const SUBJECT: usize = 90;
 
 /// How many failed benchmarks of a suite are named.
-const FAILURES: usize = 20;
+const NAMED: usize = 50;
 
 /// One metric of a benchmark, with what each machine measured of it.
 struct GridRow<'a> {
@@ -65,35 +67,23 @@ pub(super) fn sections(catalog: &Catalog<'_>) -> Vec<Section> {
 
 /// The worst first: by the place that a row has in the list of the machine where it is worst.
 fn rows<'a>(group: &[&'a SuiteAnalysis]) -> Vec<GridRow<'a>> {
-    let mut rows: Vec<(usize, usize, GridRow<'a>)> = Vec::new();
+    let mut rows: Vec<((u8, usize), GridRow<'a>)> = Vec::new();
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
     for (machine, suite) in group.iter().enumerate() {
         for (place, comparison) in suite.comparisons.iter().enumerate() {
-            let key = (severity(comparison), place);
+            let rank = (comparison.severity(), place);
             let (benchmark, metric) = (comparison.benchmark.as_str(), &comparison.metric);
-            let known = rows.iter().position(|(.., row)| row.benchmark == benchmark && row.metric == metric);
-            let index = known.unwrap_or_else(|| {
-                rows.push((key.0, key.1, GridRow { benchmark, metric, of_machines: vec![None; group.len()] }));
+            let index = *places.entry((benchmark, &metric.name)).or_insert_with(|| {
+                rows.push((rank, GridRow { benchmark, metric, of_machines: vec![None; group.len()] }));
                 rows.len() - 1
             });
-            let row = &mut rows[index];
-            (row.0, row.1) = (row.0, row.1).min(key);
-            row.2.of_machines[machine] = Some(comparison);
+            let (worst, row) = &mut rows[index];
+            *worst = rank.min(*worst);
+            row.of_machines[machine] = Some(comparison);
         }
     }
-    rows.sort_by_key(|(severity, place, _)| (*severity, *place));
-    rows.into_iter().map(|(.., row)| row).collect()
-}
-
-fn severity(comparison: &Comparison) -> usize {
-    match comparison.verdict {
-        Verdict::Regressed if !comparison.is_accepted() => 0,
-        Verdict::Missing => 1,
-        Verdict::Regressed | Verdict::Inconclusive(_) => 2,
-        Verdict::NotComparable(_) => 3,
-        Verdict::Improved => 4,
-        Verdict::Unchanged => 5,
-        Verdict::NoBaseline => 6,
-    }
+    rows.sort_by_key(|(rank, _)| *rank);
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 fn section(
@@ -113,28 +103,30 @@ fn section(
         section = section.item(suite.machine_name.clone(), place_note(suite, catalog));
     }
     for suite in group {
-        let failures = suite.failures.iter().take(FAILURES).map(|(id, reason)| failure(id, reason));
-        let more = number::beyond(suite.failures.len(), FAILURES, "more failed; the page of the run names them.");
-        let shared = reasons::shared(&suite.comparisons);
-        let reason =
-            |one: &reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
         // With several machines each line says of which it is.
-        let label = if group.len() > 1 { suite.machine_name.clone() } else { String::new() };
-        let lines = failures.chain(shared.iter().map(reason)).chain((!more.is_empty()).then(|| more.into()));
-        section = lines.fold(section, |section, words| section.item(label.clone(), words));
+        let label = if group.len() > 1 { suite.machine_name.as_str() } else { "" };
+        section = remarks(suite).into_iter().fold(section, |section, words| section.item(label.to_owned(), words));
     }
     if rows.is_empty() {
         return section.paragraph("No metric of it was compared with anything.");
     }
-    let count = rows.len();
     let (shown, without): (Vec<GridRow<'_>>, Vec<GridRow<'_>>) =
         rows.into_iter().partition(|row| row.has_verdict() || !any_verdict);
     let folded = counted(without.len(), "metric without a baseline", "metrics without a baseline");
-    let left_out = Counts::from_comparisons(shown.iter().skip(most).flat_map(GridRow::comparisons));
-    let more = count.saturating_sub(most.max(1)).min(shown.len().saturating_sub(most));
-    section = section.rows(table(catalog, group, shown, most));
-    section = section.paragraph(rest(catalog, &first.suite, more, &left_out));
-    section.rows(table(catalog, group, without, most).folded(folded))
+    let beyond: Vec<&GridRow<'_>> = [&shown, &without].into_iter().flat_map(|rows| rows.iter().skip(most)).collect();
+    let left_out = Counts::from_comparisons(beyond.iter().flat_map(|row| row.comparisons()));
+    let rest = rest(catalog, &first.suite, beyond.len(), &left_out);
+    let shown = table(catalog, group, shown, most);
+    section.rows(shown).rows(table(catalog, group, without, most).folded(folded)).paragraph(rest)
+}
+
+/// The benchmarks of a suite that failed, and the reasons that several verdicts share.
+pub(super) fn remarks(suite: &SuiteAnalysis) -> Vec<Phrase> {
+    let failures = suite.failures.iter().take(NAMED).map(|(id, reason)| failure(id, reason));
+    let more = number::beyond(suite.failures.len(), NAMED, "more failed; the page of the run names them.");
+    let more = (!more.is_empty()).then(|| more.into());
+    let reason = |one: reasons::Shared<'_>| Phrase::from(one.counted()).text(": ").join(Phrase::quoted(one.reason));
+    failures.chain(more).chain(reasons::shared(&suite.comparisons).into_iter().map(reason)).collect()
 }
 
 fn table<'a>(
@@ -185,16 +177,18 @@ fn table<'a>(
     table.tint(|(_, row)| row.is_bad())
 }
 
-/// The change with the glyph and colour of its verdict, or the verdict in words where there is no change.
+/// The change with the glyph and colour of its verdict, and its word where the sign of the change does not say it.
 fn change(comparison: &Comparison) -> Phrase {
-    let judgement = Judgement::new(comparison);
-    match comparison.effect {
-        None => judgement.mark.into(),
-        Some(effect) => Mark { word: number::percent(effect.change), ..judgement.mark }.into(),
-    }
+    let mark = Judgement::new(comparison).mark;
+    let Some(effect) = comparison.effect else { return mark.into() };
+    let percent = number::percent(effect.change);
+    let is_said = matches!(comparison.verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
+    let word = if is_said && !comparison.is_accepted() { percent } else { format!("{} {percent}", mark.word) };
+    Mark { word, ..mark }.into()
 }
 
-fn rest(catalog: &Catalog<'_>, suite: &str, rows: usize, left_out: &Counts) -> Phrase {
+/// How many rows are left out, and where they are.
+pub(super) fn rest(catalog: &Catalog<'_>, suite: &str, rows: usize, left_out: &Counts) -> Phrase {
     if rows == 0 {
         return Phrase::default();
     }
@@ -251,5 +245,70 @@ fn run_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phra
             note.text(format!("{mean}{} (positive is worse).", number::percent(change)))
         }
         None => note,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_data;
+    use crate::sheet::{Block, Table};
+
+    fn tables(section: &Section) -> Vec<&Table> {
+        let mut tables = Vec::new();
+        for block in &section.blocks {
+            if let Block::Table(table) = block {
+                tables.push(table);
+            }
+        }
+        tables
+    }
+
+    #[test]
+    fn rows_without_a_verdict_are_folded_and_what_is_left_out_is_counted() {
+        let mut sample = sample_data::rich();
+        sample.analysis.suites.truncate(1);
+        let suite = &mut sample.analysis.suites[0];
+        suite.comparisons.truncate(2);
+        let known = suite.comparisons[1].clone();
+        for number in 0..30 {
+            let benchmark = format!("cpu/new_{number} @fast");
+            suite.comparisons.push(Comparison {
+                benchmark,
+                verdict: Verdict::NoBaseline,
+                effect: None,
+                ..known.clone()
+            });
+        }
+        let sections = sections(&sample.catalog());
+        let [judged, folded] = tables(&sections[0])[..] else { panic!("two tables: {sections:?}") };
+        assert_eq!((judged.rows.len(), judged.folded.as_deref()), (2, None));
+        assert_eq!((folded.rows.len(), folded.folded.as_deref()), (24, Some("30 metrics without a baseline")));
+        assert!(sections[0].prose().ends_with("6 more rows are in the matrix: 6 without a baseline."), "{sections:?}");
+        let dash = Cell::from(number::NONE.to_owned());
+        let interval = folded.columns.iter().position(|column| column.head.contains("interval"));
+        assert!(interval.is_some_and(|place| folded.rows.iter().all(|row| row.cells[place] == dash)), "{folded:?}");
+    }
+
+    #[test]
+    fn a_table_has_three_machines_and_the_worst_row_of_any_comes_first() {
+        let mut sample = sample_data::rich();
+        let mut suite = sample.analysis.suites[0].clone();
+        suite.comparisons.truncate(2);
+        suite.comparisons.iter_mut().for_each(|one| one.verdict = Verdict::Unchanged);
+        sample.analysis.suites =
+            (0..4).map(|number| SuiteAnalysis { machine_name: format!("m{number}"), ..suite.clone() }).collect();
+        sample.analysis.suites[2].comparisons[1].verdict = Verdict::Inconclusive("noise".to_owned());
+        let sections = sections(&sample.catalog());
+        let headings: Vec<String> = sections.iter().map(|section| section.heading.words()).collect();
+        assert_eq!(headings, ["cpu on 3 machines", "cpu on m3"]);
+        let first = tables(&sections[0])[0].rows[0].cells[0].clone();
+        assert_eq!(
+            first,
+            Cell::from(Phrase::page_name(
+                sample.catalog().series_page(suite.comparisons[1].series.as_deref().unwrap_or_default()),
+                short_benchmark(&suite.comparisons[1].benchmark),
+            ))
+        );
     }
 }

@@ -210,7 +210,13 @@ fn next(of: &Event) -> Option<Section> {
     let step = Phrase::plain("To narrow it down, ").join(trend_event::step(of, next)).text(".");
     let section = Section::new("next", "Next").paragraph(step).half();
     Some(match words::shell_line(&next.command) {
-        Some(line) => section.commands([Some(line), trend_event::bisection(of, next)].into_iter().flatten().collect()),
+        Some(line) => match trend_event::bisection(of, next) {
+            Some(bisect) => section
+                .commands(vec![line])
+                .paragraph("Or measure commits until one is certain:")
+                .commands(vec![bisect]),
+            None => section.commands(vec![line]),
+        },
         None => section.paragraph(format!("No command to paste: {}.", trend_event::without_command(&next.command))),
     })
 }

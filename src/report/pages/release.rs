@@ -599,7 +599,7 @@ mod tests {
         let newest = &sample.line.commits[39].sha;
         let tagged = sample.line.commits.iter().find(|commit| commit.tags.iter().any(|tag| tag == "v0.2.0"));
         let text = format!(
-            "{}: 2 regressions stand open: e-7c1f03 at {}, +8.1 % at worst, e-000000 at v0.2.0, of (0123456789ab); 1234567 bytes",
+            "{}: 2 regressions are open: e-7c1f03 at {}, +8.1 % at worst, e-000000 at v0.2.0, of (0123456789ab); 1234567 bytes",
             machine.name,
             &newest[..7]
         );
@@ -626,7 +626,7 @@ mod tests {
         let files = names.into_iter().chain(["a-b-0123456789abcdef.json"]);
         let files = files.map(|name| format!("{RECORD_ROOT}/cpu/2026/11/{name}"));
         item.rests_on = files.map(|path| Rests { path, ..like.clone() }).collect();
-        item.why = "2 regressions stand open: e-7c1f03, e-00ff00".to_owned();
+        item.why = "2 regressions are open: e-7c1f03, e-00ff00".to_owned();
         let [limit, measured, margin] = ["0 open", "2 open", "2 over"].map(str::to_owned);
         release.figures.insert(item.id.clone(), Figures { limit, measured, margin });
         let section = items(&sample.catalog(), &release, release.checklist.as_ref().expect("it came to something"));

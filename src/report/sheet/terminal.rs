@@ -17,7 +17,8 @@ const LABEL: usize = 12;
 const GAP: usize = 2;
 
 /// Rows as columns, those listed in `right` aligned to the right. Where they do not fit into `width`, cells beyond those of the
-/// first row move below their row, names break between their parts, and the last figures are left out, which a line says. A figure never breaks.
+/// first row move below their row, names break between their parts, and the last figures are left out, which a line says.
+/// A figure never breaks.
 pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);

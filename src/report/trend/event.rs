@@ -310,7 +310,7 @@ pub(super) fn command(section: Section, words: &[String]) -> Section {
 
 /// The command that finds the commit, where commits are built for the suite.
 pub(crate) fn bisection(event: &Event, next: &NextStep) -> Option<String> {
-    let is_able = event.kind.is_of_one_commit() && event.last_good.is_some() && !next.command.is_empty();
+    let is_able = event.kind == EventKind::Change && event.last_good.is_some() && !next.command.is_empty();
     (is_able && !next.checkout).then(|| format!("sprag bisect --event {}", words::name(&event.id)))
 }
 

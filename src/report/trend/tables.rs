@@ -300,11 +300,10 @@ pub(super) fn overview(trend: &Trend, all: bool) -> Sheet {
     let hidden = if all { None } else { summary::hidden(trend) };
     let next = listed.iter().find_map(|one| Some((*one, one.next.as_ref()?)));
     let next = next.map(|(one, next)| {
-        let words = Phrase::from(event::mark(one)).text(": ").join(event::step(one, next));
-        let section = Section::new("", "Next").paragraph(words);
+        let section = |words| Section::new("", "Next").paragraph(Phrase::from(event::mark(one)).text(": ").join(words));
         match event::bisection(one, next) {
-            Some(line) => section.commands(vec![line]),
-            None => event::command(section, &next.command),
+            Some(line) => section("measure commits until one is certain".into()).commands(vec![line]),
+            None => event::command(section(event::step(one, next)), &next.command),
         }
     });
     let details = listed.first().map(|one| {

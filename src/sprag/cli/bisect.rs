@@ -21,11 +21,11 @@ pub struct BisectArgs {
     #[arg(long, value_name = "ID", conflicts_with_all = ["good", "resume"])]
     pub event: Option<String>,
     /// Go on with the bisection that was interrupted, or that ended without certainty.
-    #[arg(long = "continue", conflicts_with_all = ["good", "event", "suites", "filters", "metric", "first_parent", "confidence"])]
+    #[arg(long = "continue", conflicts_with_all = ["good", "event", "suite", "filters", "metric", "first_parent", "confidence"])]
     pub resume: bool,
     /// This suite, of the kind `cpu` or `command` (default: that of the event, or the only one).
     #[arg(long = "suite", value_name = "NAME")]
-    pub suites: Option<String>,
+    pub suite: Option<String>,
     /// Only benchmarks whose id contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
@@ -42,13 +42,13 @@ pub struct BisectArgs {
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub budget: String,
     /// Stop after measuring so many commits; `--continue` goes on.
-    #[arg(long, value_name = "N")]
-    pub steps: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub steps: Option<u32>,
     /// Pin both sides to this CPU, counted from 0.
     #[arg(long, value_name = "CPU")]
     pub pin: Option<u32>,
     /// Print what would be built and measured, and stop.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["resume", "record", "format", "out"])]
     pub dry_run: bool,
     /// Record in the history that the event is narrowed to the culprit.
     #[arg(long)]

@@ -112,7 +112,7 @@ pub enum Command {
         /// Use fewer and shorter worker processes: about two seconds, with rougher noise figures.
         #[arg(long)]
         quick: bool,
-        /// Print JSON instead of text (see docs/DOCTOR.md).
+        /// Print JSON instead of text (see `sprag schema doctor-1`).
         #[arg(long)]
         json: bool,
     },

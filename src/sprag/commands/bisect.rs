@@ -8,7 +8,7 @@ use crate::commands::effort::{check_pin, seconds};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_pipeline::Result;
-use sprag_pipeline::bisect::{BisectRequest, bisect, markdown, terminal};
+use sprag_pipeline::bisect::{BisectRequest, bisect, markdown, plan, terminal};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::measuring::MeasureHost;
 
@@ -27,16 +27,19 @@ pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Resul
         ends: args.good.zip(args.bad),
         event: args.event,
         resume: args.resume,
-        suite: args.suites,
+        suite: args.suite,
         filters: args.filters,
         metric: args.metric,
         first_parent: args.first_parent,
         confidence: args.confidence,
         steps: args.steps,
-        dry_run: args.dry_run,
         record: args.record,
         pin: args.pin,
     };
+    if args.dry_run {
+        out.write_all(plan(&request)?.as_bytes())?;
+        return Ok(Exit::Done);
+    }
     let progress = Progress::new();
     let (report, exit) = bisect(&request, MeasureHost { observer: &progress, built_from: BUILT_FROM })?;
     let Some(report) = report else { return Ok(exit) };

@@ -23,7 +23,6 @@ impl Progress {
         let bar = ProgressBar::new(0);
         let style = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.enable_steady_tick(Duration::from_millis(120));
         Progress { bar: Some(bar) }
     }
 }
@@ -33,9 +32,14 @@ impl Observer for Progress {
         let message = text::printable(message);
         match &self.bar {
             Some(bar) => {
+                // The one before may be finished, with lines printed since.
+                if bar.is_finished() {
+                    bar.reset();
+                }
                 bar.set_length(steps);
                 bar.set_position(0);
                 bar.set_message(message);
+                bar.enable_steady_tick(Duration::from_millis(120));
             }
             None => text::say(&message),
         }
