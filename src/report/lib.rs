@@ -27,6 +27,8 @@ mod page_selection;
 mod site;
 
 #[cfg(test)]
+mod contradiction_checks;
+#[cfg(test)]
 mod contrast_checks;
 #[cfg(test)]
 mod event_checks;

@@ -81,17 +81,20 @@ impl Totals {
     }
 }
 
+/// Where the median minimum detectable effect is above this, `No change` is no good news.
+const COARSE: f64 = 0.1;
+
 fn headline(totals: &Totals) -> Phrase {
     let Totals { counts, slower, .. } = totals;
     let (judged, total) = (counts.judged(), counts.total());
-    let decided = format!("{} decided {}", count(judged), if judged == 1 { "metric" } else { "metrics" });
+    let of_judged = format!("of {} judged {}", count(judged), if judged == 1 { "metric" } else { "metrics" });
     let suites = |one: &str, many: &str| counted(totals.suites, one, many);
     let faster = format!("{}:", capital(totals.faster));
     if totals.suites == 0 {
         return Phrase::plain("No runs yet: there is nothing to report");
     }
     let (tone, glyph, word, rest) = if counts.regressed > 0 {
-        (Tone::Worse, "▲", "Regressed:", format!("{} of {decided} got {slower}", count(counts.regressed)))
+        (Tone::Worse, "▲", "Regressed:", format!("{} {of_judged} got {slower}", count(counts.regressed)))
     } else if totals.failed > 0 {
         (Tone::Worse, "✕", "Failed:", format!("{} of {} broke", totals.failed, suites("suite", "suites")))
     } else if totals.failures > 0 {
@@ -103,19 +106,25 @@ fn headline(totals: &Totals) -> Phrase {
     } else if totals.ran == 0 {
         (Tone::Doubt, "○", "Not measured:", format!("{} skipped", suites("suite was", "suites were")))
     } else if judged == 0 {
-        (Tone::Doubt, "?", "Undecided:", format!("{} no verdict", counted(total, "metric has", "metrics have")))
+        (Tone::Doubt, "?", "Not judged:", format!("{} no verdict", counted(total, "metric has", "metrics have")))
     } else if counts.accepted > 0 {
-        let rest = format!("{} of {decided} got {slower}, as accepted", count(counts.accepted));
+        let rest = format!("{} {of_judged} got {slower}, as accepted", count(counts.accepted));
         (Tone::Doubt, "◆", "Accepted:", rest)
     } else if counts.improved > 0 {
-        (Tone::Better, "▼", &*faster, format!("{} of {decided} improved, none got {slower}", counts.improved))
+        (Tone::Better, "▼", &*faster, format!("{} {of_judged} improved, none got {slower}", count(counts.improved)))
     } else {
-        let rest = match (judged, total) {
+        let looked_at = match (judged, total) {
             (1, 1) => "in the one metric".to_owned(),
             (judged, total) if judged == total => format!("in all {} metrics", count(judged)),
-            _ => format!("in {} of {} metrics; the rest has no verdict", count(judged), count(total)),
+            _ => format!("in {} of {} metrics, the rest has no verdict", count(judged), count(total)),
         };
-        (Tone::Better, "=", "No change", rest)
+        let (tone, size) = match totals.median_detectable {
+            Some(size) if size <= COARSE => (Tone::Better, format!("is {}", number::percent_size(size))),
+            Some(size) => (Tone::Doubt, format!("is {}", number::percent_size(size))),
+            None => (Tone::Doubt, "is unknown".to_owned()),
+        };
+        let median = if judged == 1 { "" } else { "median " };
+        (tone, "=", "No change", format!("{looked_at}; the {median}minimum detectable effect {size}"))
     };
     Phrase::from(Mark::new(tone, glyph, word)).text(format!(" {rest}"))
 }
@@ -191,7 +200,7 @@ fn complete(totals: &Totals, trend: &Trend) -> Fact {
         0 => Phrase::default(),
         total => {
             let total = counted(total, "series is", "series are");
-            format!("Over the history {} of {total} judged.", count(trend.coverage.judged)).into()
+            format!("In the trends {} of {total} judged.", count(trend.coverage.judged)).into()
         }
     };
     let question = "Is it complete?";
@@ -207,7 +216,7 @@ fn complete(totals: &Totals, trend: &Trend) -> Fact {
         (counts.no_baseline, "without a baseline"),
     ]);
     let note = if rest.is_empty() { "None is left out.".to_owned() } else { format!("{}.", rest.join(", ")) };
-    let answer = format!("{} of {} decided", count(counts.judged()), count(counts.total()));
+    let answer = format!("{} of {} judged", count(counts.judged()), count(counts.total()));
     Fact::new(question, answer, Phrase::plain(note).then(coverage))
 }
 
@@ -225,9 +234,6 @@ fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
         _ => marks.reduce(|sentence: Phrase, mark| sentence.text(", ").join(mark)).unwrap_or_else(|| "Nothing".into()),
     };
     let mut note = Phrase::default();
-    if let Some(detectable) = totals.median_detectable {
-        note = format!("The median minimum detectable effect is {}.", number::percent_size(detectable)).into();
-    }
     let compared = || analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
     let moved: Vec<_> = compared().filter(|(_, changes)| !changes.is_empty()).collect();
     if let Some((first, _)) = moved.first() {
@@ -420,7 +426,7 @@ mod tests {
         for suite in &mut analysis.suites {
             suite.counts = Counts::from_comparisons(&suite.comparisons);
         }
-        assert_eq!(summarise(&analysis, &Trend::default()).headline.words(), expected);
+        assert_eq!(summarise(&analysis, &Trend::default()).headline.words().replace('\u{202f}', " "), expected);
     }
 
     #[test]
@@ -429,14 +435,17 @@ mod tests {
             analysis.suites[0].comparisons[at].verdict = verdict;
         };
         let first_of_each = |all: &mut Analysis| all.suites.iter_mut().for_each(|suite| suite.comparisons.truncate(1));
-        check(|_| {}, "No change in all 24 metrics");
+        check(|_| {}, "No change in all 24 metrics; the median minimum detectable effect is 2.6 %");
         let one = |all: &mut Analysis| {
             all.suites.truncate(1);
             first_of_each(all);
         };
-        check(one, "No change in the one metric");
-        check(|all| set(all, 0, Verdict::NoBaseline), "No change in 23 of 24 metrics; the rest has no verdict");
-        check(|all| set(all, 0, Verdict::Improved), "Faster: 1 of 24 decided metrics improved, none got slower");
+        check(one, "No change in the one metric; the minimum detectable effect is 2.6 %");
+        check(
+            |all| set(all, 0, Verdict::NoBaseline),
+            "No change in 23 of 24 metrics, the rest has no verdict; the median minimum detectable effect is 2.6 %",
+        );
+        check(|all| set(all, 0, Verdict::Improved), "Faster: 1 of 24 judged metrics improved, none got slower");
         check(|all| set(all, 0, Verdict::Missing), "Missing: 1 metric of the baseline was not measured");
         let failure = ("cpu/a @fast".to_owned(), "crashed".to_owned());
         check(|all| all.suites[1].failures.push(failure), "Failed: 1 benchmark did not give a result");
@@ -446,14 +455,14 @@ mod tests {
             set(all, 0, Verdict::Regressed);
             set(all, 1, Verdict::Improved);
         };
-        check(mixed, "Regressed: 1 of 24 decided metrics got slower");
+        check(mixed, "Regressed: 1 of 24 judged metrics got slower");
         let skipped = |all: &mut Analysis| all.suites.iter_mut().for_each(|suite| suite.status = RunStatus::Skipped);
         check(skipped, "Not measured: 2 suites were skipped");
         let noisy = |all: &mut Analysis| {
             first_of_each(all);
             (0..2).for_each(|at| all.suites[at].comparisons[0].verdict = Verdict::Inconclusive("noise".to_owned()));
         };
-        check(noisy, "Undecided: 2 metrics have no verdict");
+        check(noisy, "Not judged: 2 metrics have no verdict");
     }
 
     #[test]

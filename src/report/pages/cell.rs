@@ -18,7 +18,7 @@ const ONE_PREFIX: f64 = 1e5;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judgement {
-    /// Coloured where a rule decided.
+    /// Coloured where it regressed or improved.
     pub(super) change: Phrase,
     pub(super) interval: String,
     pub(super) limit: String,
@@ -32,17 +32,20 @@ impl Judgement {
     pub(super) fn new(comparison: &Comparison) -> Judgement {
         let effect = comparison.effect;
         let mark = Mark::of_comparison(comparison);
-        let is_decided = matches!(comparison.verdict, Verdict::Improved | Verdict::Regressed);
+        let is_change = matches!(comparison.verdict, Verdict::Improved | Verdict::Regressed);
         let change = number::or_none(effect.map(|effect| effect.change), number::percent);
         let limit = || {
             let baseline = comparison.baseline.filter(|baseline| *baseline != 0.0)?;
             Some(comparison.allowed? / baseline - 1.0)
         };
         Judgement {
-            change: tinted(if is_decided { mark.tone } else { Tone::Plain }, change),
+            change: tinted(if is_change { mark.tone } else { Tone::Plain }, change),
             interval: number::or_none(effect.and_then(|effect| effect.interval), number::percent_interval),
             limit: number::or_none(limit(), number::percent),
-            detectable: number::or_none(effect.and_then(|effect| effect.detectable), number::percent_size),
+            detectable: number::or_none(
+                effect.and_then(|effect| without_contradiction(effect.detectable, is_change.then_some(effect.change))),
+                number::percent_size,
+            ),
             mark,
             reason: Phrase::quoted(&reasons::own(comparison, &[])),
             is_bad: matches!(comparison.verdict, Verdict::Regressed | Verdict::Missing) && !comparison.is_accepted(),
@@ -58,6 +61,11 @@ impl Judgement {
             None => (number::NONE.into(), plain("not in the newest run")),
         }
     }
+}
+
+/// The minimum detectable effect, unless a smaller change was detected next to it: it is what shows in four cases of five.
+pub(super) fn without_contradiction(detectable: Option<f64>, detected: Option<f64>) -> Option<f64> {
+    detectable.filter(|size| detected.is_none_or(|change| change.abs() >= *size))
 }
 
 pub(super) fn percent(change: Option<f64>) -> Phrase {

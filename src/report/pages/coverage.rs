@@ -33,12 +33,18 @@ pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
 
 fn lede(trend: &Trend, judged: usize) -> Phrase {
     let lede = match trend.schedule.iter().filter(|due| due.stale).count() {
-        0 => Phrase::plain("Every suite ran within its schedule."),
+        0 => {
+            let day = trend.as_of.map_or(String::new(), date::day);
+            Phrase::plain(format!("Every suite ran within its schedule, seen from the newest run on {day}."))
+        }
         some => Phrase::default()
             .strong(format!("{} stale", counted(some, "suite is", "suites are")))
             .text(": its present state is unknown."),
     };
-    lede.text(format!(" “No change” on any page refers to the {} judged series only.", count(judged)))
+    lede.text(format!(
+        " A trend without an event shows no change only where it is judged: in {}.",
+        counted(judged, "series", "series")
+    ))
 }
 
 fn is_judged(one: &SeriesTrend) -> bool {
@@ -74,7 +80,7 @@ fn places(catalog: &Catalog<'_>) -> Option<Section> {
                 let days = counted(due.days.max(0) as usize, "day", "days");
                 Mark::new(Tone::Doubt, "?", format!("{days} old"))
             }
-            false => Mark::new(Tone::Plain, "✓", "in time"),
+            false => Mark::new(Tone::Plain, "✓", "in time then"),
         })
         .section("places", "By suite and machine", note, "")
         .unless_empty()

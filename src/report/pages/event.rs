@@ -248,7 +248,9 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     let first: Vec<&Member> = in_order(of).into_iter().take(MEMBERS).collect();
     let metric_of = |member: &&Member| (member.metric.clone(), Some(member.before.value));
     let detectable = |member: &Member| {
-        or_none(catalog.series_trend(&member.series).and_then(|one| one.detectable), number::detectable)
+        let detectable = catalog.series_trend(&member.series).and_then(|one| one.detectable);
+        let change = member.relative.map(|relative| relative.value);
+        or_none(cell::without_contradiction(detectable, change), number::detectable)
     };
     let name = |(_, member): &(Scale, &Member)| {
         Phrase::page_name(catalog.series_page(&member.series), words::name(&short_benchmark(&member.benchmark)))

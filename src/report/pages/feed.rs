@@ -313,13 +313,13 @@ mod tests {
         };
         assert_eq!(badge(&sample), ["sprag", "2 open regressions", "red"]);
         sample.trend.events.retain(|one| !one.is_ongoing_regression());
-        assert_eq!(badge(&sample)[1], "Regressed: 2 of 17 decided metrics got slower");
+        assert_eq!(badge(&sample)[1], "Regressed: 2 of 17 judged metrics got slower");
         for suite in &mut sample.analysis.suites {
             suite.comparisons.clear();
             suite.failures.clear();
             suite.counts = sprag_model::verdict::Counts::default();
         }
-        assert_eq!(badge(&sample), ["sprag", "Undecided: 0 metrics have no verdict", "yellow"]);
+        assert_eq!(badge(&sample), ["sprag", "Not judged: 0 metrics have no verdict", "yellow"]);
     }
 
     #[test]

@@ -53,14 +53,20 @@ pub(crate) fn week_pages(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError
 }
 
 fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> {
-    let worst = |of: &Week<'_>| of.movers.first().and_then(|row| row.worse);
-    let note = "The worst series is the one whose weekly median worsened most; positive is worse. This figure is not a verdict.";
+    let worst = |of: &Week<'_>| {
+        let row = of.movers.first().filter(|row| row.worse.is_some());
+        row.map_or_else(
+            || number::NONE.into(),
+            |row| Cell::noted(row.worse.map_or_else(String::new, number::percent), event_of(catalog, of, &row.series)),
+        )
+    };
+    let note = "The worst series is the one whose weekly median worsened most; positive is worse. Without an event this figure is no evidence of a change.";
     let section = Rows::new("Weeks, newest first", weeks)
         .column("Week of", "nb", |of| Phrase::linked(link::week(of.monday), date::calendar_day(of.monday)))
         .column("What happened", "full", |of| headline(of))
         .column("Commits", "", |of| range(catalog, of))
         .column("Runs", "n", |of| counted(of.runs.len(), "run", "runs"))
-        .column("Worst series", "n named", |of| or_none(worst(of), number::percent))
+        .column("Worst series", "n named", |of| worst(of))
         .column("As text", "opt2", |of| Phrase::linked(link::week_text(of.monday), "Markdown"))
         .section("weeks", "Newest first", note, "");
     let sheet = Sheet {
@@ -390,11 +396,23 @@ fn moved_section(catalog: &Catalog<'_>, week: &Week<'_>) -> Section {
         .column("Difference", "n opt2", |row| number::quantity(row.unit.scale(row.difference), row.difference))
         .column("Runs", "n opt", |row| format!("{} → {}", count(row.runs_before), count(row.runs_now)))
         .column("Direction", "", |row| way(row))
+        .column("Event", "nb opt", |row| event_of(catalog, week, &row.series))
         .column("Change", "n push", |row| change(row))
         .column("By share", "n opt2", |row| place(row, &by_share))
         .column("By size", "n opt2", |row| place(row, &by_size))
         .section("moved", "Largest changes", note, "No judged series has a value in this week and in one before.")
         .note_equal_columns(&["Machine", "Runs"])
+}
+
+/// The event that explains why a series moved in a week: one of this week or of the one before, which moves the median of both.
+fn event_of(catalog: &Catalog<'_>, week: &Week<'_>, series: &str) -> Phrase {
+    let begin = week.monday.checked_sub_days(Days::new(7)).unwrap_or(week.monday);
+    let is_near = |event: &&Event| (begin..week.monday + Days::new(7)).contains(&event.since.date_naive());
+    let has_it = |event: &&Event| event.sure && event.members.iter().any(|member| member.series == series);
+    match catalog.trend.events.iter().find(|event| is_near(event) && has_it(event)) {
+        Some(event) => Phrase::page_name(catalog.event_page(&event.id), event.id.clone()),
+        None => "no event".into(),
+    }
 }
 
 /// The largest differences: the first of each unit, then the second of each, and so on.
