@@ -224,8 +224,25 @@ function makeSortable(sorted, place) {
   });
 }
 
+// A button at each command copies it; where the browser refuses, the command is selected.
+function makeCopy(block) {
+  const button = element("button", { type: "button", class: "copy", "aria-live": "polite" }, "Copy");
+  button.addEventListener("click", async () => {
+    const code = block.querySelector("code");
+    try {
+      await navigator.clipboard.writeText(code.textContent.trimEnd());
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(code);
+      button.textContent = "Selected";
+    }
+  });
+  block.append(button);
+}
+
 function start() {
   showStale();
+  document.querySelectorAll("main pre").forEach(makeCopy);
   const tables = [...document.querySelectorAll("main table")];
   const compare = document.getElementById("compare"), filter = document.querySelector(".filter");
   const listed = tables.filter((one) => machineColumn(one) >= 0);

@@ -3,9 +3,11 @@
 use super::fit::example;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::site_checks::{check_balance, text};
+use super::text::visible;
+use super::trend::event as trend_event;
 use super::{link, pages};
 use sprag_model::environment::FactChange;
-use sprag_model::event::{Event, EventKind, Member, NamedCommit, Suspect};
+use sprag_model::event::{Direction, Event, EventKind, Member, NamedCommit, Suspect};
 
 const LARGEST_PAGE: usize = 1 << 20;
 
@@ -80,6 +82,31 @@ fn of_a_drift_the_ends_are_listed_and_both_sides_can_be_compared() {
         format!("8 more commits are between, {measured} measured. <a href=\"../{link}\">Compare both sides</a>.");
     holds(&html, &["No single commit is the cause", "ramp begins</span>", "ramp ends</span>", &rest]);
     assert!(!html.contains("Probability") && !html.contains("in the ramp"), "no single commit is the cause");
+}
+
+#[test]
+fn the_title_of_an_event_is_a_sentence() {
+    let mut sample = sample_data::rich();
+    let mut mixed = sample.trend.events[0].clone();
+    let better = sample.trend.events.iter().find(|one| one.id == "e-2ac860").expect("it is in the sample");
+    mixed.members.extend(better.members.clone());
+    mixed.direction = Direction::Mixed;
+    sample.trend.events.push(mixed);
+    let title = |one: &Event| format!("{}: {}", one.id, visible(&trend_event::sentence(one).words()));
+    let titles: Vec<String> = sample.trend.events.iter().map(title).collect();
+    insta::assert_snapshot!("titles_of_events", titles.join("\n"));
+}
+
+#[test]
+fn both_sides_of_every_event_are_compared_one_click_away() {
+    let sample = sample_data::rich();
+    for event in &sample.trend.events {
+        let html = event_html(&sample, event);
+        assert_eq!(html.matches(">Compare both sides</a>").count(), 1, "{}", event.id);
+        let commands = ["sprag compare ", "git log --patch ", "git show "];
+        assert_eq!(commands.map(|one| html.contains(one))[0], event.last_good.is_some(), "{}", event.id);
+        assert_eq!(commands[1..].iter().any(|one| html.contains(one)), event.last_good.is_some(), "{}", event.id);
+    }
 }
 
 #[test]

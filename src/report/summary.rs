@@ -27,7 +27,10 @@ pub struct Summary {
 pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::new(analysis);
     Summary {
-        headline: with_regressions(headline(&totals), trend),
+        headline: match totals.is_of_trends(trend) {
+            true => trend_summary::headline(trend),
+            false => with_regressions(headline(&totals), trend),
+        },
         lede: lede(analysis, &totals),
         facts: vec![
             ran(analysis, &totals),
@@ -78,6 +81,17 @@ impl Totals {
             faster,
             median_detectable: detectable.get(detectable.len() / 2).copied(),
         }
+    }
+}
+
+impl Totals {
+    /// Whether every suite ran and none has a baseline, so that the trends have the news.
+    fn is_of_trends(&self, trend: &Trend) -> bool {
+        let is_fine = self.ran > 0 && self.failed == 0 && self.failures == 0;
+        is_fine
+            && self.counts.no_baseline > 0
+            && self.counts.no_baseline == self.counts.total()
+            && trend.coverage.judged > 0
     }
 }
 
@@ -216,6 +230,11 @@ fn complete(totals: &Totals, trend: &Trend) -> Fact {
         (counts.no_baseline, "without a baseline"),
     ]);
     let note = if rest.is_empty() { "None is left out.".to_owned() } else { format!("{}.", rest.join(", ")) };
+    if totals.is_of_trends(trend) {
+        let note = "No suite has a baseline: these pages show trends and events, and the gate judges nothing.";
+        let answer = format!("{} of {} trends judged", count(trend.coverage.judged), count(trend.coverage.total));
+        return Fact::new(question, answer, note);
+    }
     let answer = format!("{} of {} judged", count(counts.judged()), count(counts.total()));
     Fact::new(question, answer, Phrase::plain(note).then(coverage))
 }
@@ -230,6 +249,10 @@ fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
     let moved = moved.into_iter().filter(|(n, ..)| *n > 0);
     let marks = moved.map(|(n, tone, glyph, word)| Mark::new(tone, glyph, format!("{} {word}", count(n))).into());
     let answer = match counts.judged() {
+        0 if totals.is_of_trends(trend) => match recent(trend).count() {
+            0 => "No new event".into(),
+            some => counted(some, "new event", "new events").into(),
+        },
         0 => "Unknown".into(),
         _ => marks.reduce(|sentence: Phrase, mark| sentence.text(", ").join(mark)).unwrap_or_else(|| "Nothing".into()),
     };
@@ -252,12 +275,15 @@ fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
 const RECENT: i64 = 28;
 const NAMED: usize = 3;
 
+fn recent(trend: &Trend) -> impl Iterator<Item = &Event> {
+    let from = trend.as_of.map(|as_of| as_of - Duration::days(RECENT));
+    trend.events.iter().filter(move |one| trend_summary::is_listed(one) && Some(one.since) >= from)
+}
+
 fn recent_events(trend: &Trend) -> Phrase {
     let Some(as_of) = trend.as_of else { return Phrase::default() };
-    let from = as_of - Duration::days(RECENT);
-    let new = trend.events.iter().filter(|one| trend_summary::is_listed(one) && one.since >= from);
-    let new: Vec<&Event> = new.collect();
-    let from = date::day(from);
+    let new: Vec<&Event> = recent(trend).collect();
+    let from = date::day(as_of - Duration::days(RECENT));
     if new.is_empty() {
         return Phrase::plain(format!("No event of the four weeks since {from} is still present."));
     }

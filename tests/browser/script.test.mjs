@@ -374,3 +374,22 @@ test("filters and the order of a table stay in the address", async () => {
   assert.deepEqual(said, []);
   await context.close();
 });
+
+test("a command is copied, and selected where the browser refuses", async () => {
+  const event = pages.find((page) => /^events\/e-/.test(page) && text(page).includes("sprag bisect"));
+  for (const refuses of [false, true]) {
+    const { context, tab, said } = await openIn(chromium, event, { permissions: ["clipboard-read", "clipboard-write"] });
+    if (refuses) await tab.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error("refused")); });
+    const blocks = tab.locator("main pre");
+    assert.ok((await blocks.count()) >= 4, "bisect, compare and show have a command each");
+    for (let place = 0; place < (await blocks.count()); place += 1) {
+      const command = (await blocks.nth(place).locator("code").textContent()).trim();
+      await blocks.nth(place).getByRole("button", { name: "Copy" }).click();
+      await blocks.nth(place).getByRole("button", { name: refuses ? "Selected" : "Copied" }).waitFor();
+      const copied = await tab.evaluate(refuses ? () => getSelection().toString() : () => navigator.clipboard.readText());
+      assert.equal(copied.trim(), command);
+    }
+    assert.deepEqual(said, []);
+    await context.close();
+  }
+});

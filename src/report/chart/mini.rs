@@ -89,7 +89,7 @@ pub fn draw(mini: &Mini, scale: &Scale) -> String {
         svg.line("level", [on_unit(begin), on_unit(end)]);
         // Above the levels, which would hide a small change.
         if let Some((_, value)) = before {
-            let class = if begin.0 == mini.at { &rise } else { "rise" };
+            let class = if begin.0 == mini.at { &rise } else { "level" };
             svg.line(class, [on_unit((begin.0, value)), on_unit(begin)]);
         }
         before = Some(end);

@@ -116,8 +116,8 @@ fn section(
     let beyond: Vec<&GridRow<'_>> = [&shown, &without].into_iter().flat_map(|rows| rows.iter().skip(most)).collect();
     let left_out = Counts::from_comparisons(beyond.iter().flat_map(|row| row.comparisons()));
     let rest = rest(catalog, &first.suite, beyond.len(), &left_out);
-    let shown = table(catalog, group, shown, most);
-    section.rows(shown).rows(table(catalog, group, without, most).folded(folded)).paragraph(rest)
+    let shown = table(catalog, group, shown, (most, any_verdict));
+    section.rows(shown).rows(table(catalog, group, without, (most, true)).folded(folded)).paragraph(rest)
 }
 
 /// The benchmarks of a suite that failed, and the reasons that several verdicts share.
@@ -133,7 +133,7 @@ fn table<'a>(
     catalog: &Catalog<'_>,
     group: &[&SuiteAnalysis],
     mut rows: Vec<GridRow<'a>>,
-    most: usize,
+    (most, any_verdict): (usize, bool),
 ) -> Rows<(Scale, GridRow<'a>)> {
     rows.truncate(most);
     let metric_of = |row: &GridRow<'_>| (row.metric.clone(), row.newest());
@@ -161,9 +161,13 @@ fn table<'a>(
             .column(if group.len() == 1 { "Newest" } else { name }.to_owned(), "n machine", move |(scale, row)| {
                 or_none(of(row).and_then(|one| one.current), |value| number::value(*scale, value))
             })
-            .column("Change", "n push", move |(_, row)| of(row).map_or_else(|| number::NONE.into(), change));
+            .column(if any_verdict { "Change" } else { "Newest change" }, "n push", move |(_, row)| match of(row) {
+                Some(one) if any_verdict => change(one),
+                Some(one) => turn(catalog, one),
+                None => number::NONE.into(),
+            });
     }
-    if group.len() == 1 {
+    if group.len() == 1 && any_verdict {
         let judged = |row: &GridRow<'a>| row.of_machines[0].map(Judgement::new);
         let figure = |row: &GridRow<'a>, of: fn(Judgement) -> String| judged(row).map_or_else(String::new, of);
         table = table
@@ -185,6 +189,18 @@ fn change(comparison: &Comparison) -> Phrase {
     let is_said = matches!(comparison.verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
     let word = if is_said && !comparison.is_accepted() { percent } else { format!("{} {percent}", mark.word) };
     Mark { word, ..mark }.into()
+}
+
+/// The newest change of its trend, where no metric has a baseline.
+fn turn(catalog: &Catalog<'_>, comparison: &Comparison) -> Phrase {
+    let fit = comparison.series.as_deref().and_then(|id| catalog.fit(id));
+    let Some(fit) = fit.filter(|fit| fit.newest_level().is_some()) else { return number::NONE.into() };
+    match fit.turns.last() {
+        None => "flat".into(),
+        Some(turn) => {
+            cell::tinted(turn.tone(&comparison.metric), or_none(turn.relative, |one| number::percent(one.value)))
+        }
+    }
 }
 
 /// How many rows are left out, and where they are.

@@ -40,13 +40,14 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
     ];
     let sheet = Sheet {
         crumb: Phrase::linked(link::EVENT_LIST, "Events").text(" / ").id(of.id.clone()),
-        headline: trend_event::title(of),
+        headline: trend_event::sentence(of),
         lede: lede(of),
         facts: vec![state(catalog, of), commits(of), real(of), machine(of)],
         sections: sections.into_iter().flatten().collect(),
         ..Sheet::default()
     };
-    subject_page(catalog, (&link::event(&of.id), "Events"), &format!("Event {}", of.id), None, sheet)
+    let title = format!("{} ({})", sheet.headline.words(), of.id);
+    subject_page(catalog, (&link::event(&of.id), "Events"), &title, None, sheet)
 }
 
 fn lede(of: &Event) -> Phrase {
@@ -113,7 +114,8 @@ fn row(role: Mark, commit: &NamedCommit, measured: bool) -> SuspectRow<'_> {
 /// The commits of the range: the likeliest causes, or where no single one is the cause the ends of the range.
 fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     let is_change = of.kind == EventKind::Change;
-    let (between, rest) = if is_change { likeliest(of) } else { ends(catalog, of) };
+    let (between, rest) = if is_change { likeliest(of) } else { ends(of) };
+    let rest = rest.then(both_sides(catalog, of));
     let plain = |word: &str| Mark::new(Tone::Plain, "=", word);
     let good = of.last_good.iter().map(|good| row(plain("last good"), good, true));
     let is_suspect = of.suspects.iter().any(|one| one.commit.sha == of.first_bad.sha);
@@ -177,7 +179,7 @@ fn likeliest(of: &Event) -> (Vec<SuspectRow<'_>>, Phrase) {
     (rows.collect(), number::beyond(of.suspects.len(), SUSPECTS, &rest).into())
 }
 
-fn ends<'e>(catalog: &Catalog<'_>, of: &'e Event) -> (Vec<SuspectRow<'e>>, Phrase) {
+fn ends<'e>(of: &'e Event) -> (Vec<SuspectRow<'e>>, Phrase) {
     let end = |one: &'e Suspect, drift: &str| {
         let role = match of.kind {
             EventKind::Drift => Mark::new(Tone::Doubt, "↗", drift),
@@ -198,11 +200,20 @@ fn ends<'e>(catalog: &Catalog<'_>, of: &'e Event) -> (Vec<SuspectRow<'e>>, Phras
         let more = counted(between.len(), "more commit is between", "more commits are between");
         rest = rest.text(format!("{more}, {} measured.", count(measured)));
     }
-    let both = of.last_good.as_ref().map(|good| [&good.sha, &of.first_bad.sha]);
-    if let Some([good, bad]) = both.filter(|both| both.iter().all(|sha| catalog.compared_number(sha).is_some())) {
-        rest = rest.then(Phrase::linked(link::compared(good, bad), "Compare both sides").text("."));
-    }
     (rows, rest)
+}
+
+/// A link to the comparison of the last commit before the event with the first at its new level.
+fn both_sides(catalog: &Catalog<'_>, of: &Event) -> Phrase {
+    let bad = catalog.compared_number(&of.first_bad.sha);
+    // Where no commit is surely good, the one measured before it.
+    let good = match &of.last_good {
+        Some(good) => catalog.compared_number(&good.sha),
+        None => bad.and_then(|bad| bad.checked_sub(1)),
+    };
+    let commits = catalog.compared();
+    let Some((good, bad)) = good.zip(bad) else { return Phrase::default() };
+    Phrase::linked(link::compared(&commits[good].sha, &commits[bad].sha), "Compare both sides").text(".")
 }
 
 fn next(of: &Event) -> Option<Section> {
@@ -232,14 +243,21 @@ fn reproduce(of: &Event) -> Section {
     let compare = ["sprag", "compare", good, bad, "--suite", &lead.suite].map(str::to_owned).to_vec();
     let measure = ["--measure", "--filter", &lead.benchmark].map(str::to_owned).to_vec();
     let measure = [compare.clone(), measure].concat();
-    let lines: Vec<String> = [compare, measure].iter().filter_map(|words| words::shell_line(words)).collect();
-    if lines.is_empty() {
-        return section.paragraph("No command to paste: it would hold a name that is not safe to paste.");
-    }
-    let note = Phrase::plain("Compares the records of both sides. With ")
-        .id("--measure")
-        .text(" (kinds cpu and command), builds both and measures them interleaved.");
-    section.paragraph(note).commands(lines)
+    let show = match of.suspects.as_slice() {
+        [only] if of.kind == EventKind::Change => {
+            ["git", "show", commit_digits(&only.commit.sha)].map(str::to_owned).to_vec()
+        }
+        _ => ["git", "log", "--patch", &format!("{good}..{bad}")].map(str::to_owned).to_vec(),
+    };
+    let steps = [
+        ("Compare the records of both sides:", compare),
+        ("Build both sides and measure them interleaved (kinds cpu and command):", measure),
+        ("Show what changed:", show),
+    ];
+    steps.into_iter().fold(section, |section, (note, words)| match words::shell_line(&words) {
+        Some(line) => section.paragraph(note).commands(vec![line]),
+        None => section.paragraph("No command to paste: it would hold a name that is not safe to paste."),
+    })
 }
 
 fn members(catalog: &Catalog<'_>, of: &Event) -> Section {

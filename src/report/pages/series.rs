@@ -74,8 +74,8 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
         frame: Frame::new(catalog, &path, "Series", &title, sentence.clone()).for_subject(catalog, newest),
         sheet: Sheet {
             crumb: crumb(catalog, of),
-            headline: headline(of, name),
-            lede: format!("{sentence} {}", about(of)).into(),
+            headline: headline(of, fit, name),
+            lede: gate(of).then(format!("{sentence} {}", about(of)).into()),
             sections: sections.into_iter().flatten().collect(),
             ..Sheet::default()
         },
@@ -108,29 +108,46 @@ fn crumb(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Phrase {
     crumb.to(cell::matrix_page(catalog, &series.suite), series.suite.clone()).text(format!(" / {}", trail.join(" / ")))
 }
 
-fn headline(of: &SeriesAnalysis, name: &str) -> Phrase {
-    let metric = &of.series.metric.name;
-    let subject = Phrase::plain(format!("{name}, {metric} "));
+/// What the fit says, such as `infer, time: 5.4 % slower since 30 Oct 2026, 2 suspects`.
+fn headline(of: &SeriesAnalysis, fit: Option<&Fit<'_>>, name: &str) -> Phrase {
+    let subject = Phrase::plain(format!("{name}, {}: ", of.series.metric.name));
+    subject.join(fit.map_or_else(
+        || {
+            let newest = of.latest.current;
+            let runs = counted(of.latest.points, "run", "runs");
+            format!("{} now, {runs}", number::quantity(of.series.metric.unit.scale(newest), newest)).into()
+        },
+        series_fit::story,
+    ))
+}
+
+/// The verdict of the gate; nothing where it does not judge the metric, which another sentence says.
+fn gate(of: &SeriesAnalysis) -> Phrase {
     let Some(comparison) = &of.comparison else {
-        return subject.text(if of.at_tip { "is shown, not judged" } else { "is not in the newest run" });
+        return if of.at_tip { Phrase::default() } else { "It is not in the newest run.".into() };
     };
     let size = comparison.effect.map_or(String::new(), |effect| percent_size(effect.change) + " ");
+    let detectable = comparison.effect.and_then(|effect| effect.detectable).map(percent_size);
     let mark = Mark::of_comparison(comparison);
-    match comparison.verdict {
+    let words = Phrase::plain("Gate: ");
+    let words = match comparison.verdict {
         Verdict::Regressed | Verdict::Improved => {
             let word = format!("{size}{}", mark.word);
-            let words = subject.text("is ").mark(Mark { word, ..mark }).text(" than its baseline");
+            let words = words.mark(Mark { word, ..mark }).text(" than its baseline");
             match &comparison.answer {
                 None => words,
                 Some(answer) => words.text(", ").join(reasons::accepted(answer)),
             }
         }
-        Verdict::Unchanged => subject.text("did not change against its baseline"),
-        Verdict::Inconclusive(_) => subject.text("is ").mark(mark),
-        Verdict::NotComparable(_) => subject.text("is ").mark(mark).text(" with its baseline"),
-        Verdict::Missing => subject.text("is ").mark(mark).text(" in the newest run"),
-        Verdict::NoBaseline => subject.text("has ").mark(mark),
-    }
+        Verdict::Unchanged => {
+            let size = detectable.map_or(String::new(), |size| format!(", of which {size} is detectable"));
+            words.text(format!("no change against its baseline{size}"))
+        }
+        Verdict::NotComparable(_) => words.mark(mark).text(" with its baseline"),
+        Verdict::Missing => words.mark(mark).text(" in the newest run"),
+        Verdict::Inconclusive(_) | Verdict::NoBaseline => words.mark(mark),
+    };
+    words.text(".")
 }
 
 fn about(of: &SeriesAnalysis) -> String {
@@ -171,7 +188,7 @@ fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
     };
     let mut rows = vec![("the run before", value(latest.previous), now.clone(), plain(latest.change_previous))];
     match &of.comparison {
-        // The headline says that there is none.
+        // The sentences above say that there is none.
         Some(comparison) if comparison.verdict == Verdict::NoBaseline => {}
         Some(comparison) => {
             let judgement = Judgement::new(comparison);

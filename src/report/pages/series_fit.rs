@@ -9,7 +9,7 @@ use crate::chart::spread::{self, Spread};
 use crate::fit::{Fit, Turn, why_not_judged};
 use crate::mark::{better_word, worse_word};
 use crate::text::short_commit;
-use sprag_model::event::EventState;
+use sprag_model::event::{EventKind, EventState};
 use sprag_model::ledger::answer::Answer;
 use sprag_model::metric::Metric;
 use sprag_model::series::{Point, Series};
@@ -17,6 +17,37 @@ use sprag_model::trend::SeriesTrend;
 use sprag_model::unit::Scale;
 
 const ROWS: usize = 50;
+
+/// The newest turn in a few words, such as `15.1 % slower since 30 Oct 2026, 2 suspects`; without one, the level.
+pub(super) fn story(fit: &Fit<'_>) -> Phrase {
+    let metric = &fit.series.metric;
+    let points = counted(fit.series.pooled.len(), "point", "points");
+    let Some(level) = fit.newest_level() else { return format!("{points}, too few to fit a level").into() };
+    let level = number::quantity(metric.unit.scale(level), level);
+    let Some(turn) = fit.turns.last() else { return format!("flat at {level}, {points}").into() };
+    let size = turn.relative.map_or(String::new(), |relative| percent_size(relative.value) + " ");
+    let way = if turn.is_worse(metric) { worse_word(metric) } else { better_word(metric) };
+    let drift = if turn.is_drift { "drift, " } else { "" };
+    let part = turn.part.map(|(event, _)| event);
+    let (tone, doubt) = match part {
+        Some(event) if !event.sure => (Tone::Doubt, ", may be chance"),
+        _ => (turn.tone(metric), ""),
+    };
+    let day = |index: usize| fit.series.pooled.get(index).map_or(String::new(), |point| date::day(point.time));
+    let when = match turn.is_drift && turn.end < fit.series.pooled.len() {
+        true => format!(" from {} to {}", day(turn.begin), day(turn.end)),
+        false => format!(" since {}", day(turn.begin)),
+    };
+    let cause = match (turn.facts(), part) {
+        _ if turn.is_drift => String::new(),
+        (Some(facts), _) => format!(", with {facts}"),
+        (None, Some(event)) if event.kind == EventKind::Change && !event.suspects.is_empty() => {
+            format!(", {}", counted(event.suspects.len(), "suspect", "suspects"))
+        }
+        _ => String::new(),
+    };
+    Phrase::from(Mark::new(tone, turn.glyph(), format!("{drift}{size}{way}"))).text(when + &cause + doubt)
+}
 
 pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Section {
     let metric = &fit.series.metric;

@@ -1,6 +1,7 @@
 //! One event in sentences, and as a section of the report.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use super::words;
 use crate::date;
@@ -9,9 +10,11 @@ use crate::number::{self, count, counted};
 use crate::phrase::{Part, Phrase};
 use crate::reasons;
 use crate::sheet::{Row, Section, Table};
+use crate::text::short_benchmark;
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
 use sprag_model::ledger::answer::Standing;
+use sprag_model::metric::{RATIO, TIME};
 
 const MOST_SUSPECTS: usize = 5;
 
@@ -97,6 +100,76 @@ pub(crate) fn title(event: &Event) -> Phrase {
         return title.text(" bimodal: ").id(words::name(&lead.benchmark)).text(words);
     }
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
+}
+
+/// What happened, without the id: the title of its page and of its entry in feeds, such as
+/// `tile_pack{n=4096} @fast is 8.9 % slower on epyc-9354 since 30 Oct 2026`.
+pub(crate) fn sentence(event: &Event) -> Phrase {
+    let Some(lead) = lead(event) else { return Phrase::plain("An event without a series") };
+    let mark = mark(event);
+    let change = |member: &Member, glyph: &'static str| {
+        let size = member.relative.map_or(String::new(), |one| number::percent_size(one.value) + " ");
+        Mark::new(mark.tone, glyph, size + words::way(&member.metric, member.worse))
+    };
+    let name = |member: &Member| {
+        let name = Phrase::code(words::name(&short_benchmark(&member.benchmark)));
+        if [TIME, RATIO].contains(&&*member.metric.name) {
+            name
+        } else {
+            name.text(format!(" {}", words::name(&member.metric.name)))
+        }
+    };
+    let others = |named: &[&Member]| {
+        let is_other = |one: &&Member| {
+            named.iter().all(|other| (&one.benchmark, &one.metric) != (&other.benchmark, &other.metric))
+        };
+        event
+            .members
+            .iter()
+            .filter(is_other)
+            .map(|one| (&one.benchmark, &one.metric.name))
+            .collect::<BTreeSet<_>>()
+            .len()
+    };
+    let machines = match event.machines.as_slice() {
+        [one] => format!(" on {}", words::name(&one.name)),
+        all => format!(" on {}", counted(all.len(), "machine", "machines")),
+    };
+    let since = date::day(event.since);
+    let best = event.members.last().filter(|best| best.worse.is_some_and(|worse| worse < 0.0));
+    let (begun, subject) = match event.kind {
+        EventKind::Environment => {
+            (Phrase::from(Mark { word: "Environment".to_owned(), ..mark.clone() }).text(": "), name(lead))
+        }
+        _ => (Phrase::default(), name(lead)),
+    };
+    if let (Direction::Mixed, Some(best)) = (event.direction, best) {
+        let more = match others(&[lead, best]) {
+            0 => String::new(),
+            more => format!("; and {} more", count(more)),
+        };
+        let worse = subject.text(" is ").mark(change(lead, "▲")).text(" and ").join(name(best));
+        let both = worse
+            .text(" is ")
+            .mark(Mark {
+                tone: if mark.tone == Tone::Worse { Tone::Better } else { mark.tone }, ..change(best, "▼")
+            });
+        return begun.join(both).text(format!("{machines} since {since}{more}"));
+    }
+    let (more, is) = match others(&[lead]) {
+        0 => (String::new(), " is "),
+        more => (format!(" and {} more", count(more)), " are up to "),
+    };
+    let size = change(lead, mark.glyph);
+    let words = match event.kind {
+        EventKind::Drift => {
+            let drifts = if goes_on(event) { "drifts" } else { "drifted" };
+            subject.text(format!("{more} {drifts}: ")).mark(size)
+        }
+        EventKind::Bimodal => subject.text(format!("{more} has two modes: one is ")).mark(size),
+        EventKind::Environment | EventKind::Change => subject.text(format!("{more}{is}")).mark(size),
+    };
+    begun.join(words).text(format!("{machines} since {since}"))
 }
 
 /// A row of the overview: the event, its change, when, the cause, and the series that it is named by.
