@@ -106,7 +106,7 @@ mod tests {
                 check(std::slice::from_ref(output), format!("{tool}/{}", output.name));
             }
         }
-        assert_eq!(summaries.len(), 33);
+        assert_eq!(summaries.len(), 36);
         insta::assert_snapshot!(summaries.join("\n"));
         let others: &[&[u8]] = &[b"", b" ", b"{", b"[]", b"{}", b"null", b"\xff\xfe", b"a,b\n1,2\n", b"\x1f\x8b"];
         assert!(recognise(&[]).is_empty());

@@ -65,8 +65,8 @@ fn benchmarks_are_found_configured_and_tried() {
         "wrote        sprag.toml ",
         "measured     times: 1 benchmark\n",
         "\n  sprag weekly ",
+        "\n  sprag baseline emit ",
         "\n  sprag check ",
-        "\n  sprag compare HEAD~1 HEAD --measure ",
     ]);
     assert_eq!(files(&sandbox), [".gitignore", "bench/times.sh", "sprag.toml", "times.json"]);
     assert_eq!(sandbox.read(".gitignore"), "/_site\n/times.json\n");
@@ -77,6 +77,72 @@ fn benchmarks_are_found_configured_and_tried() {
     assert_eq!((sandbox.git(&["status", "--porcelain"]), sandbox.records("sprag-history").len()), (String::new(), 1));
     let second = sandbox.sprag(&["init"]).expect(0);
     assert!(second.out.starts_with("kept         sprag.toml\nis there     .gitignore\n"), "{}", second.out);
+}
+
+/// For each framework: files that show it; a tool, and a script in its place; the tool's output; and a slower one.
+#[cfg(unix)]
+#[test]
+fn three_commands_lead_from_a_framework_to_a_gate() {
+    const CMAKE: &str = "mkdir -p build; printf '#!/bin/sh\\n%s\\n' \"$RUN\" > build/b; chmod +x build/b";
+    let golden = |path: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/golden/formats");
+        fs::read_to_string(format!("{folder}/{path}")).expect("the sample is there")
+    };
+    let link = |library: &str| format!("target_link_libraries(b {library}::main)\n");
+    let (catch2, nvbench) = (link("Catch2"), link("nvbench"));
+    let tagged = "TEST_CASE(\"sums\", \"[!benchmark]\") { BENCHMARK(\"s\") {}; }\n";
+    for (files, tool, run, sample, (was, is)) in [
+        (
+            &[("go.mod", "module m\n"), ("a_test.go", "package m\nfunc BenchmarkA(b *testing.B) {}\n")][..],
+            ("go", "cat sample"),
+            "",
+            "go/bench.txt",
+            (" ns/op", "0 ns/op"),
+        ),
+        (
+            &[("CMakeLists.txt", &catch2), ("b.cpp", tagged)],
+            ("cmake", CMAKE),
+            r#"[ "$3" = '[!benchmark]' ] && cat sample"#,
+            "catch2/catch2.xml",
+            ("mean value=\"", "mean value=\"9"),
+        ),
+        (
+            &[("CMakeLists.txt", &nvbench)],
+            ("cmake", CMAKE),
+            "cp sample nvbench.json",
+            "nvbench/nvbench.json",
+            ("2.1196587", "9.1196587"),
+        ),
+        (&[("pom.xml", "jmh-core")], ("java", "cp sample jmh.json"), "", "jmh/jmh.json", (" 1.3", " 9.3")),
+        (
+            &[("benchmark/benchmarks.jl", "SUITE")],
+            ("julia", "cp sample benchmark-tools.json"),
+            "",
+            "benchmark-tools/benchmark-tools.json",
+            ("1326.173,1361.361,1375.158", "3326.173,3361.361,3375.158"),
+        ),
+    ] {
+        let sandbox = empty();
+        files.iter().for_each(|(path, text)| sandbox.write(path, text));
+        sandbox.write("sample", &golden(sample));
+        sandbox.tool("mvn", "#!/bin/sh\n");
+        sandbox.tool(tool.0, &format!("#!/bin/sh\n{}\n", tool.1));
+        let path = format!("{}:{}", sandbox.tools().display(), std::env::var("PATH").unwrap_or_default());
+        let sprag = |arguments: &[&str]| sandbox.sprag_with(&[("PATH", &path), ("RUN", run)], arguments);
+        sprag(&["init"]).expect(0).prints(&["\nmeasured     "]);
+        assert!(sandbox.read("sprag.toml").lines().count() <= 40);
+        sandbox.commit("Set up");
+        sprag(&["check"]).expect(2).says(&["measure it with `sprag run --record`"]);
+        sprag(&["weekly"]).expect(0);
+        assert!(sandbox.read("_site/index.html").contains("</html>"));
+        sprag(&["check"]).expect(3).prints(&["`sprag baseline emit` takes a baseline"]);
+        sprag(&["baseline", "emit"]).expect(0);
+        sprag(&["check"]).expect(0).prints(&["check: pass"]);
+        sandbox.write("sample", &golden(sample).replace(was, is));
+        sandbox.commit("Make it slower");
+        sprag(&["run", "--record"]).expect(0);
+        sprag(&["check"]).expect(1).prints(&["regressed"]);
+    }
 }
 
 #[test]

@@ -168,7 +168,8 @@ impl<'p> Bases<'p> {
                 if history.baseline.is_some() {
                     return Ok(history);
                 }
-                Ok(Base::absent(format!("{}, and no recorded run before this one", file.label)))
+                let advice = "`sprag baseline emit` takes a baseline";
+                Ok(Base::absent(format!("{}, and no recorded run before this one; {advice}", file.label)))
             }
         }
     }

@@ -142,7 +142,7 @@ fn verified(run: &Run) -> String {
     let failed: Vec<String> = match (&run.reason, run.status) {
         (Some(reason), RunStatus::Failed) => vec![reason.clone()],
         _ => {
-            let failures = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_ref()?)));
+            let failures = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failed()?)));
             failures.map(|(id, failure)| format!("{id}: {failure}")).collect()
         }
     };
@@ -166,11 +166,11 @@ fn next_steps(exit: Exit, more: &[String], out: &mut dyn Write) -> crate::Result
     writeln!(out, "\nNext, after a commit of these files:")?;
     let steps = [
         ("sprag weekly", "measure, record, and render the site to _site/"),
-        ("sprag check", "compare this commit with what was recorded before"),
-        ("sprag compare HEAD~1 HEAD --measure", "measure two commits in turns"),
+        ("sprag baseline emit", "take that run as the baseline"),
+        ("sprag check", "compare the newest run with the baseline: 0 pass, 1 regressed, 3 inconclusive"),
     ];
     for (command, purpose) in steps {
-        writeln!(out, "  {command:<37}{purpose}")?;
+        writeln!(out, "  {command:<21}{purpose}")?;
     }
     for step in more {
         writeln!(out, "  - {step}")?;

@@ -47,16 +47,20 @@ pub(super) fn nvbench(tree: &Tree<'_>) -> Vec<Found> {
     by_cmake(tree, &LIBRARIES[1])
 }
 
-/// Tests without benchmarks are passed over.
+/// Tests without benchmarks are passed over. Catch2 runs those with the tag `[!benchmark]` only if asked.
 pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Found> {
-    let has_benchmark = |found: &Found| {
+    let with_benchmarks = |mut found: Found| {
         let below = split(&found.place).0;
         let is_below = |file: &&str| below.is_empty() || file.starts_with(&format!("{below}/"));
-        let mut sources = tree.ending(&SOURCES).filter(is_below);
-        sources.any(|file| tree.text(file).contains("BENCHMARK(") || tree.text(file).contains("BENCHMARK_ADVANCED("))
+        let sources: Vec<String> = tree.ending(&SOURCES).filter(is_below).map(|file| tree.text(file)).collect();
+        let contain = |word: &str| sources.iter().any(|source| source.contains(word));
+        found.command.extend(contain(TAG).then(|| TAG.to_owned()));
+        (contain("BENCHMARK(") || contain("BENCHMARK_ADVANCED(")).then_some(found)
     };
-    by_cmake(tree, &LIBRARIES[2]).into_iter().filter(has_benchmark).collect()
+    by_cmake(tree, &LIBRARIES[2]).into_iter().filter_map(with_benchmarks).collect()
 }
+
+const TAG: &str = "[!benchmark]";
 
 /// A suite for each program that links the library.
 fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {
