@@ -167,10 +167,13 @@ pub fn text(findings: &Findings) -> String {
     text
 }
 
+/// Of what is below a headline.
+const INDENT: usize = 2;
+
 fn section(text: &mut String, headline: &str, lines: &str) {
     text.push_str(&format!("\n{headline}\n"));
     for line in lines.lines() {
-        text.push_str(format!("  {line}").trim_end());
+        text.push_str(format!("{:INDENT$}{line}", "").trim_end());
         text.push('\n');
     }
 }
@@ -299,9 +302,9 @@ fn pressure(pressure: &Pressures) -> String {
         periods => format!("held back {periods} times"),
     }));
     parts.extend(pressure.waiting_share.map(|share| format!("some task waiting {} of the time", percent(Some(share)))));
-    let mut text = parts.join(", ");
+    let mut text = text::line_below(&parts.join(", "), INDENT);
     for reason in &pressure.reasons {
-        text.push_str(&format!("\nnot clean: {}", printable(reason)));
+        text.push_str(&text::line_below(&format!("not clean: {reason}"), INDENT));
     }
     text
 }
@@ -325,11 +328,12 @@ fn noise(findings: &Findings) -> String {
     }
     for class in &findings.noise.classes {
         for reason in &class.reasons {
-            text.push_str(&format!("not good for {}: {}\n", class_name(&class.class), printable(reason)));
+            let words = format!("not good for {}: {reason}", class_name(&class.class));
+            text.push_str(&text::line_below(&words, INDENT));
         }
     }
     for fault in &findings.noise.faults {
-        text.push_str(&format!("failed: {}\n", printable(fault)));
+        text.push_str(&text::line_below(&format!("failed: {fault}"), INDENT));
     }
     text
 }

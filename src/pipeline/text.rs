@@ -29,12 +29,22 @@ pub fn fit_terminal() {
 
 /// `right` lists columns that are aligned to the right.
 pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    columns_by_row(rows, right).concat()
+}
+
+/// The lines of each row, and at last what is below them.
+pub fn columns_by_row(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
     terminal::columns(rows, right, width())
 }
 
-/// A sentence in lines that fit the terminal.
-pub fn paragraph(sentence: &str) -> String {
-    terminal::paragraph(sentence, width())
+/// A sentence, which may hold text of others, in lines that fit the terminal.
+pub fn line(sentence: &str) -> String {
+    line_below(sentence, 0)
+}
+
+/// The same for text that is indented afterwards.
+pub fn line_below(sentence: &str, indent: usize) -> String {
+    terminal::paragraph(&printable(sentence), width().map(|width| width.saturating_sub(indent)))
 }
 
 /// With heads; empty without rows.

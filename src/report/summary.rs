@@ -315,7 +315,7 @@ fn step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     }
     if let Some(suite) = analysis.suites.iter().find(|suite| suite.status == RunStatus::Failed) {
         let reason = suite.reason.as_deref().unwrap_or("no reason was recorded");
-        return (format!("Fix {}", place(suite)).into(), reason.into());
+        return (format!("Fix {}", place(suite)).into(), format!("The run failed: {reason}").into());
     }
     let failure = analysis.suites.iter().find_map(|suite| Some((suite, suite.failures.first()?)));
     if let Some((suite, (benchmark, reason))) = failure {

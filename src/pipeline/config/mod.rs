@@ -270,6 +270,7 @@ fn content_error(error: TomlError) -> Error {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let near = match &words[..] {
         [unknown, others @ ..] if is_unknown => did_you_mean(unknown, others),
+        ["kind"] => "; `kind = \"command\"` is a suite that runs a program".to_owned(),
         _ => list_instead(&message).unwrap_or_default(),
     };
     Error::message(format!("{path}:{line}:{column}: {message}{near}"))
@@ -415,6 +416,7 @@ mod tests {
         check("kind = \"cpu\"\n timeout_seconds = 3", "8:2", "suites of the kind `command` or `trt`, this is `cpu`");
         check("kind = \"gpu\"\noutput = \"x\"", "8:1", "`suites.x.output` belongs to");
         check("kind = \"command\"", "6:9", "has no `command`");
+        check("command = [\"a\"]", "6:1", "missing field `kind`; `kind = \"command\"` is a suite that runs a program");
         check("kind = \"command\"\ncommand = []", "8:1", "has no `command`");
         check("kind = \"command\"\ncommand = [\" \"]", "8:1", "names no program");
         let list = "invalid type: string \"cargo bench\", expected a sequence; did you mean `[\"cargo\", \"bench\"]`?";

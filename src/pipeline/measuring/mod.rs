@@ -177,7 +177,7 @@ fn description(
 
 pub fn exit(runs: &[Run]) -> Exit {
     let failed = runs.iter().any(|run| {
-        run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failure.is_some())
+        run.status == RunStatus::Failed || run.measurements.iter().any(|measurement| measurement.failed().is_some())
     });
     if failed {
         Exit::Failed

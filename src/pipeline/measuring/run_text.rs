@@ -12,7 +12,7 @@ const NUMBERS: [usize; 6] = [1, 2, 4, 5, 6, 8];
 
 /// Kernels first, then controls and calibration, then failures.
 pub fn table(run: &Run) -> String {
-    let mut table = format!("{}\n", text::printable(&heading(run)));
+    let mut table = text::line(&heading(run));
     let head = ["benchmark", "time", "ratio", "95 % interval", "detectable", "of limit", "throughput", "parity"];
     let is_counted = run.measurements.iter().any(|one| one.estimate(INSTRUCTIONS).is_some());
     let more = is_counted.then_some("instructions");
@@ -22,22 +22,20 @@ pub fn table(run: &Run) -> String {
     rows.extend(kernels.iter().chain(&auxiliary).map(|one| row(one, is_counted)));
     if rows.len() > 1 {
         let (rows, right) = without_empty_columns(rows);
-        let text = text::columns(&rows, &right);
-        for (number, line) in text.lines().enumerate() {
-            if number == kernels.len() + 1 {
-                table.push_str("control and calibration\n");
-            }
-            table.push_str(&format!("{line}\n"));
+        let mut lines = text::columns_by_row(&rows, &right);
+        if !auxiliary.is_empty() {
+            lines.insert(kernels.len() + 1, "control and calibration\n".to_owned());
         }
+        table.push_str(&lines.concat());
     }
     for measurement in &run.measurements {
         if let Some(failure) = &measurement.failure {
-            let id = text::printable(&measurement.benchmark.id());
-            table.push_str(&format!("failed: {id}: {}\n", text::printable(failure)));
+            let word = if measurement.skipped().is_some() { "" } else { "failed: " };
+            table.push_str(&text::line(&format!("{word}{}: {failure}", measurement.benchmark.id())));
         }
     }
     for reason in &run.quality.reasons {
-        table.push_str(&format!("note: {}\n", text::printable(reason)));
+        table.push_str(&text::line(&format!("note: {reason}")));
     }
     table
 }
@@ -45,7 +43,7 @@ pub fn table(run: &Run) -> String {
 fn heading(run: &Run) -> String {
     let mut head = format!("{} on {}: {}", run.suite, run.machine.name, run.status.word());
     let benchmarks = || run.measurements.iter().filter(|one| one.benchmark.variant != CALIBRATION);
-    let (all, failed) = (benchmarks().count(), benchmarks().filter(|one| one.failure.is_some()).count());
+    let (all, failed) = (benchmarks().count(), benchmarks().filter(|one| one.failed().is_some()).count());
     if failed > 0 {
         head.push_str(&format!(", {failed} of {all} {} failed", if all == 1 { "benchmark" } else { "benchmarks" }));
     }

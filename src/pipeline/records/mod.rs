@@ -113,12 +113,8 @@ fn table(runs: &[LoggedRun]) -> String {
         let commit = run.commit.as_deref().map_or("-", |sha| text::short(sha, 12));
         let failed = if run.failed > 0 { format!(" ({} failed)", run.failed) } else { String::new() };
         let reasons = run.reason.iter().chain(&run.quality.reasons).cloned().collect::<Vec<_>>().join("; ");
-        let quality = match (run.quality.clean, reasons.is_empty()) {
-            (true, true) => "clean".to_owned(),
-            (true, false) => reasons,
-            (false, true) => "not clean".to_owned(),
-            (false, false) => format!("not clean: {reasons}"),
-        };
+        let quality = if run.quality.clean { "clean" } else { "not clean" };
+        let reasons = Some(reasons).filter(|reasons| !reasons.is_empty());
         let cells = [
             run.timestamp_utc.format("%Y-%m-%d %H:%M:%SZ").to_string(),
             run.suite.clone(),
@@ -127,9 +123,9 @@ fn table(runs: &[LoggedRun]) -> String {
             run.machine.name.clone(),
             format!("{}{failed}", run.benchmarks),
             run.id.clone(),
-            quality,
+            quality.to_owned(),
         ];
-        cells.map(|cell| text::printable(&cell)).to_vec()
+        cells.into_iter().chain(reasons).map(|cell| text::printable(&cell)).collect()
     };
     let heads = ["time", "suite", "status", "commit", "machine", "benchmarks", "run", "quality"];
     text::table(heads, runs.iter().map(row), &[5])

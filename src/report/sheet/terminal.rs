@@ -18,16 +18,16 @@ const GAP: usize = 2;
 
 /// Rows as columns, those listed in `right` aligned to the right. Where they do not fit into `width`, cells beyond those of the
 /// first row move below their row, names break between their parts, and the last figures are left out, which a line says.
-/// A figure never breaks.
-pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> String {
-    let Some(first) = rows.first() else { return String::new() };
+/// A figure never breaks. Gives the lines of each row, and at last what is below them.
+pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> Vec<String> {
+    let Some(first) = rows.first() else { return Vec::new() };
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width_of = |place: usize, part: fn(&str) -> usize| {
         rows.iter().filter_map(|row| row.get(place)).map(|cell| part(cell)).max().unwrap_or(0) + GAP
     };
     let widest: Vec<usize> = (0..most).map(|place| width_of(place, |cell| cell.width())).collect();
     let Some(room) = width.map(|width| width + GAP).filter(|room| widest.iter().sum::<usize>() > *room) else {
-        return aligned(rows, right);
+        return aligned(rows, right).split_inclusive('\n').map(str::to_owned).collect();
     };
     let longest_piece = |cell: &str| pieces(cell).iter().map(|piece| piece.trim_end().width()).max().unwrap_or(0);
     let narrowest = |place: usize| if right.contains(&place) { widest[place] } else { width_of(place, longest_piece) };
@@ -55,18 +55,19 @@ pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> S
     let right: Vec<usize> = (0..shown.len()).filter(|at| right.contains(&shown[*at])).collect();
     let text = aligned(&fitted, &right);
     let mut lines = text.split_inclusive('\n');
-    let mut out = String::new();
+    let mut out = Vec::new();
     for (row, cells) in rows.iter().zip(&fitted) {
         let height = cells.iter().map(|cell| cell.lines().count()).max().unwrap_or(0).max(1);
-        out.extend(lines.by_ref().take(height));
+        let mut text: String = lines.by_ref().take(height).collect();
         if row.len() > first.len() {
             let words = row[first.len()..].iter().flat_map(|cell| cell.split_whitespace()).map(str::to_owned);
-            out.push_str(&wrapped("    ", 4, words, room - GAP));
+            text.push_str(&wrapped("    ", 4, words, room - GAP));
         }
+        out.push(text);
     }
     if shown.len() < first.len() {
         let left_out = first.len() - shown.len();
-        out.push_str(&paragraph(
+        out.push(paragraph(
             &format!("({} left out: the terminal is narrow)", number::counted(left_out, "column", "columns")),
             width,
         ));
@@ -222,7 +223,14 @@ impl Lines {
         let rows: Vec<Vec<String>> = (!is_labelled).then_some(heads).into_iter().chain(cells).collect();
         let right: Vec<usize> = (0..shown.len()).filter(|place| shown[*place].is_figures()).collect();
         let width = self.width.map(|width| width.saturating_sub(indent));
-        for (place, line) in columns(&rows, &right, width).lines().enumerate() {
+        let mut lines = columns(&rows, &right, width);
+        let heads = usize::from(!is_labelled);
+        for (line, row) in lines.iter_mut().skip(heads).zip(&table.rows) {
+            if let Some([heading, _]) = &row.group {
+                line.insert_str(0, &format!("{}\n", begun(&seen(&typed(heading)))));
+            }
+        }
+        for (place, line) in lines.concat().lines().enumerate() {
             let prefix = if place == 0 && is_labelled { labelled(table.label) } else { " ".repeat(indent) };
             self.text.push_str(format!("{prefix}{line}").trim_end());
             self.text.push('\n');
@@ -314,7 +322,7 @@ mod tests {
             (&[&["核", "1"], &["ab", "2"], &["e\u{301}", "3"]], &[], "核  1\nab  2\ne\u{301}   3\n"),
         ] {
             let row = |row: &&[&str]| row.iter().map(|&cell| cell.to_owned()).collect();
-            assert_eq!(columns(&rows.iter().map(row).collect::<Vec<_>>(), right, None), expected);
+            assert_eq!(columns(&rows.iter().map(row).collect::<Vec<_>>(), right, None).concat(), expected);
         }
         let table = [
             vec!["verdict", "benchmark", "now", "change", "allowed"],
@@ -325,9 +333,9 @@ mod tests {
         let expected = "verdict       benchmark             now   change\nregressed     cpu/tile_pack  1,234.5 µs  +14.2 %\n\
             \u{20}             {c=64,t=8}\n              @fast\ninconclusive  cpu/infer        14.51 ms   +2.1 %\n\
             \u{20}             @fast\n    2 more runs settle it\n(1 column left out: the terminal is narrow)\n";
-        assert_eq!(columns(&table, &[2, 3, 4], Some(48)), expected);
+        assert_eq!(columns(&table, &[2, 3, 4], Some(48)).concat(), expected);
         let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
-        let text = columns(&rows, &[], Some(30));
+        let text = columns(&rows, &[], Some(30)).concat();
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 30), "{text}");
     }
 
