@@ -365,7 +365,7 @@ fn advice(findings: &Findings) -> String {
     }
     let mut text = String::new();
     for (number, advice) in findings.advice.iter().enumerate() {
-        text.push_str(&format!("{}. {}: {}\n", number + 1, advice.about, printable(&advice.why)));
+        text.push_str(&text::line_below(&format!("{}. {}: {}", number + 1, advice.about, advice.why), INDENT));
         text.push_str(&format!("   {}\n", advice.how));
         if let Some(command) = &advice.command {
             text.push_str(&format!("     {command}\n"));
