@@ -191,7 +191,12 @@ mod tests {
         let build = "sh -c cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target";
         let tagged = "TEST_CASE(\"sums\", \"[!benchmark]\")";
         check(
-            &[("CMakeLists.txt", "project(p)"), ("bench/CMakeLists.txt", cmake), ("bench/t.cpp", "BENCHMARK(\"x\")"), ("bench/u.cpp", tagged)],
+            &[
+                ("CMakeLists.txt", "project(p)"),
+                ("bench/CMakeLists.txt", cmake),
+                ("bench/t.cpp", "BENCHMARK(\"x\")"),
+                ("bench/u.cpp", tagged),
+            ],
             &[
                 &format!("fast: {build} fast | build/bench/fast --benchmark_format=json | google-benchmark"),
                 &format!("gpu: {build} gpu | build/bench/gpu --jsonbin nvbench.json | nvbench > nvbench.json"),
