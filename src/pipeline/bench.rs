@@ -205,7 +205,7 @@ fn table(run: &Run, request: &BenchRequest) -> String {
     }
     table.push('\n');
     for reason in &run.quality.reasons {
-        table.push_str(&text::line(&format!("note: {reason}")));
+        table.push_str(&text::line(&format!("note: {reason}"), 0));
     }
     table
 }

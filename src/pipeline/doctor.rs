@@ -302,9 +302,9 @@ fn pressure(pressure: &Pressures) -> String {
         periods => format!("held back {periods} times"),
     }));
     parts.extend(pressure.waiting_share.map(|share| format!("some task waiting {} of the time", percent(Some(share)))));
-    let mut text = text::line_below(&parts.join(", "), INDENT);
+    let mut text = text::line(&parts.join(", "), INDENT);
     for reason in &pressure.reasons {
-        text.push_str(&text::line_below(&format!("not clean: {reason}"), INDENT));
+        text.push_str(&text::line(&format!("not clean: {reason}"), INDENT));
     }
     text
 }
@@ -329,11 +329,11 @@ fn noise(findings: &Findings) -> String {
     for class in &findings.noise.classes {
         for reason in &class.reasons {
             let words = format!("not good for {}: {reason}", class_name(&class.class));
-            text.push_str(&text::line_below(&words, INDENT));
+            text.push_str(&text::line(&words, INDENT));
         }
     }
     for fault in &findings.noise.faults {
-        text.push_str(&text::line_below(&format!("failed: {fault}"), INDENT));
+        text.push_str(&text::line(&format!("failed: {fault}"), INDENT));
     }
     text
 }
@@ -365,7 +365,7 @@ fn advice(findings: &Findings) -> String {
     }
     let mut text = String::new();
     for (number, advice) in findings.advice.iter().enumerate() {
-        text.push_str(&text::line_below(&format!("{}. {}: {}", number + 1, advice.about, advice.why), INDENT));
+        text.push_str(&text::line(&format!("{}. {}: {}", number + 1, advice.about, advice.why), INDENT));
         text.push_str(&format!("   {}\n", advice.how));
         if let Some(command) = &advice.command {
             text.push_str(&format!("     {command}\n"));

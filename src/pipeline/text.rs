@@ -37,13 +37,8 @@ pub fn columns_by_row(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
     terminal::columns(rows, right, width())
 }
 
-/// A sentence, which may hold text of others, in lines that fit the terminal.
-pub fn line(sentence: &str) -> String {
-    line_below(sentence, 0)
-}
-
-/// The same for text that is indented afterwards.
-pub fn line_below(sentence: &str, indent: usize) -> String {
+/// A sentence, which may hold text of others, in lines that fit the terminal once they are indented.
+pub fn line(sentence: &str, indent: usize) -> String {
     terminal::paragraph(&printable(sentence), width().map(|width| width.saturating_sub(indent)))
 }
 

@@ -79,69 +79,46 @@ fn benchmarks_are_found_configured_and_tried() {
     assert!(second.out.starts_with("kept         sprag.toml\nis there     .gitignore\n"), "{}", second.out);
 }
 
-/// For each framework: files that show it; a tool, and a script in its place; the tool's output; and a slower one.
+/// A file of a framework, its text, a tool, a script for it or for what it builds, a sample of its output, words, and slower ones.
+#[cfg(unix)]
+const FRAMEWORKS: &str = r#"
+go.mod|module m|go|cat sample|go/bench.txt|1840|9840
+CMakeLists.txt|target_link_libraries(b Catch2::main)|cmake|[ "$3" = '[!benchmark]' ] && cat sample|catch2/catch2.xml|mean value="|mean value="9
+CMakeLists.txt|target_link_libraries(b nvbench::main)|cmake|cp sample nvbench.json|nvbench/nvbench.json|2.1196587|9.1196587
+pom.xml|jmh-core|java|cp sample jmh.json|jmh/jmh.json|1.3|9.3
+benchmarks.jl|SUITE|julia|cp sample benchmark-tools.json|benchmark-tools/benchmark-tools.json|1326.173,1361.361,1375|3326.173,3361.361,3375
+"#;
+
 #[cfg(unix)]
 #[test]
 fn three_commands_lead_from_a_framework_to_a_gate() {
-    const CMAKE: &str = "mkdir -p build; printf '#!/bin/sh\\n%s\\n' \"$RUN\" > build/b; chmod +x build/b";
-    let golden = |path: &str| {
+    for row in FRAMEWORKS.trim().lines() {
+        let [file, text, tool, script, sample, was, is] = row.split('|').collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/golden/formats");
-        fs::read_to_string(format!("{folder}/{path}")).expect("the sample is there")
-    };
-    let link = |library: &str| format!("target_link_libraries(b {library}::main)\n");
-    let (catch2, nvbench) = (link("Catch2"), link("nvbench"));
-    let tagged = "TEST_CASE(\"sums\", \"[!benchmark]\") { BENCHMARK(\"s\") {}; }\n";
-    for (files, tool, run, sample, (was, is)) in [
-        (
-            &[("go.mod", "module m\n"), ("a_test.go", "package m\nfunc BenchmarkA(b *testing.B) {}\n")][..],
-            ("go", "cat sample"),
-            "",
-            "go/bench.txt",
-            (" ns/op", "0 ns/op"),
-        ),
-        (
-            &[("CMakeLists.txt", &catch2), ("b.cpp", tagged)],
-            ("cmake", CMAKE),
-            r#"[ "$3" = '[!benchmark]' ] && cat sample"#,
-            "catch2/catch2.xml",
-            ("mean value=\"", "mean value=\"9"),
-        ),
-        (
-            &[("CMakeLists.txt", &nvbench)],
-            ("cmake", CMAKE),
-            "cp sample nvbench.json",
-            "nvbench/nvbench.json",
-            ("2.1196587", "9.1196587"),
-        ),
-        (&[("pom.xml", "jmh-core")], ("java", "cp sample jmh.json"), "", "jmh/jmh.json", (" 1.3", " 9.3")),
-        (
-            &[("benchmark/benchmarks.jl", "SUITE")],
-            ("julia", "cp sample benchmark-tools.json"),
-            "",
-            "benchmark-tools/benchmark-tools.json",
-            ("1326.173,1361.361,1375.158", "3326.173,3361.361,3375.158"),
-        ),
-    ] {
+        let output = fs::read_to_string(format!("{folder}/{sample}")).expect("the sample is there");
         let sandbox = empty();
-        files.iter().for_each(|(path, text)| sandbox.write(path, text));
-        sandbox.write("sample", &golden(sample));
+        sandbox.write(file, text);
+        sandbox.write("a_test.go", "package m\nfunc BenchmarkA(b *testing.B) {}\n");
+        sandbox.write("b.cpp", "TEST_CASE(\"sums\", \"[!benchmark]\") { BENCHMARK(\"s\") {}; }\n");
+        sandbox.write("sample", &output);
         sandbox.tool("mvn", "#!/bin/sh\n");
-        sandbox.tool(tool.0, &format!("#!/bin/sh\n{}\n", tool.1));
+        let build = format!("mkdir -p build; cat > build/b <<'E'\n#!/bin/sh\n{script}\nE\nchmod +x build/b");
+        sandbox.tool(tool, &format!("#!/bin/sh\n{}\n", if tool == "cmake" { &build } else { script }));
         let path = format!("{}:{}", sandbox.tools().display(), std::env::var("PATH").unwrap_or_default());
-        let sprag = |arguments: &[&str]| sandbox.sprag_with(&[("PATH", &path), ("RUN", run)], arguments);
-        sprag(&["init"]).expect(0).prints(&["\nmeasured     "]);
-        assert!(sandbox.read("sprag.toml").lines().count() <= 40);
+        let sprag = |code: i32, arguments: &[&str]| sandbox.sprag_with(&[("PATH", &path)], arguments).expect(code);
+        sprag(0, &["init"]).prints(&["\nmeasured     "]);
         sandbox.commit("Set up");
-        sprag(&["check"]).expect(2).says(&["measure it with `sprag run --record`"]);
-        sprag(&["weekly"]).expect(0);
-        assert!(sandbox.read("_site/index.html").contains("</html>"));
-        sprag(&["check"]).expect(3).prints(&["`sprag baseline emit` takes a baseline"]);
-        sprag(&["baseline", "emit"]).expect(0);
-        sprag(&["check"]).expect(0).prints(&["check: pass"]);
-        sandbox.write("sample", &golden(sample).replace(was, is));
+        sprag(0, &["weekly"]);
+        assert_contains(&sandbox.read("_site/index.html"), &["</html>"]);
+        sprag(3, &["check"]).prints(&["`sprag baseline emit` takes a baseline"]);
+        sprag(0, &["baseline", "emit"]);
+        sprag(0, &["check"]).prints(&["check: pass"]);
+        sandbox.write("sample", &output.replace(was, is));
         sandbox.commit("Make it slower");
-        sprag(&["run", "--record"]).expect(0);
-        sprag(&["check"]).expect(1).prints(&["regressed"]);
+        sprag(0, &["run", "--record"]);
+        sprag(1, &["check"]).prints(&["regressed"]);
     }
 }
 

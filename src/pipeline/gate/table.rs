@@ -7,9 +7,9 @@ use sprag_model::verdict::{Comparison, Verdict};
 use sprag_report::gate::{answer, common_note, effect};
 
 pub fn suite_text(suite: &SuiteGate, only_changed: bool) -> String {
-    let mut text = text::line(&head(suite));
+    let mut text = text::line(&head(suite), 0);
     for reason in &suite.quality {
-        text.push_str(&text::line(&format!("rough: {reason}")));
+        text.push_str(&text::line(&format!("rough: {reason}"), 0));
     }
     text + &table_text(suite, only_changed)
 }
@@ -27,7 +27,7 @@ pub fn table_text(suite: &SuiteGate, only_changed: bool) -> String {
         text.push_str(&format!("{} unchanged\n", text::count(hidden, "metric")));
     }
     if let Some(note) = noted {
-        text.push_str(&text::line(&format!("of all that was judged: {note}")));
+        text.push_str(&text::line(&format!("of all that was judged: {note}"), 0));
     }
     if let Some(mean) = suite.whole.filter(|mean| mean.benchmarks > 1) {
         text.push_str(&format!("{}\n", mean_words(&mean)));

@@ -54,13 +54,11 @@ pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Found> {
         let is_below = |file: &&str| below.is_empty() || file.starts_with(&format!("{below}/"));
         let sources: Vec<String> = tree.ending(&SOURCES).filter(is_below).map(|file| tree.text(file)).collect();
         let contain = |word: &str| sources.iter().any(|source| source.contains(word));
-        found.command.extend(contain(TAG).then(|| TAG.to_owned()));
+        found.command.extend(Some("[!benchmark]").filter(|tag| contain(tag)).map(str::to_owned));
         (contain("BENCHMARK(") || contain("BENCHMARK_ADVANCED(")).then_some(found)
     };
     by_cmake(tree, &LIBRARIES[2]).into_iter().filter_map(with_benchmarks).collect()
 }
-
-const TAG: &str = "[!benchmark]";
 
 /// A suite for each program that links the library.
 fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {

@@ -12,7 +12,7 @@ const NUMBERS: [usize; 6] = [1, 2, 4, 5, 6, 8];
 
 /// Kernels first, then controls and calibration, then failures.
 pub fn table(run: &Run) -> String {
-    let mut table = text::line(&heading(run));
+    let mut table = text::line(&heading(run), 0);
     let head = ["benchmark", "time", "ratio", "95 % interval", "detectable", "of limit", "throughput", "parity"];
     let is_counted = run.measurements.iter().any(|one| one.estimate(INSTRUCTIONS).is_some());
     let more = is_counted.then_some("instructions");
@@ -31,11 +31,11 @@ pub fn table(run: &Run) -> String {
     for measurement in &run.measurements {
         if let Some(failure) = &measurement.failure {
             let word = if measurement.skipped().is_some() { "" } else { "failed: " };
-            table.push_str(&text::line(&format!("{word}{}: {failure}", measurement.benchmark.id())));
+            table.push_str(&text::line(&format!("{word}{}: {failure}", measurement.benchmark.id()), 0));
         }
     }
     for reason in &run.quality.reasons {
-        table.push_str(&text::line(&format!("note: {reason}")));
+        table.push_str(&text::line(&format!("note: {reason}"), 0));
     }
     table
 }
