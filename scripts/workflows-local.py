@@ -244,7 +244,15 @@ def bisect(project, checks):
     checks.results("a bisection", ended, bisect="success")
     checks.expect("a bisection: the summary has the culprit", commits[1][:12] in ended.summary, ended)
     checks.expect("a bisection: the report is kept", (ended.artifacts / "perf-bisect" / "bisect.md").is_file(), ended)
+    is_printed = "The text for an issue:" in ended.log
+    checks.expect("a bisection: the text for an issue is printed", is_printed, ended)
     checks.results("a bisection of nothing", project.run("perf_bisect.yml", github__event_name="workflow_dispatch"), bisect="failure")
+    weekly = {"github__event_name": "schedule"}
+    checks.results("no bisection by itself", project.run("perf_bisect.yml", **weekly), bisect="skipped")
+    weekly["vars__SPRAG_BISECT_WEEKLY"] = "true"
+    ended = project.run("perf_bisect.yml", **weekly)
+    checks.results("a bisection by itself", ended, bisect="success")
+    checks.expect("a bisection by itself: there is no event", "no open regression" in ended.log, ended)
 
 
 def weekly(project, checks):

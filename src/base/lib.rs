@@ -2,6 +2,7 @@
 
 pub mod digest;
 pub mod files;
+pub mod glob;
 pub mod json;
 pub mod process;
 pub mod stats;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command::suite::{CommandSuite, warm_up};
 use crate::process::WorkerCommand;
 use crate::task::{self, TaskError};
 use crate::workload::{Order, Workload};
@@ -236,6 +237,28 @@ impl Valgrind {
         Ok(Valgrind { program: program.to_owned(), version: version.to_owned() })
     }
 
+    /// Counts all instructions of a command and of the processes that it starts.
+    pub fn count_command(&self, suite: &CommandSuite) -> Result<u64, String> {
+        let folder = tempfile::Builder::new().prefix("sprag-count-").tempdir();
+        let folder = folder.map_err(|error| format!("cannot create a temporary folder: {error}"))?;
+        let place = |name: &str| folder.path().join(name).to_string_lossy().replace('%', "%%") + ".%p";
+        let mut command = vec![self.program.to_string_lossy().into_owned()];
+        let options = ["--tool=callgrind", "--trace-children=yes", "--vgdb=no", "--cache-sim=no", "--branch-sim=no"];
+        command.extend(options.map(str::to_owned));
+        command.push(format!("--callgrind-out-file={}", place(COUNTS)));
+        command.push(format!("--log-file={}", place(LOG)));
+        command.push("--".to_owned());
+        command.extend(suite.command.iter().cloned());
+        let suite = CommandSuite { command, time_out: suite.time_out.max(LIMIT), ..suite.clone() };
+        warm_up(&suite, 1).map_err(|error| error.to_string())?;
+        let files = fs::read_dir(folder.path()).map_err(|error| format!("it left no counts: {error}"))?;
+        let is_count = |name: &OsStr| name.to_string_lossy().starts_with(COUNTS);
+        let counts = files.flatten().filter(|file| is_count(&file.file_name()));
+        let count =
+            counts.filter_map(|file| fs::read(file.path()).ok()).map(|bytes| total(&String::from_utf8_lossy(&bytes)));
+        Some(count.sum()).filter(|count| *count > 0).ok_or_else(|| "it left no counts".to_owned())
+    }
+
     /// Counts one benchmark in a fresh process; `command` starts the worker.
     pub fn count(&self, command: &WorkerCommand, plan: &CountPlan, limit: Duration) -> Result<Count, Uncounted> {
         let failed = |reason: String| Uncounted { reason: format!("callgrind_failed: {reason}"), time_is_up: false };
@@ -272,6 +295,12 @@ impl Valgrind {
             other => Err(failed(format!("it left {} counts, not those of the two calls", other.len()))),
         }
     }
+}
+
+/// The sum of the totals of all parts of a file.
+fn total(text: &str) -> u64 {
+    let totals = text.lines().filter_map(|line| line.strip_prefix("totals:"));
+    totals.filter_map(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).sum()
 }
 
 fn usable_version(version: &str) -> Result<(), String> {
@@ -339,6 +368,7 @@ mod tests {
         // This file was dumped at the end of the program.
         let golden = include_str!("../../fixtures/golden/formats/callgrind/callgrind.tilessm_scan.out");
         assert_eq!(requested(golden), Ok(Vec::new()));
+        assert_eq!((total(TWO_PARTS), total(golden), total("totals: x")), (12 + 3 + 5, 21201, 0));
         let asked = golden.replace("Trigger: Program termination", "Trigger: Client Request: tilessm_scan");
         assert_eq!(requested(&asked), Ok(vec![("tilessm_scan".to_owned(), 21201)]));
     }

@@ -16,6 +16,7 @@ use super::protocol::Configurations;
 use super::workload::{Class, Workload};
 use sprag_base::stats::random::SplitMix64;
 use sprag_base::stats::{describe, pair_ratio};
+use sprag_model::benchmark::Benchmark;
 use sprag_model::paired::{CONFIDENCE, New, Pair, Paired};
 
 /// The builds that are compared.
@@ -32,6 +33,8 @@ pub struct PairedResult {
     /// Other metrics.
     pub shown: Vec<Paired>,
     pub new: Vec<New>,
+    /// What the ids name, with their versions.
+    pub identities: BTreeMap<String, Benchmark>,
     /// Pairs of processes with a result of any benchmark.
     pub pairs: usize,
     /// Pairs without a result through no benchmark's fault, one sentence each.
@@ -98,7 +101,8 @@ pub fn measure(
     } else {
         processors
     };
-    Ok(PairedResult { benchmarks, shown: Vec::new(), new, pairs: ran, faults, processors })
+    let identities = ids.iter().cloned().zip(workloads.iter().map(|workload| workload.benchmark.clone())).collect();
+    Ok(PairedResult { benchmarks, shown: Vec::new(), new, identities, pairs: ran, faults, processors })
 }
 
 /// Whether every interval is narrow enough. Traffic beyond the caches is rarely precise on a shared machine, so it delays

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bisection::Bisection;
 use super::change_point::Level;
 use super::environment::FactChange;
 use super::ledger::answer::Answer;
@@ -176,6 +177,9 @@ pub struct Event {
     pub next: Option<NextStep>,
     /// The answer of the ledger; absent where there is none, or the effect does not persist.
     pub answer: Option<Answer>,
+    /// The newest recorded bisection that named its cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisection: Option<Bisection>,
 }
 
 impl Event {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::bisection::Bisection;
 use crate::event::{Direction, EventKind};
 use crate::ledger::is_event_id;
 use crate::record::{MAX_RECORD_BYTES, YEARS, check_hex};
@@ -17,8 +18,8 @@ use crate::series::Series;
 use sprag_base::digest::{Digest, is_hex};
 use sprag_base::json;
 
-/// The version of the record that this build writes, and the newest it reads.
-pub const SCHEMA_VERSION: u64 = 1;
+/// The newest version of the record. One without a bisection is written in version 1, which older builds read.
+pub const SCHEMA_VERSION: u64 = 2;
 
 /// A report of an event at one time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +59,10 @@ pub struct EventRecord {
     #[schemars(with = "String", extend("pattern" = patterns::REASON))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The bisection that named the cause.
+    #[schemars(with = "Bisection")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisection: Option<Bisection>,
 }
 
 /// What became of an event.
@@ -107,9 +112,11 @@ pub enum EventError {
 }
 
 impl EventRecord {
+    /// Of both versions; that of version 1 alone is frozen.
     pub fn schema() -> Value {
         let mut schema = schema::for_type::<EventRecord>();
-        let version = json!({ "description": "The version of the record.", "const": SCHEMA_VERSION });
+        let versions = "The version of the record: 2 with a bisection, else 1.";
+        let version = json!({ "description": versions, "enum": [1, SCHEMA_VERSION] });
         let mut properties = Map::from_iter([("schema_version".to_owned(), version)]);
         properties.extend(schema["properties"].as_object().cloned().unwrap_or_default());
         schema["properties"] = Value::Object(properties);
@@ -176,8 +183,12 @@ impl EventRecord {
 
     fn text(&self) -> String {
         let mut value = serde_json::to_value(self).expect("a record is made of lists, texts and numbers");
-        value["schema_version"] = SCHEMA_VERSION.into();
+        value["schema_version"] = self.version().into();
         json::to_canonical(&value)
+    }
+
+    fn version(&self) -> u64 {
+        if self.bisection.is_some() { SCHEMA_VERSION } else { 1 }
     }
 
     /// Checks the values of the fields.
@@ -202,6 +213,7 @@ impl EventRecord {
         check_hex("first_suspect", &self.first_suspect, 40)?;
         check_hex("last_suspect", &self.last_suspect, 40)?;
         check_hex("most_likely", &self.most_likely, 40)?;
+        self.bisection.iter().try_for_each(Bisection::check)?;
         if self.members.is_empty() {
             return fault("members", "without any");
         }
@@ -290,6 +302,7 @@ pub mod example {
     //! Event records for tests.
 
     use super::*;
+    use crate::bisection::{BisectEffect, BisectMeasurement, BisectSuspect};
 
     /// The event `e-` and the number in six digits, opened; two series on two machines.
     pub fn opened(number: u32) -> EventRecord {
@@ -311,7 +324,24 @@ pub mod example {
             ],
             chance: 0.01,
             reason: None,
+            bisection: None,
         }
+    }
+
+    pub fn bisected(number: u32) -> EventRecord {
+        let commit = "c".repeat(40);
+        let measurement = BisectMeasurement { commit: commit.clone(), pairs: 4, level: 0.98, probability: 0.97 };
+        let change = BisectEffect { benchmark: "cpu/infer @fast".to_owned(), change: 0.25, interval: (0.24, 0.26) };
+        let bisection = Bisection {
+            good: "a".repeat(40),
+            bad: "d".repeat(40),
+            measurements: vec![measurement],
+            suspects: vec![BisectSuspect { commit: commit.clone(), probability: 0.97 }],
+            culprits: vec![commit],
+            probability: 0.97,
+            effects: vec![change],
+        };
+        EventRecord { step: EventStep::Narrowed, bisection: Some(bisection), ..opened(number) }
     }
 
     pub fn retracted(number: u32) -> EventRecord {
@@ -323,7 +353,7 @@ pub mod example {
 mod tests {
     use proptest::prelude::*;
 
-    use super::example::{opened, retracted};
+    use super::example::{bisected, opened, retracted};
     use super::*;
 
     const NAME: &str = "history/v1/_events/2026/05/e-7c1f03-opened-0123456789abcdef.json";
@@ -351,6 +381,9 @@ mod tests {
         let (path, bytes, subject) = retracted(2).to_file();
         assert_eq!(EventRecord::from_file(&path, &bytes), Ok(retracted(2)));
         assert_eq!(subject, "sprag: event e-000002 retracted at cccccccccccc");
+        let (path, bytes, _) = bisected(2).to_file();
+        assert_eq!(EventRecord::from_file(&path, &bytes), Ok(bisected(2)));
+        assert!(String::from_utf8_lossy(&bytes).contains("\"schema_version\":2"));
         assert!(EVENT_ROOT.starts_with(&format!("{}/", crate::run::RECORD_ROOT)));
     }
 
@@ -414,7 +447,7 @@ mod tests {
         let schema = jsonschema::validator_for(&EventRecord::schema()).expect("the schema is one");
         let value = |record: &EventRecord| serde_json::from_str::<Value>(&text(record)).expect("a record is JSON");
         let first = EventRecord { last_good: None, ..opened(1) };
-        for record in [opened(1), retracted(1), first] {
+        for record in [opened(1), retracted(1), bisected(1), first] {
             assert!(schema.is_valid(&value(&record)), "{record:?}");
         }
         let check = |pointer: &str, wrong: Option<Value>, words: &str| {
@@ -439,7 +472,7 @@ mod tests {
             ("/other", json!(1), "unknown field `other`"),
             ("/members/0/other", json!(1), "unknown field `other`"),
             ("/schema_version", json!(0), "is not an event record: it has no `schema_version` from 1 on"),
-            ("/schema_version", json!(2), "has schema version 2, this build reads up to 1; a newer sprag can read it"),
+            ("/schema_version", json!(3), "has schema version 3, this build reads up to 2; a newer sprag can read it"),
             ("/event", json!("e-12345"), "has `event` `e-12345`, which is not `e-` and 6 to 16 lower-case"),
             ("/event", json!("e-00000A"), "has `event` `e-00000A`, which is not"),
             ("/event", json!("../00000a"), "has `event` `../00000a`, which is not"),
@@ -464,11 +497,27 @@ mod tests {
             ("/members/0/series", json!("../x"), "has `members` with `../x`, which is no id of a series"),
             ("/members/0/before", json!("1"), "does not follow the schema"),
             ("/members/0/before", json!(null), "invalid type: null, expected f64"),
+            ("/bisection", json!({}), "missing field"),
             ("/chance", json!(1.5), "has `chance` 1.5, which is not from 0 to 1"),
             ("/chance", json!(-0.5), "has `chance` -0.5, which is not from 0 to 1"),
         ] {
             check(pointer, Some(wrong), words);
         }
+    }
+
+    #[test]
+    fn a_bisection_has_commits_and_probabilities() {
+        let check = |change: fn(&mut Bisection), words: &str| {
+            let mut record = bisected(1);
+            record.bisection.as_mut().map(change).expect("it has one");
+            refused(&text(&record), words);
+        };
+        check(|one| one.good = "c".to_owned(), "has `bisection` `c`, which is not 40 lower-case");
+        check(|one| one.probability = 1.5, "has `bisection` with the probability 1.5");
+        check(|one| one.suspects[0].probability = -0.5, "has `bisection` with the probability -0.5");
+        check(|one| one.culprits.clear(), "has `bisection` without a culprit");
+        let plain = text(&bisected(1)).replace("\"schema_version\":2", "\"schema_version\":1");
+        refused(&plain, "is not in canonical form");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod commit;
 pub mod merkle;
 pub mod proof;
 pub mod environment;
+pub mod bisection;
 pub mod event;
 pub mod event_record;
 pub mod evidence;

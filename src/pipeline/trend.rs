@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, NaiveDate, SubsecRound as _, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::config::{self, FILE_NAME, SensitivityName};
 use crate::error::Context as _;
@@ -21,8 +21,8 @@ use sprag_history::{self as history, Record};
 use sprag_measure::clock;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::commit::CommitLine;
-use sprag_model::event::Event;
-use sprag_model::event_record::{EventRecord, EventStep};
+use sprag_model::event::{Event, EventKind};
+use sprag_model::event_record::EventRecord;
 use sprag_model::gate::SuiteGate;
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::run::Run;
@@ -53,10 +53,32 @@ pub fn analyse(
     Ok(analyse_both(project, study, options, None, selected)?.0)
 }
 
+/// In place of an id: the worst open regression that several commits may have caused.
+pub const WORST: &str = "worst";
+
+pub fn worst(project: &Project) -> crate::Result<Option<Event>> {
+    let is_open = |event: &Event| {
+        let is_unsolved = event.suspects.len() > 1 && event.last_good.is_some();
+        let lead = event.members.first().map(|lead| lead.suite.as_str());
+        let can_be_built =
+            project.config.all_suites().any(|(name, suite)| lead == Some(name) && suite.kind.can_be_built());
+        event.kind == EventKind::Change && event.is_open_regression() && is_unsolved && can_be_built
+    };
+    let by_size = |a: &Event, b: &Event| a.worst.unwrap_or(0.0).total_cmp(&b.worst.unwrap_or(0.0));
+    Ok(events(project)?.into_iter().filter(is_open).max_by(by_size))
+}
+
+fn events(project: &Project) -> crate::Result<Vec<Event>> {
+    let study = study::study(project)?;
+    Ok(analyse(project, &study, &TrendOptions::events(clock::now()), &|_| true)?.trend.events)
+}
+
 /// The event whose id starts with these letters.
 pub fn event(project: &Project, id: &str) -> crate::Result<Event> {
-    let study = study::study(project)?;
-    let events = analyse(project, &study, &TrendOptions::events(clock::now()), &|_| true)?.trend.events;
+    if let Some(event) = if id == WORST { worst(project)? } else { None } {
+        return Ok(event);
+    }
+    let events = events(project)?;
     let named: Vec<&Event> = events.iter().filter(|event| event.id.starts_with(id)).collect();
     if named.is_empty() {
         refuse_unknown("event", id, events.iter().map(|event| event.id.as_str()))?;
@@ -136,7 +158,7 @@ pub fn limits(name: SensitivityName) -> Sensitivity {
 }
 
 /// Warns of unreadable records; such events get ids from present data.
-fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
+pub fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
     let store = project.store()?;
     let source = project.source()?;
     let files = history::event_files(store, &source).context("cannot read the records of events")?;
@@ -152,26 +174,6 @@ fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
         text::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
     }
     Ok(records)
-}
-
-/// What to record of an event whose cause is that commit; `None` if that is recorded.
-pub fn narrowed(project: &Project, id: &str, culprit: &str) -> crate::Result<Option<EventRecord>> {
-    let records = read_event_records(project)?;
-    let of_event = records.into_iter().filter(|record| record.event == id);
-    let Some(newest) = of_event.max_by_key(|record| record.time) else {
-        return refuse(
-            format!("the event {id} has no record that could be narrowed"),
-            "`sprag trend --record` records it",
-        );
-    };
-    let range = [&newest.first_suspect, &newest.last_suspect, &newest.most_likely];
-    if newest.step != EventStep::Retracted && range.iter().all(|one| *one == culprit) {
-        return Ok(None);
-    }
-    let [first_suspect, last_suspect, most_likely] = [(); 3].map(|()| culprit.to_owned());
-    let (step, time) = (EventStep::Narrowed, clock::now().trunc_subsecs(0));
-    let narrowed = EventRecord { step, time, reason: None, first_suspect, last_suspect, most_likely, ..newest };
-    Ok(Some(narrowed))
 }
 
 pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {

@@ -6,6 +6,7 @@ use super::site_checks::{check_balance, text};
 use super::text::visible;
 use super::trend::event as trend_event;
 use super::{link, pages};
+use sprag_model::bisection::{BisectEffect, BisectMeasurement, Bisection};
 use sprag_model::environment::FactChange;
 use sprag_model::event::{Direction, Event, EventKind, Member, NamedCommit, Suspect};
 
@@ -229,4 +230,35 @@ fn hostile_names_do_nothing_on_the_page_of_an_event() {
     assert_eq!(html.matches("<script").count(), 1, "our own and no other");
     assert!(!html.contains('\u{202e}') && !html.contains("--filter"), "only what is safe to paste is there");
     holds(&html, &["No command to paste: its command holds a name that is not safe to paste", "sprag compare"]);
+}
+
+#[test]
+fn a_recorded_bisection_is_shown_with_its_culprit() {
+    let sample = sample_data::rich();
+    let mut event = sample.trend.events[0].clone();
+    let [good, bad, side] =
+        [&sample.line.commits[2].sha, &sample.line.commits[9].sha, &"5".repeat(40)].map(String::clone);
+    let measurement = |commit: &String, level: f64, probability: f64| BisectMeasurement {
+        commit: commit.clone(),
+        pairs: 4,
+        level,
+        probability,
+    };
+    assert!(!event_html(&sample, &event).contains("Measurements of the bisection"));
+    event.bisection = Some(Bisection {
+        measurements: vec![
+            measurement(&side, 1.02, 0.5),
+            measurement(&good, 0.5, 0.97),
+            measurement(&good, -0.1, 0.98),
+        ],
+        suspects: Vec::new(),
+        culprits: vec![side],
+        probability: 0.98,
+        effects: vec![BisectEffect { benchmark: HOSTILE.to_owned(), change: 0.08, interval: (0.075, 0.084) }],
+        good,
+        bad,
+    });
+    let html = event_html(&sample, &event);
+    let parts = ["the culprit is ", "5555555", "+8.0", "as the bad end", "neither", "as the good end", "1.02", "98"];
+    holds(&html, &parts);
 }

@@ -55,6 +55,12 @@ fn subjects(report: &Value) -> Vec<String> {
     commits.map(|commit| commit["subject"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
+/// Like [`STEP`], with enough commits for an event.
+fn long_step() -> Vec<&'static str> {
+    let quiet = |speed: &'static str| [speed, speed, speed, speed].repeat(4);
+    [quiet("1000"), quiet("1080")].concat()
+}
+
 const STEP: [&str; 12] =
     ["1000", "1000", "1001", "1000", "999", "1000", "1000", "1001", "1080", "1080", "1081", "1080"];
 
@@ -168,6 +174,28 @@ fn a_merge_is_followed_to_the_commit_that_it_brought() {
 }
 
 #[test]
+fn a_merge_that_is_the_cause_itself_and_one_of_three_parents_are_followed() {
+    let sandbox = history(&["1000"], &[]);
+    for side in ["one", "two"] {
+        sandbox.git(&["checkout", "-q", "-b", side, "main"]);
+        sandbox.write(side, "1");
+        sandbox.commit(&format!("Begin {side}"));
+        if side == "two" {
+            add(&sandbox, "Slower", "1080", "cp speed built");
+        }
+    }
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.write("other", "1");
+    sandbox.commit("Main");
+    sandbox.git(&["merge", "-q", "--no-ff", "--no-commit", "one"]);
+    add(&sandbox, "Merge one", "0900", "cp speed built");
+    sandbox.git(&["checkout", "-q", "-b", "octopus", "main~1"]);
+    sandbox.git(&["merge", "-q", "-m", "Merge both", "one", "two"]);
+    assert_eq!(subjects(&report(&sandbox, &["main~2", "main"], 0)), ["Merge one"]);
+    assert_eq!(subjects(&report(&sandbox, &["octopus~2", "octopus"], 0)), ["Slower"]);
+}
+
+#[test]
 fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
     let sandbox = history(&["1000", "1000", "1000"], &[2]);
     sandbox.git(&["checkout", "-q", "--orphan", "other"]);
@@ -183,7 +211,9 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
         (&["HEAD~2", "HEAD~1", "--filter", "absent"], 2, &["absent"]),
         (&["HEAD~2", "HEAD~1", "--metric", "absent"], 5, &["no benchmark has a comparable value"]),
         (&["HEAD~2", "HEAD~1", "--suite", "absent"], 2, &["there is no suite `absent`"]),
-        (&["HEAD~2", "HEAD~1", "--record"], 2, &["`--record` records what became of an event"]),
+        (&["HEAD~2", "HEAD~1", "--shard", "1/2"], 2, &["--record"]),
+        (&["HEAD~2", "HEAD~1", "--shard", "3/2", "--record"], 2, &["3/2 is no shard"]),
+        (&["HEAD~2", "HEAD~1", "--instructions", "--metric", "time"], 2, &["cannot be used with"]),
         (&["HEAD~2", "HEAD~1", "--confidence", "2"], 2, &["give a share from 0.5 to 0.999"]),
         (&["HEAD~2", "HEAD~1", "--steps", "0"], 2, &["--steps"]),
         (&["HEAD~2", "HEAD~1", "--dry-run", "--format", "json"], 2, &["cannot be used with"]),
@@ -194,4 +224,174 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
     let alike = report(&sandbox, &["HEAD~2", "HEAD~1"], 3);
     assert_eq!(alike["outcome"], "no_difference");
     assert!(alike["summary"].as_str().is_some_and(|text| text.contains("would have been shown")), "{alike}");
+}
+
+#[test]
+fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
+    let sandbox = history(&long_step(), &[]);
+    sandbox.sprag(&["backfill", "HEAD~31..HEAD", "--every", "3"]).expect(0);
+    sandbox.sprag(&["trend", "--record"]).expect(0).says(&["recorded 1 change of events"]);
+    let event = || sandbox.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
+    let id = event()["id"].as_str().expect("an id").to_owned();
+    let words = ["--event", &id, "--record"];
+    let result = report(&sandbox, &words, 0);
+    assert_eq!(subjects(&result), ["Change 16"]);
+    let log = sandbox.sprag(&["history", "log", "--limit", "0"]).expect(0).out;
+    for measurement in result["measurements"].as_array().expect("a list") {
+        let commit = &measurement["commit"].as_str().expect("a commit")[..12];
+        let is_run = |line: &&str| line.contains(commit) && line.contains("of processes by a bisection");
+        assert!(log.lines().any(|line| is_run(&line)), "{commit}: {log}");
+    }
+    let (event, culprit) = (event(), &result["culprits"][0]["commits"][0]["sha"]);
+    assert_eq!((&event["bisection"]["culprits"][0], event["id"].as_str()), (culprit, Some(id.as_str())));
+    assert_eq!(
+        (event["suspects"].as_array().map(Vec::len), &event["suspects"][0]["commit"]["sha"]),
+        (Some(1), culprit)
+    );
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.sprag(&["site", "--out", "../site"]).expect(0);
+    let page = sandbox.read(&format!("../site/events/{id}.html"));
+    assert!(page.contains("the culprit is ") && page.contains("as the "), "{page}");
+    bisect(&sandbox, &["HEAD~31", "HEAD~30", "--record", "--steps", "1"], 3);
+}
+
+/// In the place of Valgrind: the count follows the build, after digits that may vary.
+fn counting(sandbox: &Sandbox, noise: &str) -> String {
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo valgrind-3.19.0; exit 0; }}\nfor word; do\n\
+         case \"$word\" in --callgrind-out-file=*) echo \"totals: {noise}$(cat built)\" > \"${{word#*=}}\";; esac\ndone\n\
+         echo counted >> ../../../counted\n"
+    );
+    sandbox.program("bin/valgrind", &script);
+    format!("{}:{}", sandbox.project.join("bin").display(), std::env::var("PATH").expect("there is a search path"))
+}
+
+#[test]
+fn instruction_counts_decide_by_one_count_a_commit() {
+    let sandbox = history(&STEP.map(|speed| if speed == "999" { "1000" } else { speed }), &[6]);
+    sandbox.write(".git/info/exclude", "bin\n");
+    let count = |path: &str, code: i32| {
+        let words = ["bisect", "HEAD~11", "HEAD", "--instructions", "--format", "json"];
+        sandbox.sprag_with(&[("PATH", path)], &words).expect(code)
+    };
+    let result = count(&counting(&sandbox, ""), 0).json();
+    assert_eq!((subjects(&result), &result["metric"]), (vec!["Change 8".to_owned()], &"instructions".into()));
+    let cache = sandbox.temporary().with_file_name("home").join(".cache/sprag/counted");
+    let counted = std::fs::read_to_string(cache).expect("it was counted").lines().count();
+    let measured = result["measurements"].as_array().map_or(0, Vec::len);
+    assert!(counted <= measured + 3 && measured <= 5, "{counted} counts: {result}");
+    assert!(result["reproduce"].as_str().is_some_and(|line| line.contains("--instructions")), "{result}");
+    count(&counting(&sandbox, "$(date +%N)"), 2).says(&["no benchmark has the same instruction count twice"]);
+    count("/nowhere", 2).says(&["instructions cannot be counted: valgrind_not_found", "hint: install"]);
+}
+
+#[test]
+fn jobs_share_a_bisection_through_a_remote() {
+    let sandbox = history(&long_step(), &[]);
+    sandbox.git(&["clone", "-q", "--bare", ".", "../remote.git"]);
+    sandbox.git(&["remote", "add", "origin", "../remote.git"]);
+    sandbox.git(&["fetch", "-q"]);
+    sandbox.git(&["branch", "-q", "-u", "origin/main"]);
+    let clones: Vec<String> = ["first", "second", "third"]
+        .iter()
+        .map(|name| {
+            sandbox.git(&["clone", "-q", "../remote.git", &format!("../{name}")]);
+            sandbox.project.join("..").join(name).display().to_string()
+        })
+        .collect();
+    let words = |clone: usize, shard: &'static str| {
+        let options =
+            ["bisect", "HEAD~31", "HEAD", "--record", "--shard", shard, "--format", "json", "--out", "out.json"];
+        [&["-C", &clones[clone]][..], &options].concat()
+    };
+    let mut jobs = [(0, "1/2"), (1, "2/2")].map(|(clone, shard)| sandbox.start(&words(clone, shard)));
+    for job in &mut jobs {
+        assert_eq!(job.wait().expect("it ends").code(), Some(0));
+    }
+    let of = |name: &str| sandbox.json(&format!("../{name}/out.json"));
+    let own = |result: &Value| result["measurements"].as_array().map_or(0, Vec::len);
+    assert_eq!([subjects(&of("first")), subjects(&of("second"))], [["Change 16"], ["Change 16"]]);
+    let recorded = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
+    // What others have measured need not be measured.
+    let third = sandbox.sprag(&words(2, "1/2")).expect(0).says(&["of other jobs"]);
+    assert!(!third.err.contains("suite theirs:"), "{}", third.err);
+    assert!(subjects(&of("third")) == ["Change 16"] && own(&of("third")) >= own(&of("first")), "{}", third.err);
+    let now = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
+    assert_eq!(now, recorded);
+}
+
+#[test]
+fn awkward_repositories_are_bisected_or_say_why_not() {
+    let rename = "sed s/sort/pile/ bench.sh > x; mv x bench.sh; cp speed built";
+    let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+    type Case = (&'static str, fn(&Sandbox), &'static [&'static str], i32, &'static [&'static str]);
+    let cases: [Case; 5] = [
+        (
+            "a benchmark at one end",
+            |_| (),
+            &["HEAD~3", "HEAD"],
+            5,
+            &["no benchmark has a comparable value at both ends"],
+        ),
+        ("a dirty tree", |sandbox| sandbox.append("bench.sh", "# other\n"), &["HEAD~3", "HEAD~1"], 0, &["differ"]),
+        ("a pointer of LFS", |_| (), &["HEAD~3", "HEAD~1"], 0, &["behind `lfs` are as git stores them"]),
+        ("a submodule", |_| (), &["HEAD~3", "HEAD~1"], 0, &["1 submodule of ", "not checked out: `part`"]),
+        (
+            "a suite of a GPU",
+            |sandbox| sandbox.append("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n"),
+            &["HEAD~3", "HEAD~1", "--suite", "gpu"],
+            2,
+            &["the suite `gpu` is of a kind whose builds cannot take turns"],
+        ),
+    ];
+    let sandbox = history(&["1000"], &[]);
+    sandbox.write(".gitattributes", "*.bin filter=lfs\n");
+    sandbox.write("a.bin", lfs);
+    let commit = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},part", commit.trim())]);
+    sandbox.git(&["config", "submodule.recurse", "false"]);
+    for (subject, speed, build) in [
+        ("One", "1000", "cp speed built"),
+        ("Two", "1080", "cp speed built"),
+        ("Three", "1080", "cp speed built"),
+        ("Four", "1080", rename),
+    ] {
+        sandbox.write("speed", speed);
+        sandbox.write("build.sh", &format!("# {subject}\n{build}\n"));
+        sandbox.git(&["add", ".gitattributes", "a.bin", "speed", "build.sh"]);
+        sandbox.git(&["commit", "-q", "-m", subject]);
+    }
+    for (name, change, words, code, says) in cases {
+        let sandbox = sandbox.copied();
+        change(&sandbox);
+        let before = state(&sandbox);
+        let ended = sandbox.sprag(&[&["bisect"], words].concat());
+        assert_eq!(ended.code, code, "{name}: {}", ended.both());
+        ended.says(says);
+        assert_eq!(state(&sandbox), before, "{name}");
+    }
+    let url = format!("file://{}", sandbox.project.display());
+    sandbox.git(&["clone", "-q", "--depth", "2", &url, "../shallow"]);
+    let shallow = sandbox.project.join("../shallow").display().to_string();
+    sandbox
+        .sprag(&["-C", &shallow, "bisect", "HEAD~3", "HEAD"])
+        .expect(2)
+        .says(&["this clone is shallow", "--unshallow"]);
+}
+
+#[test]
+fn an_interrupt_leaves_the_repository_as_it_was() {
+    let sandbox = history(&STEP, &[]);
+    // The commits have another one.
+    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 0.1; sh bench.sh\""));
+    sandbox.write("notes", "untracked");
+    let before = state(&sandbox);
+    let mut child = sandbox.start(&["bisect", "HEAD~11", "HEAD"]);
+    wait_until("a session is measured", || sandbox.project.join(".sprag/bisect.json").exists());
+    let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.expect("there is kill").success());
+    assert!(!child.wait().expect("it ends").success());
+    assert_eq!(state(&sandbox), before);
+    assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1);
+    bisect(&sandbox, &["--continue", "--steps", "1", "--budget", "1s"], 3);
 }

@@ -29,6 +29,7 @@ fn opened(number: u32) -> EventRecord {
         members: vec![EventMember { series, before: 1e-3, after: 2e-3 }],
         chance: 0.05,
         reason: None,
+        bisection: None,
     }
 }
 

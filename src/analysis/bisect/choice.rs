@@ -26,6 +26,8 @@ pub struct Choice {
     pub pairs: usize,
     /// What is expected of it, in bits.
     pub bits: f64,
+    /// The probability that it is past the step.
+    past: f64,
 }
 
 /// Less than this is not worth a measurement.
@@ -34,27 +36,38 @@ const LEAST_BITS: f64 = 1e-3;
 /// The shares of a gap at which commits are tried, but for the one that halves everything.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
+/// Those of a job among several.
+const FINE_SHARES: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
+
 /// How many points of the level its density is summed at.
 const POINTS: usize = 48;
 
 /// The level between two steps is unsure by so much.
 const BETWEEN_DEVIATION: f64 = 0.4;
 
-/// The best measurement; `None` where none would tell anything.
-pub fn next(question: &Question, posterior: &Posterior, measured: &[Measured], costs: &Costs<'_>) -> Option<Choice> {
+/// The best measurement, given that others measure `pending`; `None` where none would tell anything.
+pub fn next(
+    question: &Question,
+    posterior: &Posterior,
+    measured: &[Measured],
+    costs: &Costs<'_>,
+    pending: &[Choice],
+) -> Option<Choice> {
     let mut best: Option<(f64, Choice)> = None;
     let mut consider = |commit: usize, shares: [f64; 3], before: &[super::level::Observation]| {
+        let Some((probability, inside)) = between(pending, commit, shares) else { return };
         for pairs in costs.pairs {
-            let bits = information(posterior, shares, question.variance(*pairs), before);
+            let bits = probability * information(posterior, inside, question.variance(*pairs), before);
             let value = bits * may_build(commit, costs) / (costs.cost)(commit, *pairs).max(1e-9);
             if bits >= LEAST_BITS && best.is_none_or(|(most, _)| value > most) {
-                best = Some((value, Choice { commit, pairs: *pairs, bits }));
+                best = Some((value, Choice { commit, pairs: *pairs, bits, past: shares[1] }));
             }
         }
     };
     let gaps = &posterior.gaps;
+    let parts = if pending.is_empty() { &SHARES[..] } else { &FINE_SHARES };
     for (gap, bound) in gaps.bounds.windows(2).enumerate() {
-        for commit in candidates(gaps, gap, costs) {
+        for commit in candidates(gaps, gap, costs, parts) {
             let inside: f64 = gaps.within[bound[0]..commit].iter().sum();
             consider(commit, shares(gaps, gap, inside), &[]);
         }
@@ -66,7 +79,7 @@ pub fn next(question: &Question, posterior: &Posterior, measured: &[Measured], c
 }
 
 /// The commits of a gap that are tried: that which halves all, some that share the gap, and those that are built.
-fn candidates(gaps: &Gaps, gap: usize, costs: &Costs<'_>) -> Vec<usize> {
+fn candidates(gaps: &Gaps, gap: usize, costs: &Costs<'_>, parts: &[f64]) -> Vec<usize> {
     let (start, end) = (gaps.bounds[gap], gaps.bounds[gap + 1]);
     let able: Vec<usize> = (start + 1..end).filter(|commit| !(costs.is_skipped)(*commit)).collect();
     let mass = gaps.one[gap] + gaps.same[gap];
@@ -85,11 +98,25 @@ fn candidates(gaps: &Gaps, gap: usize, costs: &Costs<'_>) -> Vec<usize> {
         let off = |commit: &usize| (reached[commit - start - 1] - share).abs();
         able.iter().copied().min_by(|a, b| off(a).total_cmp(&off(b)))
     };
-    let mut tried: Vec<usize> = SHARES.into_iter().chain([middle]).filter_map(near).collect();
+    let mut tried: Vec<usize> = parts.iter().copied().chain([middle]).filter_map(near).collect();
     tried.extend(able.iter().copied().filter(|commit| (costs.is_built)(*commit)));
     tried.sort_unstable();
     tried.dedup();
     tried
+}
+
+/// The probability that the step lies between the pending commits around this one, and its shares then; as if their answers
+/// were certain. `None` where it is pending itself.
+fn between(pending: &[Choice], commit: usize, shares: [f64; 3]) -> Option<(f64, [f64; 3])> {
+    if pending.is_empty() {
+        return Some((1.0, shares));
+    }
+    let before = pending.iter().filter(|one| one.commit < commit).map(|one| one.past).fold(0.0, f64::max);
+    let after = pending.iter().filter(|one| one.commit > commit).map(|one| one.past).fold(1.0, f64::min);
+    let inside = after - before;
+    let past = ((shares[1] - before) / inside).clamp(0.0, 1.0);
+    let is_pending = pending.iter().any(|one| one.commit == commit);
+    (!is_pending && inside > 1e-9).then_some((inside, [1.0 - past, past, 0.0]))
 }
 
 /// How likely a commit can be built: those next to broken ones are often broken too.

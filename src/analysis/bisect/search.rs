@@ -52,8 +52,23 @@ impl Search {
         posterior(&self.question, &self.prior, &self.commits())
     }
 
+    /// The best measurement.
     pub fn next(&self, posterior: &Posterior, costs: &Costs<'_>) -> Option<Choice> {
-        next(&self.question, posterior, &self.commits(), costs)
+        self.next_of(posterior, costs, 1)
+    }
+
+    /// What the job of that number, from 1, measures while the jobs before it measure what is best for them. Where nothing
+    /// else tells anything, the same as the first.
+    pub fn next_of(&self, posterior: &Posterior, costs: &Costs<'_>, job: u32) -> Option<Choice> {
+        let commits = self.commits();
+        let mut pending = Vec::new();
+        for _ in 0..job {
+            match next(&self.question, posterior, &commits, costs, &pending) {
+                Some(choice) => pending.push(choice),
+                None => return pending.first().copied(),
+            }
+        }
+        pending.pop()
     }
 
     /// Suspects by groups that measurements can separate.

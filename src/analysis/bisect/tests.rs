@@ -143,3 +143,18 @@ fn a_weak_answer_is_asked_for_once_more() {
         search.groups(&posterior).into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability)).expect("suspects");
     assert!((8..=9).contains(&best.first) && best.probability < 0.95, "{best:?}");
 }
+
+#[test]
+fn jobs_that_share_a_bisection_measure_other_commits() {
+    let costs = Costs { pairs: &[PAIRS], cost: &|_, _| 1.0, is_skipped: &|_| false, is_built: &|_| false };
+    let chosen = |levels: &[(usize, f64)], jobs: u32| -> Vec<usize> {
+        let (search, posterior) = search(levels, &[], vec![1.0; 16]);
+        (1..=jobs).filter_map(|job| search.next_of(&posterior, &costs, job)).map(|choice| choice.commit).collect()
+    };
+    let mut four = chosen(&[], 4);
+    assert_eq!(four[0], 8);
+    four.sort_unstable();
+    assert!(four.windows(2).all(|pair| pair[1] >= pair[0] + 2) && four[0] <= 4 && four[3] >= 12, "{four:?}");
+    // One commit is left to be measured.
+    assert_eq!(chosen(&[(4, 0.0), (6, 1.0)], 2)[0], 5);
+}

@@ -86,6 +86,10 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
     let time = analysis.as_of.unwrap_or_default();
     let steps = identity::steps(&events, &matched, &recorded, &all, time);
     event::in_order(&mut events);
+    for event in &mut events {
+        let of_event = records.iter().filter(|record| record.event == event.id && record.bisection.is_some());
+        event.bisection = of_event.max_by_key(|record| record.time).and_then(|record| record.bisection.clone());
+    }
 
     let failures: BTreeMap<(&str, &str), &str> = analysis
         .suites

@@ -108,6 +108,7 @@ fn event(
         next: next(draft, all, context.suites),
         members,
         answer: None,
+        bisection: None,
     }
 }
 

@@ -243,5 +243,6 @@ fn record(event: &Event, step: EventStep, time: DateTime<Utc>) -> EventRecord {
         members,
         chance: event.false_discovery.clamp(0.0, 1.0),
         reason: None,
+        bisection: None,
     }
 }

@@ -59,11 +59,13 @@ pub fn measure(
         return Err(failed(is_of_base, summary("pair", &faults)));
     }
     let Pooled { judged, shown, new } = pool(&pairs);
+    let all = pairs.iter().flat_map(|pair| pair.base.iter().chain(&pair.other));
+    let identities = all.map(|one| (one.benchmark.id(), one.benchmark.clone())).collect();
     let mut faults = fault_texts("pair", &faults);
     let unpinned = unpinned(protocol);
     let processors = protocol.pin.into_iter().filter(|_| unpinned.is_none()).collect();
     faults.extend(unpinned);
-    Ok(PairedResult { benchmarks: judged, shown, new, pairs: pairs.len(), faults, processors })
+    Ok(PairedResult { benchmarks: judged, shown, new, identities, pairs: pairs.len(), faults, processors })
 }
 
 const BASE: &str = "base";

@@ -10,18 +10,19 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::builds::Builds;
+use crate::builds::commit_build::by_id;
 use crate::config::{Suite, SuiteKind};
-use crate::error::{Cause, Context as _, Exit};
+use crate::error::{Cause, Exit};
 use crate::gate::{Against, Bases, judge};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::{Advice, refuse, study, text};
 use sprag_analysis::backfill::{Point, coarse, next};
-use sprag_history::{self as history, Record};
+use sprag_history::Record;
 use sprag_measure::environment;
 use sprag_measure::suite::Effort;
-use sprag_model::commit::{Commit, CommitOnLine};
+use sprag_model::commit::CommitOnLine;
 use sprag_model::run::{RunStatus, is_filtered};
 use sprag_model::shard::Shard;
 use sprag_model::verdict::Verdict;
@@ -129,12 +130,7 @@ impl Backfill<'_> {
     }
 
     fn failed_to_build(&self, suite: &Suite, sha: &str) -> crate::Result<bool> {
-        Ok(self.builds.peek(suite, &self.commit(sha)?)?.is_some_and(|entry| entry.failure.is_some()))
-    }
-
-    fn commit(&self, sha: &str) -> crate::Result<Commit> {
-        let found = history::find_commit(self.project.store()?, sha)?;
-        found.with_context(|| format!("the commit {sha} is not in this repository"))
+        Ok(self.builds.peek(suite, &by_id(self.project, sha)?)?.is_some_and(|entry| entry.failure.is_some()))
     }
 
     fn points(&self) -> Vec<Point> {
@@ -154,7 +150,7 @@ impl Backfill<'_> {
     fn run(&mut self, out: &mut dyn Write) -> crate::Result<Exit> {
         let (before, failed_before) = (self.count(State::Recorded), self.count(State::Failed));
         if let Some(newest) = self.commits.last() {
-            pending::foretell(self.project, Some(&self.commit(&newest.sha)?))?;
+            pending::foretell(self.project, Some(&by_id(self.project, &newest.sha)?))?;
         }
         let trt = TrtOptions::default();
         let (start, step) = (Instant::now(), self.request.every);
@@ -205,7 +201,7 @@ impl Backfill<'_> {
 
     /// Measures and records the open suites of a commit.
     fn measure(&mut self, at: usize, trt: &TrtOptions) -> crate::Result<()> {
-        let commit = self.commit(&self.commits[at].sha)?;
+        let commit = by_id(self.project, &self.commits[at].sha)?;
         for place in 0..self.suites.len() {
             if self.states[at][place] != State::Open {
                 continue;

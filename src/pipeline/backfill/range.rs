@@ -1,7 +1,7 @@
 //! The commits that a backfill is about: of a range, or around an event.
 
+use crate::builds::commit_build::{self, commit};
 use crate::config::{Config, Suite};
-use crate::measuring::commit_build::{self, commit};
 use crate::project::Project;
 use crate::span::{self, Ends};
 use crate::{refuse, text, trend};

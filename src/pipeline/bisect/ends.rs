@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::measuring::commit_build;
+use crate::builds::commit_build;
 use crate::project::Project;
 use crate::span::{self, Ends};
 use crate::{refuse, text, trend};
 use sprag_history as history;
 use sprag_model::event::{EventKind, Member};
+use sprag_model::metric::RATIO;
 
 pub(super) struct Span {
     pub(super) good: String,
@@ -21,7 +22,8 @@ pub(super) struct Span {
 pub(super) struct EventFacts {
     pub(super) id: String,
     pub(super) suite: String,
-    pub(super) metric: String,
+    /// Absent for the judged metric of each benchmark.
+    pub(super) metric: Option<String>,
     pub(super) benchmarks: Vec<String>,
     pub(super) suspects: Vec<(String, f64)>,
 }
@@ -57,7 +59,8 @@ pub(super) fn of_event(project: &Project, id: &str) -> crate::Result<Span> {
         event: Some(EventFacts {
             id: event.id.clone(),
             suite: lead.suite.clone(),
-            metric: lead.metric.name.clone(),
+            // A comparison takes no calibration kernel to which a time has a ratio.
+            metric: Some(lead.metric.name.clone()).filter(|name| name != RATIO),
             benchmarks: benchmarks.into_iter().cloned().collect(),
             suspects: event.suspects.iter().map(|one| (one.commit.sha.clone(), one.probability)).collect(),
         }),
@@ -78,23 +81,32 @@ pub(super) fn line(project: &Project, good: &str, bad: &str) -> crate::Result<Ve
     Ok(span::between(project, &ends)?.into_iter().map(|commit| commit.sha).collect())
 }
 
-/// The commits that a merge brought, from where they forked to the merge. `None` if it is no merge, or if they forked before
-/// the good end, where the level is unknown.
-pub(super) fn merged(project: &Project, merge: &str, good: &str) -> crate::Result<Option<Vec<String>>> {
+/// The commits that a merge brought by a parent whose line is not among those that were `searched`, from where they forked to
+/// the merge. `None` if there are none, or if they forked before the good end, where the level is unknown.
+pub(super) fn merged(
+    project: &Project,
+    merge: &str,
+    good: &str,
+    searched: &[&[String]],
+) -> crate::Result<Option<Vec<String>>> {
     let store = project.store()?;
     let Some(commit) = history::find_commit(store, merge)? else { return Ok(None) };
-    let [main, side, ..] = commit.parents.as_slice() else { return Ok(None) };
-    let mut commits = vec![merge.to_owned()];
-    let mut next = Some(side.clone());
-    while let Some(sha) = next {
-        let is_fork = history::comes_after(store, main, &sha)?;
-        commits.push(sha.clone());
-        if is_fork {
-            commits.reverse();
-            let is_known = history::comes_after(store, &sha, good)?;
-            return Ok(Some(commits).filter(|commits| is_known && commits.len() > 2));
+    let Some((main, sides)) = commit.parents.split_first() else { return Ok(None) };
+    for side in sides {
+        let end = [side.clone(), merge.to_owned()];
+        let mut commits = vec![merge.to_owned()];
+        let mut next = Some(side.clone()).filter(|_| !searched.iter().any(|line| line.ends_with(&end)));
+        while let Some(sha) = next {
+            commits.push(sha.clone());
+            if history::comes_after(store, main, &sha)? {
+                if commits.len() > 2 && history::comes_after(store, &sha, good)? {
+                    commits.reverse();
+                    return Ok(Some(commits));
+                }
+                break;
+            }
+            next = history::find_commit(store, &sha)?.and_then(|commit| commit.parents.into_iter().next());
         }
-        next = history::find_commit(store, &sha)?.and_then(|commit| commit.parents.into_iter().next());
     }
     Ok(None)
 }

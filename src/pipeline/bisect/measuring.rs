@@ -1,21 +1,21 @@
 //! Building and measuring one commit in turns with the good end, as `compare --measure` does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::bisect::state::State;
 use crate::builds::Builds;
-use crate::compare::{self, Contest};
+use crate::builds::commit_build::by_id;
+use crate::compare::{self, Contest, Outcome};
 use crate::config::{Suite, SuiteKind};
-use crate::error::{Cause, Context as _};
+use crate::error::Cause;
 use crate::gate::{CompareRequest, GateRequest};
 use crate::measuring::MeasureHost;
 use crate::project::Project;
 use crate::{Advice, Error};
 use sprag_analysis::bisect::question::Session;
-use sprag_history as history;
+use sprag_measure::paired::PairedResult;
 use sprag_measure::suite::{Effort, Extent};
-use sprag_model::commit::Commit;
 use sprag_model::metric::Better;
 use sprag_model::paired::Paired;
 
@@ -26,6 +26,15 @@ pub(super) struct Measurer<'a> {
     pub(super) host: MeasureHost<'a>,
     pub(super) builds: &'a Builds<'a>,
     pub(super) pin: Option<u32>,
+}
+
+/// What a commit and the good end gave in turns.
+pub(super) struct Taken {
+    pub(super) session: Session,
+    pub(super) seconds: f64,
+    pub(super) result: PairedResult,
+    /// Of the builds: good end, commit.
+    pub(super) facts: [BTreeMap<String, String>; 2],
 }
 
 /// Why a commit has no answer.
@@ -40,7 +49,7 @@ impl Measurer<'_> {
     pub(super) fn built(&self, commits: &[String]) -> crate::Result<BTreeSet<usize>> {
         let mut built = BTreeSet::new();
         for (place, sha) in commits.iter().enumerate() {
-            let entry = self.builds.peek(self.suite, &self.commit(sha)?)?;
+            let entry = self.builds.peek(self.suite, &by_id(self.project, sha)?)?;
             if entry.is_some_and(|entry| entry.failure.is_none()) {
                 built.insert(place);
             }
@@ -50,7 +59,7 @@ impl Measurer<'_> {
 
     /// Builds a commit: the seconds that it took, unless it was built before; or why it cannot be built.
     pub(super) fn build(&self, sha: &str) -> crate::Result<Result<Option<f64>, String>> {
-        let commit = self.commit(sha)?;
+        let commit = by_id(self.project, sha)?;
         let is_built = self.builds.peek(self.suite, &commit)?.is_some_and(|entry| entry.failure.is_none());
         let start = Instant::now();
         let built = match self.suite.kind {
@@ -63,19 +72,14 @@ impl Measurer<'_> {
         }
     }
 
-    fn commit(&self, sha: &str) -> crate::Result<Commit> {
-        let commit = history::find_commit(self.project.store()?, sha)?;
-        commit.with_context(|| format!("the commit {sha} is not in this repository"))
-    }
-
-    /// Measures a commit in so many pairs with the good end, and how long that took.
+    /// Measures a commit in so many pairs with the good end.
     pub(super) fn session(
         &self,
         state: &State,
-        good: &str,
-        sha: &str,
+        [good, sha]: [&str; 2],
         pairs: usize,
-    ) -> crate::Result<Result<(Session, f64), Unmeasured>> {
+    ) -> crate::Result<Result<Taken, Unmeasured>> {
+        let start = Instant::now();
         let request = CompareRequest {
             gate: GateRequest { bisect: true, ..GateRequest::of_folder(&self.project.root) },
             base: good.to_owned(),
@@ -93,14 +97,13 @@ impl Measurer<'_> {
             host: self.host,
             builds: self.builds,
         };
-        let start = Instant::now();
         let outcome = compare::measure(&contest);
         self.host.observer.end();
         match outcome {
-            Ok(outcome) => {
-                let result = outcome.result;
+            Ok(Outcome { result, facts, .. }) => {
                 let all = result.benchmarks.iter().chain(&result.shown);
-                Ok(Ok((session(all, &result.benchmarks, state.metric.as_deref()), start.elapsed().as_secs_f64())))
+                let session = session(all, &result.benchmarks, state.metric.as_deref());
+                Ok(Ok(Taken { session, seconds: start.elapsed().as_secs_f64(), result, facts }))
             }
             Err(error) => of_commit(error).map(Err),
         }
@@ -108,21 +111,24 @@ impl Measurer<'_> {
 }
 
 /// The logarithms of the ratios of what has a value on both sides, positive where it got worse.
-fn session<'p>(all: impl Iterator<Item = &'p Paired>, judged: &[Paired], metric: Option<&str>) -> Session {
+pub(super) fn session<'p>(all: impl Iterator<Item = &'p Paired>, judged: &[Paired], metric: Option<&str>) -> Session {
     let is_asked = |one: &&Paired| match metric {
         Some(metric) => one.metric.name == metric,
         None => judged.contains(one),
     };
-    let is_measured = |one: &&Paired| one.failure.is_none() && one.incomparable.is_none() && !one.pairs.is_empty();
     let pairs = |one: &Paired| -> Vec<f64> {
         let sign = if one.metric.better == Better::Higher { -1.0 } else { 1.0 };
         one.pairs.iter().map(|pair| sign * pair.ratio.ln()).collect()
     };
-    all.filter(is_asked).filter(is_measured).map(|one| (one.benchmark.clone(), pairs(one))).collect()
+    all.filter(is_asked).filter(|one| is_measured(one)).map(|one| (one.benchmark.clone(), pairs(one))).collect()
+}
+
+pub(super) fn is_measured(one: &Paired) -> bool {
+    one.failure.is_none() && one.incomparable.is_none() && !one.pairs.is_empty()
 }
 
 /// What only this commit is to blame for; other errors end the bisection.
-fn of_commit(error: Error) -> crate::Result<Unmeasured> {
+pub(super) fn of_commit(error: Error) -> crate::Result<Unmeasured> {
     let cause = error.cause::<Advice>().map(|advice| advice.cause);
     match cause {
         Some(Cause::CannotBuild | Cause::Unmeasured) => {

@@ -6,16 +6,21 @@
 mod ends;
 mod prior;
 mod state;
-mod measuring;
 mod report;
+mod record;
+mod share;
+mod counting;
+mod measuring;
 
 use std::time::Instant;
 
+use crate::bisect::counting::Counter;
 use crate::bisect::ends::Span;
-use crate::bisect::measuring::{Measurer, Unmeasured};
+use crate::bisect::measuring::{Measurer, Taken, Unmeasured};
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
 use crate::compare;
+use crate::config::SuiteKind;
 use crate::error::Exit;
 use crate::measuring::MeasureHost;
 use crate::project::Project;
@@ -25,6 +30,7 @@ use crate::{Advice, refuse};
 use sprag_analysis::bisect::choice::Costs;
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
 use sprag_analysis::bisect::search::{Finding, Group, Search};
+use sprag_model::shard::Shard;
 
 pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
 pub use crate::bisect::state::BisectRequest;
@@ -36,27 +42,33 @@ const LONGER_AFTER: [usize; 2] = [6, 12];
 /// What a bisection came to; no report where the ends cannot be measured.
 pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(Option<BisectReport>, Exit)> {
     let project = Project::open(&request.folder)?;
-    let state = if request.resume { State::load(&project)? } else { begin(&project, request)? };
-    if request.record {
-        check_recordable(&project, &state)?;
+    if request.event.as_deref() == Some(trend::WORST) && trend::worst(&project)?.is_none() {
+        say("no open regression has several suspects, so there is nothing to bisect");
+        return Ok((None, Exit::Done));
     }
-    if !request.resume && state::exists(&project) {
+    let state = if request.resume { State::load(&project, request.shard)? } else { begin(&project, request)? };
+    if request.record {
+        record::check(&project, &state)?;
+    }
+    if !request.resume && state::exists(&project, request.shard) {
         note("an earlier bisection did not end; it is replaced. `--continue` would have gone on with it");
     }
     let (name, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()))?;
     let builds = Builds::new(&project, host.observer, false);
+    let counter = if state.instructions { Some(Counter::new()?) } else { None };
     let measurer = Measurer { project: &project, name, suite, host, builds: &builds, pin: request.pin };
     let before = state.seconds;
-    let mut run = Run { project: &project, request, measurer, state, start: Instant::now(), before, steps: 0 };
+    let mut run = Run { project: &project, request, measurer, counter, state, start: Instant::now(), before, steps: 0 };
     let ended = run.run();
     run.measurer.host.observer.end();
     let (report, exit) = ended?;
     let Some(report) = report else { return Ok((None, exit)) };
     if request.record {
-        record(&project, &report)?;
+        record::event(&project, &run.state, &report)?;
+        run.exchange()?;
     }
     if report.outcome != BisectOutcome::Uncertain {
-        State::remove(&project)?;
+        State::remove(&project, request.shard)?;
     }
     Ok((Some(report), exit))
 }
@@ -77,14 +89,15 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
         }
     };
     let of_event = event.as_ref().map(|event| event.suite.as_str());
-    let (suite, _) = compare::chosen_suite(project, request.suite.as_deref().or(of_event))?;
+    let (suite, settings) = compare::chosen_suite(project, request.suite.as_deref().or(of_event))?;
     let commits = ends::line(project, &good, &bad)?;
     let likely = event.as_ref().map(|event| event.suspects.as_slice()).unwrap_or_default();
     let prior = prior::of_line(project, &commits, likely)?;
     let mut state = State::new(request, suite, named, Stage { commits, prior, ..Stage::default() });
+    state.is_calibrated = settings.kind == SuiteKind::Cpu;
     if let Some(event) = event {
         if event.suite == suite {
-            state.metric.get_or_insert(event.metric);
+            state.metric = state.metric.or(event.metric);
             if state.filters.is_empty() {
                 state.filters = event.benchmarks;
             }
@@ -94,20 +107,12 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
     Ok(state)
 }
 
-/// Refuses what could not be recorded, before a long search.
-fn check_recordable(project: &Project, state: &State) -> crate::Result<()> {
-    let Some(event) = &state.event else {
-        let hint = "`sprag trend` lists the events with their ids; `--out FILE` writes a report of any bisection";
-        return refuse("`--record` records what became of an event, and none is named", hint);
-    };
-    let bad = state.stages[0].commits.last();
-    trend::narrowed(project, event, bad.map_or("", String::as_str)).map(drop)
-}
-
 struct Run<'a> {
     project: &'a Project,
     request: &'a BisectRequest,
     measurer: Measurer<'a>,
+    /// Where instructions decide.
+    counter: Option<Counter>,
     state: State,
     start: Instant,
     /// The seconds that it took before it was interrupted.
@@ -149,7 +154,7 @@ impl Run<'_> {
 
     fn save(&mut self) -> crate::Result<()> {
         self.state.seconds = self.before + self.start.elapsed().as_secs_f64();
-        self.state.save(self.project)
+        self.state.save(self.project, self.request.shard)
     }
 
     /// Measures the ends until they differ for certain, or says why there is no question.
@@ -157,6 +162,7 @@ impl Run<'_> {
         let stage = &self.state.stages[0];
         let [good, bad] = [stage.commits.first(), stage.commits.last()].map(|end| end.cloned().unwrap_or_default());
         loop {
+            self.exchange()?;
             match judge(&self.state.ends, LEAST) {
                 Ends::Differ(question) => return Ok(Ok(question)),
                 Ends::Alike => return Ok(Err(Exit::Inconclusive)),
@@ -165,7 +171,7 @@ impl Run<'_> {
                 }
                 Ends::Unclear | Ends::Nothing => {}
             }
-            if self.state.ends.is_empty() {
+            if self.state.pair_seconds.is_empty() {
                 for end in [&good, &bad] {
                     match self.measurer.build(end)? {
                         Ok(seconds) => self.state.build_seconds.extend(seconds),
@@ -174,14 +180,15 @@ impl Run<'_> {
                 }
             }
             let pairs = PAIRS[LONGER_AFTER.iter().filter(|after| self.state.ends.len() >= **after).count()];
-            match self.measurer.session(&self.state, &good, &bad, pairs)? {
-                Ok((session, seconds)) => {
-                    if session.is_empty() {
+            match self.measured([&good, &bad], pairs)? {
+                Ok(taken) => {
+                    if taken.session.is_empty() {
                         let reason = "no benchmark has a comparable value at both ends".to_owned();
                         return self.unmeasured(&Unmeasured { reason, is_broken: false });
                     }
-                    self.state.ends.push(session);
-                    self.state.pair_seconds.push(seconds / pairs as f64);
+                    self.record([&good, &bad], &taken)?;
+                    self.state.ends.push(taken.session);
+                    self.state.pair_seconds.push(taken.seconds / pairs as f64);
                 }
                 Err(unmeasured) => return self.unmeasured(&unmeasured),
             }
@@ -204,8 +211,10 @@ impl Run<'_> {
 
     fn search(&mut self, question: &Question) -> crate::Result<(Search, Finding)> {
         let good = self.state.stages[0].commits[0].clone();
+        let job = self.request.shard.map_or(1, Shard::index);
         let mut built = self.measurer.built(&self.state.stage().commits)?;
         loop {
+            self.exchange()?;
             let stage = self.state.stage();
             let search = stage.search(question);
             let posterior = search.posterior();
@@ -219,7 +228,7 @@ impl Run<'_> {
                 is_built: &|commit| built.contains(&commit),
             };
             let is_over = finding != Finding::Open || self.is_over();
-            let choice = if is_over { None } else { search.next(&posterior, &costs) };
+            let choice = if is_over { None } else { search.next_of(&posterior, &costs, job) };
             let left = self.request.budget - self.start.elapsed().as_secs_f64();
             say(&report::progress(self.project, &self.state, &search, &posterior, choice, left)?);
             let Some(choice) = choice else { return Ok((search, finding)) };
@@ -234,19 +243,51 @@ impl Run<'_> {
                     continue;
                 }
             }
-            match self.measurer.session(&self.state, &good, &sha, choice.pairs)? {
-                Ok((session, _)) if question.observation(&session).is_none() => {
+            match self.measured([&good, &sha], choice.pairs)? {
+                Ok(taken) if question.observation(&taken.session).is_none() => {
                     self.skip(choice.commit, "it lacks the benchmarks that differ".to_owned())?;
                 }
-                Ok((session, seconds)) => {
+                Ok(taken) => {
                     self.steps += 1;
-                    self.state.pair_seconds.push(seconds / choice.pairs as f64);
-                    self.state.stage_mut().answers.push(Answer { commit: choice.commit, session });
+                    self.record([&good, &sha], &taken)?;
+                    self.state.pair_seconds.push(taken.seconds / choice.pairs as f64);
+                    self.state.stage_mut().answers.push(Answer { commit: choice.commit, session: taken.session });
                     self.save()?;
                 }
                 Err(unmeasured) => self.skip(choice.commit, unmeasured.reason)?,
             }
         }
+    }
+
+    fn measured(&self, commits: [&str; 2], pairs: usize) -> crate::Result<Result<Taken, Unmeasured>> {
+        match &self.counter {
+            Some(counter) => counter.session(&self.measurer, &self.state, commits, pairs),
+            None => self.measurer.session(&self.state, commits, pairs),
+        }
+    }
+
+    /// With the jobs that share the bisection.
+    fn exchange(&mut self) -> crate::Result<()> {
+        if self.request.shard.is_none() {
+            return Ok(());
+        }
+        share::exchange(self.project)?;
+        let answers = share::join(self.project, &mut self.state)?;
+        if answers > 0 {
+            note(&format!("{} of other jobs", crate::text::count(answers, "answer")));
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    /// Records the runs of a session. Counts of the ends are the same each time.
+    fn record(&mut self, commits: [&str; 2], taken: &Taken) -> crate::Result<()> {
+        let is_end = self.state.stages[0].commits.last().is_some_and(|bad| bad == commits[1]);
+        if self.request.record && !(is_end && self.state.instructions && !self.state.ends.is_empty()) {
+            let id = record::runs(self.project, &self.state, commits, taken, is_end)?;
+            self.state.runs.insert(id);
+        }
+        Ok(())
     }
 
     fn skip(&mut self, commit: usize, reason: String) -> crate::Result<()> {
@@ -260,23 +301,11 @@ impl Run<'_> {
     fn follow_merge(&mut self, group: &Group) -> crate::Result<bool> {
         let sha = self.state.stage().commits[group.first].clone();
         let good = &self.state.stages[0].commits[0];
-        let Some(commits) = ends::merged(self.project, &sha, good)? else { return Ok(false) };
+        let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
+        let Some(commits) = ends::merged(self.project, &sha, good, &searched)? else { return Ok(false) };
         note(&format!("{} is a merge; the commits that it brought are next", crate::text::short(&sha, 12)));
         let prior = prior::of_line(self.project, &commits, &[])?;
         self.state.stages.push(Stage { commits, prior, ..Stage::default() });
         Ok(true)
     }
-}
-
-/// Records that an event is narrowed to the culprit.
-fn record(project: &Project, report: &BisectReport) -> crate::Result<()> {
-    let (Some(id), [culprit]) = (&report.event, report.culprits.as_slice()) else {
-        note("nothing is recorded, as no single culprit is certain");
-        return Ok(());
-    };
-    let [only] = culprit.commits.as_slice() else {
-        note("nothing is recorded, as no single culprit is certain");
-        return Ok(());
-    };
-    trend::record(project, &trend::narrowed(project, id, &only.sha)?.into_iter().collect::<Vec<_>>())
 }

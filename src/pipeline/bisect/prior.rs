@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::project::Project;
+use sprag_base::glob::fits;
 use sprag_history as history;
 
 /// The share of an event's suspects that other commits of the range have: the analysis of its history leaves out those that
@@ -35,21 +36,10 @@ fn of_paths(project: &Project, sha: &str) -> crate::Result<f64> {
     Ok(weights.map(|(_, weight)| *weight).reduce(f64::max).unwrap_or(1.0))
 }
 
-/// Whether a path fits a pattern: `*` is any text without `/`, `**` is any text, and a folder is all below it.
+/// Whether a path or a folder that it lies in fits a pattern.
 fn matches(pattern: &str, path: &str) -> bool {
-    fn fits(pattern: &[u8], path: &[u8]) -> bool {
-        match pattern {
-            [] => path.is_empty() || path[0] == b'/',
-            [b'*', b'*', rest @ ..] => (0..=path.len()).any(|place| fits(rest, &path[place..])),
-            [b'*', rest @ ..] => {
-                let end = path.iter().position(|byte| *byte == b'/').unwrap_or(path.len());
-                (0..=end).any(|place| fits(rest, &path[place..]))
-            }
-            [b'?', rest @ ..] => path.first().is_some_and(|byte| *byte != b'/') && fits(rest, &path[1..]),
-            [byte, rest @ ..] => path.first() == Some(byte) && fits(rest, &path[1..]),
-        }
-    }
-    fits(pattern.trim_end_matches('/').as_bytes(), path.as_bytes())
+    let folders = path.match_indices('/').map(|(place, _)| &path[..place]);
+    folders.chain([path]).any(|path| fits(pattern.trim_end_matches('/'), path))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Step, de
 use sprag_analysis::bisect::search::{Finding, Group, Search};
 use sprag_base::stats::describe;
 use sprag_history as history;
+use sprag_model::bisection::{BisectEffect, BisectMeasurement};
 use sprag_model::schema::patterns;
 
 const JSON_VERSION: u32 = 1;
@@ -102,16 +103,6 @@ pub struct ChangedFile {
     pub removed: usize,
 }
 
-/// A benchmark that differs between the ends.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BisectEffect {
-    pub benchmark: String,
-    /// The relative change from good to bad; positive is worse.
-    pub change: f64,
-    /// Its interval, with 95 % confidence.
-    pub interval: (f64, f64),
-}
-
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SuspectCommit {
     #[schemars(extend("pattern" = patterns::COMMIT))]
@@ -120,16 +111,6 @@ pub struct SuspectCommit {
     pub probability: f64,
     /// The level of its measurements, 0 at the good end and 1 at the bad one; absent where it was not measured.
     pub level: Option<f64>,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct BisectMeasurement {
-    #[schemars(extend("pattern" = patterns::COMMIT))]
-    pub commit: String,
-    /// Pairs of processes.
-    pub pairs: usize,
-    /// 0 at the good end, 1 at the bad one.
-    pub level: f64,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -272,12 +253,19 @@ fn blank(state: &State, question: Option<&Question>) -> BisectReport {
     let mut measurements = Vec::new();
     let mut skipped = Vec::new();
     for stage in &state.stages {
+        let mut so_far = Stage { answers: Vec::new(), ..stage.clone() };
         for answer in &stage.answers {
-            if let Some(observation) = question.and_then(|question| question.observation(&answer.session)) {
+            so_far.answers.push(answer.clone());
+            if let Some((question, observation)) =
+                question.and_then(|one| Some((one, one.observation(&answer.session)?)))
+            {
+                let search = so_far.search(question);
+                let groups = search.groups(&search.posterior());
                 measurements.push(BisectMeasurement {
                     commit: stage.commits[answer.commit].clone(),
                     pairs: answer.session.values().map(Vec::len).max().unwrap_or(0),
                     level: observation.level,
+                    probability: groups.iter().map(|group| group.probability).fold(0.0, f64::max).min(1.0),
                 });
             }
         }
@@ -377,7 +365,10 @@ pub(super) fn of_search(
     let filters: String = state.filters.iter().map(|filter| format!(" --filter '{filter}'")).collect();
     let reproduce = groups.first().map_or_else(String::new, |group| {
         let [before, last] = [group.first - 1, group.last].map(|place| text::short(&stage.commits[place], 12));
-        format!("sprag compare {before} {last} --measure --suite {}{filters}", state.suite)
+        match state.instructions {
+            true => format!("sprag bisect {before} {last} --instructions --suite {}{filters}", state.suite),
+            false => format!("sprag compare {before} {last} --measure --suite {}{filters}", state.suite),
+        }
     });
     Ok(BisectReport {
         outcome,

@@ -14,6 +14,8 @@ use sprag_analysis::bisect::question::{Question, Session};
 use sprag_analysis::bisect::search::Search;
 use sprag_base::files::write_atomic;
 use sprag_base::stats::describe;
+use sprag_model::metric::Metric;
+use sprag_model::shard::Shard;
 
 #[derive(Clone, Debug)]
 pub struct BisectRequest {
@@ -32,6 +34,10 @@ pub struct BisectRequest {
     pub budget: f64,
     pub steps: Option<u32>,
     pub record: bool,
+    /// Whether instruction counts decide, not times.
+    pub instructions: bool,
+    /// Which of several jobs this is that share the bisection.
+    pub shard: Option<Shard>,
     pub pin: Option<u32>,
 }
 
@@ -43,7 +49,10 @@ pub(super) const LEAST: f64 = 0.005;
 
 const VERSION: u32 = 1;
 
-const FILE: &str = "bisect.json";
+/// Jobs in one folder have a file each.
+fn file(shard: Option<Shard>) -> String {
+    shard.map_or_else(|| "bisect.json".to_owned(), |shard| format!("bisect-{}.json", shard.index()))
+}
 
 /// Many times what thousands of measurements take.
 const MOST_BYTES: usize = 64 << 20;
@@ -60,6 +69,14 @@ pub(super) struct State {
     /// As they were given.
     pub(super) named: [String; 2],
     pub(super) event: Option<String>,
+    #[serde(default)]
+    pub(super) instructions: bool,
+    /// The runs of this bisection whose answers it has.
+    #[serde(default)]
+    pub(super) runs: BTreeSet<String>,
+    /// Whether runs of the suite are judged by their ratio to a calibration kernel.
+    #[serde(default)]
+    pub(super) is_calibrated: bool,
     /// Sessions of the bad end against the good one.
     pub(super) ends: Vec<Session>,
     /// The line of the ends, then that of each merge that was the culprit on the one before.
@@ -94,7 +111,8 @@ impl State {
             version: VERSION,
             suite: suite.to_owned(),
             filters: request.filters.clone(),
-            metric: request.metric.clone(),
+            metric: if request.instructions { Some(Metric::instructions().name) } else { request.metric.clone() },
+            instructions: request.instructions,
             first_parent: request.first_parent,
             confidence: request.confidence,
             named,
@@ -103,8 +121,8 @@ impl State {
         }
     }
 
-    pub(super) fn load(project: &Project) -> crate::Result<State> {
-        let path = path(project);
+    pub(super) fn load(project: &Project, shard: Option<Shard>) -> crate::Result<State> {
+        let path = path(project, shard);
         let fault = |reason: String| {
             refuse(format!("`{}` {reason}", project.shown(&path)), "begin anew: `sprag bisect GOOD BAD`")
         };
@@ -136,14 +154,14 @@ impl State {
         !self.stages.is_empty() && self.stages.iter().all(is_valid)
     }
 
-    pub(super) fn save(&self, project: &Project) -> crate::Result<()> {
+    pub(super) fn save(&self, project: &Project, shard: Option<Shard>) -> crate::Result<()> {
         let text = serde_json::to_string(self).context("cannot write the state of the bisection")?;
-        write_atomic(&project.private_folder()?.join(FILE), text.as_bytes())?;
+        write_atomic(&project.private_folder()?.join(file(shard)), text.as_bytes())?;
         Ok(())
     }
 
-    pub(super) fn remove(project: &Project) -> crate::Result<()> {
-        let path = path(project);
+    pub(super) fn remove(project: &Project, shard: Option<Shard>) -> crate::Result<()> {
+        let path = path(project, shard);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("cannot remove `{}`", path.display()))
@@ -187,10 +205,10 @@ impl Stage {
     }
 }
 
-pub(super) fn exists(project: &Project) -> bool {
-    path(project).exists()
+pub(super) fn exists(project: &Project, shard: Option<Shard>) -> bool {
+    path(project, shard).exists()
 }
 
-fn path(project: &Project) -> PathBuf {
-    project.root.join(crate::project::PRIVATE_FOLDER).join(FILE)
+fn path(project: &Project, shard: Option<Shard>) -> PathBuf {
+    project.root.join(crate::project::PRIVATE_FOLDER).join(file(shard))
 }

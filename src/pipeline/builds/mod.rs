@@ -4,6 +4,7 @@
 //! no cache folder, where its build is in use, or where its build step may write outside its checkout.
 
 pub mod cache;
+pub mod commit_build;
 mod key;
 pub mod listing;
 
@@ -14,11 +15,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::builds::cache::{BuildCache, Entry, MOST_BYTES, Slot};
+use crate::builds::commit_build::{CommitBuild, Worktree, check_out_files};
 use crate::builds::key::{Inputs, key, stays_inside, tools};
 use crate::cache::is_off;
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Context as _};
-use crate::measuring::commit_build::{self, CommitBuild, Worktree, check_out_files};
 use crate::project::Project;
 use crate::text::warn;
 use crate::{Advice, Error, refuse};

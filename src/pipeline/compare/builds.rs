@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::builds::commit_build;
 use crate::builds::{Builds, BuiltProgram, BuiltTree};
 use crate::compare::timed;
 use crate::config::{Config, FILE_NAME, Suite};
 use crate::error::Cause;
 use crate::gate::{self, Against, CompareRequest, base_error};
 use crate::measuring::MeasureHost;
-use crate::measuring::commit_build;
 use crate::project::Project;
 use crate::{Advice, Error, measuring, refuse, text};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
@@ -44,6 +44,8 @@ pub(crate) struct Outcome {
     pub result: PairedResult,
     /// The commits of base and other; `None` for a program given by its path.
     pub commits: [Option<String>; 2],
+    /// What their builds add to the environment.
+    pub facts: [BTreeMap<String, String>; 2],
 }
 
 enum Named {
@@ -70,6 +72,8 @@ pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let facts = base.build.as_ref().map(|build| build.program.facts.clone()).unwrap_or_default();
     let configurations = in_use(project, name, &facts);
+    let of_other = other.as_ref().and_then(|side| side.build.as_ref()).map(|build| build.program.facts.clone());
+    let facts = [facts, of_other.unwrap_or_default()];
     let pairs = protocol.processes;
     host.observer.begin(
         &format!("comparing {} in up to {pairs} pairs of processes", text::count(selected.len(), "benchmark")),
@@ -84,7 +88,7 @@ pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
             "both sides must be `sprag` programs that understand each other's plans: build them from near commits",
         )
     })?;
-    Ok(Outcome { result, commits })
+    Ok(Outcome { result, commits, facts })
 }
 
 /// Neither the A/A control nor what is only reported.
@@ -223,7 +227,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     if result.benchmarks.is_empty() && result.new.is_empty() {
         return Err(no_command_left(contest, &all.borrow()).into());
     }
-    Ok(Outcome { result, commits: [Some(base.sha), Some(other.sha)] })
+    Ok(Outcome { result, commits: [Some(base.sha), Some(other.sha)], facts: Default::default() })
 }
 
 /// Two commands that take turns, in the folder of the suite.
@@ -250,7 +254,7 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
     if result.benchmarks.is_empty() && result.new.is_empty() {
         return Err(no_command_left(contest, &all.borrow()).into());
     }
-    Ok(Outcome { result, commits: [None, None] })
+    Ok(Outcome { result, commits: [None, None], facts: Default::default() })
 }
 
 /// The paths of both sides where they are programs; `None` where both are revisions.

@@ -188,7 +188,7 @@ pub(crate) fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> cra
                 Some(name) => format!("the suite `{name}` is of a kind whose builds cannot take turns"),
                 None => "no suite is of a kind whose builds can take turns".to_owned(),
             },
-            "name a suite of the kind `cpu` or `command` with `--suite`",
+            "name a suite of the kind `cpu` or `command` with `--suite`; a GPU program of your own can be a `command`",
         ),
         (several, _) => several.iter().find(|(name, _)| *name == "cpu").copied().ok_or_else(|| {
             let message = "several suites could be compared, and one is at a time";
@@ -366,7 +366,7 @@ struct ShownReport<'a> {
 impl<'a> Report<'a> {
     /// The document of a comparison.
     fn new(contest: &'a Contest<'a>, outcome: &'a Outcome, comparisons: &'a [Comparison]) -> Report<'a> {
-        let Outcome { result, commits: [base_commit, other_commit] } = outcome;
+        let Outcome { result, commits: [base_commit, other_commit], .. } = outcome;
         let only_changed = contest.request.gate.only_changed;
         let is_listed = |one: &&Comparison| !only_changed || one.verdict != Verdict::Unchanged;
         let benchmark = |paired: &'a Paired| {

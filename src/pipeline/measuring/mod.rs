@@ -1,6 +1,5 @@
 //! From the suites of a project to runs: what each suite runs, and at which commit.
 
-pub mod commit_build;
 pub mod apex_x_report;
 pub mod run_text;
 

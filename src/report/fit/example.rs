@@ -159,5 +159,6 @@ pub(crate) fn event(kind: EventKind, at: usize) -> Event {
         facts: Vec::new(),
         next: None,
         answer: None,
+        bisection: None,
     }
 }

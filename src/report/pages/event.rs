@@ -31,6 +31,7 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
     link::file_word("event", &of.id)?;
     let sections = [
         Some(suspects(catalog, of)),
+        super::bisection::bisection(catalog, of),
         next(of),
         Some(reproduce(of)),
         Some(members(catalog, of)),

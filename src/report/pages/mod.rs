@@ -1,6 +1,7 @@
 //! The pages: reports with what only pages show. Most are a `Sheet` in `templates/sheet.html`; a series, a comparison and a matrix
 //! have a template of their own. This is the only room that knows askama.
 
+mod bisection;
 mod cell;
 mod commit;
 mod compare;

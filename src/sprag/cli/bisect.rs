@@ -17,7 +17,8 @@ pub struct BisectArgs {
     /// A commit or tag that is not. It may also be faster: then the commit that made it so is named.
     #[arg(value_name = "BAD")]
     pub bad: Option<String>,
-    /// Find the cause of this event instead: its id, or the start of it, as `sprag trend` prints it.
+    /// Find the cause of this event instead: its id, or the start of it, as `sprag trend` prints it; or `worst`, the worst
+    /// open regression that several commits may have caused.
     #[arg(long, value_name = "ID", conflicts_with_all = ["good", "resume"])]
     pub event: Option<String>,
     /// Go on with the bisection that was interrupted, or that ended without certainty.
@@ -32,6 +33,10 @@ pub struct BisectArgs {
     /// Decide by this metric of the benchmarks, such as `instructions` (default: the judged one).
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
+    /// Decide by instruction counts, which Valgrind takes, instead of times. Of a suite of the kind `command`, all
+    /// instructions of the command are counted.
+    #[arg(long, conflicts_with_all = ["metric", "resume"])]
+    pub instructions: bool,
     /// Stop at a merge instead of going on among the commits that it brought.
     #[arg(long)]
     pub first_parent: bool,
@@ -50,9 +55,12 @@ pub struct BisectArgs {
     /// Print what would be built and measured, and stop.
     #[arg(long, conflicts_with_all = ["resume", "record", "format", "out"])]
     pub dry_run: bool,
-    /// Record in the history that the event is narrowed to the culprit.
+    /// Record a run of each measured commit in the history, and the bisection of the event with its culprit.
     #[arg(long)]
     pub record: bool,
+    /// Share the bisection with other jobs, as the I-th of N: records are exchanged with the remote before each step.
+    #[arg(long, value_name = "I/N", requires = "record")]
+    pub shard: Option<String>,
     /// The format of the report.
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "table")]
     pub format: BisectFormat,

@@ -11,6 +11,7 @@ use sprag_pipeline::Result;
 use sprag_pipeline::bisect::{BisectRequest, bisect, markdown, plan, terminal};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::measuring::MeasureHost;
+use sprag_pipeline::options::shard_option;
 
 /// Less does not measure anything, and more is a typing error.
 const BUDGETS: (f64, f64) = (1.0, 7.0 * 86_400.0);
@@ -34,6 +35,8 @@ pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Resul
         confidence: args.confidence,
         steps: args.steps,
         record: args.record,
+        shard: shard_option(args.shard.as_deref())?,
+        instructions: args.instructions,
         pin: args.pin,
     };
     if args.dry_run {

@@ -32,11 +32,14 @@ type Published = (&'static str, &'static str, fn() -> Value);
 
 /// Every file that Sprag writes for others to read, and those that others write for it. A version stays
 /// when a newer one comes: its files are read for ever.
-const SCHEMAS: [Published; 35] = [
+const SCHEMAS: [Published; 36] = [
     ("config-1", "The configuration of a project, sprag.toml", Config::schema),
     ("run-1", "A run record under history/v1, version 1", || record::schema(1).expect("the version is known")),
     ("run-2", "A run record under history/v1, version 2", || record::schema(2).expect("the version is known")),
-    ("event-1", "An event record under history/v1/_events", EventRecord::schema),
+    ("event-1", "An event record under history/v1/_events", || {
+        schema::frozen(include_str!("../../../schemas/event-1.json"))
+    }),
+    ("event-2", "An event record under history/v1/_events, version 2", EventRecord::schema),
     ("baseline-1", "A file under baselines/", Baseline::schema_1),
     ("baseline-2", "A file under baselines/, version 2", Baseline::schema),
     ("baseline-list-1", "What `sprag baseline list --json` prints", BaselineList::schema),

@@ -159,6 +159,12 @@ pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
     Ok(commit)
 }
 
+/// The commit of that id.
+pub fn by_id(project: &Project, sha: &str) -> crate::Result<Commit> {
+    let commit = history::find_commit(project.store()?, sha)?;
+    commit.with_context(|| format!("the commit {sha} is not in this repository"))
+}
+
 /// The suites that can be measured at a commit; notes the others.
 pub fn measurable<'a>(asked: &[(&'a str, &'a Suite)], are_named: bool) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
     let (able, others): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, suite)| suite.kind.can_be_built());

@@ -1,0 +1,49 @@
+//! Paths and names that fit a pattern.
+
+/// Whether a name fits: `?` is a character and `*` any text, both without a slash, `**/` any folders, `**` any text.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    bytes_fit(pattern.as_bytes(), name.as_bytes())
+}
+
+fn bytes_fit(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern, name) {
+        ([], []) => true,
+        ([b'*', b'*', b'/', rest @ ..], _) => {
+            let slash = name.iter().position(|byte| *byte == b'/');
+            bytes_fit(rest, name) || slash.is_some_and(|slash| bytes_fit(pattern, &name[slash + 1..]))
+        }
+        ([b'*', b'*', rest @ ..], _) => (0..=name.len()).any(|place| bytes_fit(rest, &name[place..])),
+        ([b'*', rest @ ..], _) => {
+            bytes_fit(rest, name)
+                || name.split_first().is_some_and(|(first, others)| *first != b'/' && bytes_fit(pattern, others))
+        }
+        ([one, rest @ ..], [first, others @ ..]) => {
+            (one == first || *one == b'?' && *first != b'/') && bytes_fit(rest, others)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_names_and_paths() {
+        for (pattern, name, expected) in [
+            ("*.json", "a.json", true),
+            ("*.json", "a/b.json", false),
+            ("a*b?c", "axxbbzc", true),
+            ("a?b", "a/b", false),
+            ("**/r.json", "r.json", true),
+            ("**/r.json", "a/b/r.json", true),
+            ("**/r.json", "a/br.json", false),
+            ("*/x", "a/x", true),
+            ("src/kernels/**", "src/kernels/a/b.c", true),
+            ("**/*.cu", "kernels/deep/a.cu", true),
+            ("?.c", "ab.c", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a bisection adds to the history with `--record`: a run of each commit that it measured, and what it found of its event.
+
+use std::collections::BTreeMap;
+
+use chrono::{SubsecRound as _, TimeDelta};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::bisect::measuring::{Taken, is_measured};
+use crate::bisect::report::{BisectOutcome, BisectReport};
+use crate::bisect::state::State;
+use crate::builds::commit_build::by_id;
+use crate::error::Context as _;
+use crate::pending::{self, Origin};
+use crate::project::Project;
+use crate::text::note;
+use crate::{refuse, trend};
+use sprag_analysis::bisect::question::Session;
+use sprag_base::stats::describe;
+use sprag_history::Record;
+use sprag_measure::plan::Protocol;
+use sprag_measure::{clock, environment, parity, pool};
+use sprag_model::bisection::{BisectEffect, BisectMeasurement, BisectSuspect, Bisection};
+use sprag_model::event_record::{EventRecord, EventStep};
+use sprag_model::paired::Pair;
+use sprag_model::run::{FILTER, Quality, Run};
+use sprag_model::sample::Measurement;
+
+/// The setting of a run that a bisection measured.
+pub(super) const SETTING: &str = "bisect";
+
+/// What a run says of the bisection that measured it, so that other jobs can use its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) good: String,
+    pub(super) filters: Vec<String>,
+    /// Absent for the judged metric.
+    pub(super) metric: Option<String>,
+    /// Of each benchmark the logarithms of the ratios to the good end.
+    pub(super) session: Session,
+}
+
+const DIGITS: usize = 4;
+
+/// Refuses what could not be recorded, before a long search.
+pub(super) fn check(project: &Project, state: &State) -> crate::Result<()> {
+    if let Some(event) = &state.event {
+        newest(project, event)?;
+    }
+    let bad = state.stages[0].commits.last().map_or("", String::as_str);
+    pending::foretell(project, Some(&by_id(project, bad)?))
+}
+
+/// Records the run of a commit, and of the good end where that is asked; returns the id of the former.
+pub(super) fn runs(
+    project: &Project,
+    state: &State,
+    [good, commit]: [&str; 2],
+    taken: &Taken,
+    with_good: bool,
+) -> crate::Result<String> {
+    let run = |place: usize, sha: &str| run(project, state, sha, taken, place);
+    let mut measured = run(1, commit)?;
+    let note = Note {
+        good: good.to_owned(),
+        filters: state.filters.clone(),
+        metric: state.metric.clone(),
+        session: rounded(&taken.session),
+    };
+    measured.config.insert(SETTING.to_owned(), serde_json::to_value(note).context("cannot write a run")?);
+    let id = measured.to_record().0;
+    let mut records = vec![Record::from_run(&measured)];
+    if with_good {
+        records.push(Record::from_run(&run(0, good)?));
+    }
+    pending::record(project, &records, Origin::Measured)?;
+    Ok(id)
+}
+
+fn rounded(session: &Session) -> Session {
+    let round = |value: &f64| describe::round_significant(*value, 2 * DIGITS);
+    session.iter().map(|(id, pairs)| (id.clone(), pairs.iter().map(round).collect())).collect()
+}
+
+/// What one side of the pairs measured.
+fn run(project: &Project, state: &State, sha: &str, taken: &Taken, place: usize) -> crate::Result<Run> {
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let mut run = Run::new(&state.suite, clock::now(), machine);
+    run.commit = Some(by_id(project, sha)?);
+    run.environment = environment::environment(&taken.facts[place]);
+    let result = &taken.result;
+    let mut estimates: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for one in result.benchmarks.iter().chain(&result.shown).filter(|one| is_measured(one)) {
+        let side = |pair: &Pair| if place == 0 { pair.base } else { pair.other };
+        let values: Vec<f64> = one.pairs.iter().map(side).collect();
+        let estimate = pool::over_processes(one.metric.clone(), &values, values.len(), Protocol::quick().seed);
+        estimates.entry(&one.benchmark).or_default().extend(estimate);
+    }
+    // Only a run has the ratio by which a calibrated benchmark is judged, so that this is a part of one.
+    let is_part = state.is_calibrated || state.instructions;
+    let filter: Vec<&str> = match is_part {
+        true => estimates.keys().copied().collect(),
+        false => state.filters.iter().map(String::as_str).collect(),
+    };
+    run.config.insert(FILTER.to_owned(), Value::from(filter));
+    run.config.insert("processes".to_owned(), Value::from(result.pairs));
+    let reasons = vec![format!("measured in {} of processes by a bisection", crate::text::count(result.pairs, "pair"))];
+    run.quality = Quality { clean: false, reasons };
+    let measurement = |(id, estimates): (&str, Vec<_>)| {
+        let benchmark = result.identities.get(id)?.clone();
+        Some(Measurement { parity: parity::unchecked(), ..Measurement::new(benchmark, estimates) })
+    };
+    run.measurements = estimates.into_iter().filter_map(measurement).collect();
+    Ok(run)
+}
+
+/// Records that an event is narrowed to the culprit, and how that was found.
+pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> crate::Result<()> {
+    let Some(id) = &report.event else { return Ok(()) };
+    let (BisectOutcome::Culprit, [culprit]) = (report.outcome, report.culprits.as_slice()) else {
+        note("the event is not narrowed, as no single culprit is certain");
+        return Ok(());
+    };
+    let newest = newest(project, id)?;
+    let commits: Vec<&String> = culprit.commits.iter().map(|one| &one.sha).collect();
+    // Of what a merge brought, the line of the event has the merge alone.
+    let of_merge = state.stages.get(1).and_then(|stage| stage.commits.last());
+    let first = of_merge.unwrap_or(commits[0]);
+    let last = of_merge.unwrap_or(commits[commits.len() - 1]);
+    let likely = report.suspects.iter().map(|one| &one.sha).find(|sha| commits.contains(sha));
+    let most_likely = of_merge.or(likely).unwrap_or(first);
+    let range = [&newest.first_suspect, &newest.last_suspect, &newest.most_likely];
+    let is_known = newest.step != EventStep::Retracted && newest.bisection.is_some();
+    if is_known && range == [first, last, most_likely] {
+        return trend::record(project, &[]);
+    }
+    let narrowed = EventRecord {
+        step: EventStep::Narrowed,
+        time: clock::now().trunc_subsecs(0).max(newest.time + TimeDelta::seconds(1)),
+        reason: None,
+        first_suspect: first.clone(),
+        last_suspect: last.clone(),
+        most_likely: most_likely.clone(),
+        bisection: Some(bisection(state, report, culprit.probability, &commits)),
+        ..newest
+    };
+    trend::record(project, &[narrowed])
+}
+
+fn bisection(state: &State, report: &BisectReport, probability: f64, culprits: &[&String]) -> Bisection {
+    let round = |value: f64| describe::round_significant(value, DIGITS);
+    let line = &state.stages[0].commits;
+    let measurement = |one: &BisectMeasurement| BisectMeasurement {
+        level: round(one.level),
+        probability: round(one.probability),
+        ..one.clone()
+    };
+    let effect = |one: &BisectEffect| BisectEffect {
+        change: round(one.change),
+        interval: (round(one.interval.0), round(one.interval.1)),
+        ..one.clone()
+    };
+    let suspects = report.suspects.iter();
+    Bisection {
+        good: line[0].clone(),
+        bad: line[line.len() - 1].clone(),
+        measurements: report.measurements.iter().map(measurement).collect(),
+        suspects: suspects
+            .map(|one| BisectSuspect { commit: one.sha.clone(), probability: round(one.probability) })
+            .collect(),
+        culprits: culprits.iter().map(|sha| (*sha).clone()).collect(),
+        probability: round(probability.min(1.0)),
+        effects: report.effects.iter().map(effect).collect(),
+    }
+}
+
+fn newest(project: &Project, id: &str) -> crate::Result<EventRecord> {
+    let records = trend::read_event_records(project)?.into_iter().filter(|record| record.event == id);
+    match records.max_by_key(|record| record.time) {
+        Some(record) => Ok(record),
+        None => {
+            refuse(format!("the event {id} has no record that could be narrowed"), "`sprag trend --record` records it")
+        }
+    }
+}

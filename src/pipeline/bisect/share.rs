@@ -1,0 +1,51 @@
+//! Several jobs share a bisection by the history: each records its runs, and reads the answers in those of the others.
+
+use chrono::TimeDelta;
+
+use crate::bisect::record::{Note, SETTING};
+use crate::bisect::state::{Answer, State};
+use crate::project::Project;
+use crate::study;
+use crate::text::note;
+use sprag_history::{self as history, SyncOptions};
+use sprag_measure::{clock, environment};
+
+/// Answers that are older belong to an earlier bisection.
+const OLDEST: TimeDelta = TimeDelta::days(1);
+
+/// Sends the records of this job and takes those of others, where there is a remote.
+pub(super) fn exchange(project: &Project) -> crate::Result<()> {
+    let synced =
+        history::sync(project.store()?, &project.target()?, &SyncOptions::default(), std::env::vars_os(), clock::now());
+    if let Err(error) = synced {
+        note(&format!("records were not exchanged with other jobs: {error}"));
+    }
+    Ok(())
+}
+
+/// Adds the answers of other jobs on machines of this class, each once. Returns how many there were.
+pub(super) fn join(project: &Project, state: &mut State) -> crate::Result<usize> {
+    let loaded = study::load(project, project.store()?)?;
+    let class = environment::machine(project.machine_name().as_deref(), None).class;
+    let since = clock::now() - OLDEST;
+    let line = &state.stages[0].commits;
+    let (good, bad) = (line[0].clone(), line[line.len() - 1].clone());
+    let before = state.runs.len();
+    for head in loaded.runs.heads() {
+        let is_alike = head.suite == state.suite && head.machine.class == class && head.timestamp >= since;
+        let note = head.config.get(SETTING).filter(|_| is_alike && !state.runs.contains(&head.id));
+        let note = note.and_then(|note| serde_json::from_value::<Note>(note.clone()).ok());
+        let asked = |note: &Note| note.good == good && note.filters == state.filters && note.metric == state.metric;
+        let Some((note, commit)) = note.filter(asked).zip(head.commit.as_ref()) else { continue };
+        if commit.sha == bad {
+            state.ends.push(note.session);
+        } else {
+            let stage = state.stage_mut();
+            let place = stage.commits.iter().position(|sha| *sha == commit.sha);
+            let Some(place) = place.filter(|place| (1..stage.commits.len() - 1).contains(place)) else { continue };
+            stage.answers.push(Answer { commit: place, session: note.session });
+        }
+        state.runs.insert(head.id.clone());
+    }
+    Ok(state.runs.len() - before)
+}
