@@ -309,6 +309,7 @@ pub fn typed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Rows;
     use super::*;
 
     #[test]
@@ -337,6 +338,16 @@ mod tests {
         let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
         let text = columns(&rows, &[], Some(30)).concat();
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 30), "{text}");
+    }
+
+    #[test]
+    fn rows_of_a_group_are_below_its_heading() {
+        let groups = [("time in ms", vec!["a", "b"]), ("ratio", vec!["c"])];
+        let groups = groups.map(|(heading, rows)| (heading.to_owned(), rows));
+        let rows = Rows::grouped("", groups).column("Benchmark", "", |name| Phrase::plain(*name));
+        let mut out = Lines { text: String::new(), width: None };
+        out.table(&rows.table, 2);
+        assert_eq!(out.text, "  Benchmark\n  time in ms\n  a\n  b\n  ratio\n  c\n");
     }
 
     #[test]
