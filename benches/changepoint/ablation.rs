@@ -21,7 +21,7 @@ const ALL: usize = usize::MAX / 4;
 /// Each constant, what it is without effect, and how it is set so.
 type Ablation = (&'static str, &'static str, fn(&mut Tuning));
 
-const ABLATIONS: [Ablation; 51] = [
+const ABLATIONS: [Ablation; 54] = [
     ("isolated", "no clipping", |t| t.isolated = f64::INFINITY),
     ("tick_share", "1", |t| t.tick_share = 1.0),
     ("chance_correlation", "0", |t| t.chance_correlation = 0.0),
@@ -36,6 +36,7 @@ const ABLATIONS: [Ablation; 51] = [
     ("surroundings_factor", "1", |t| t.surroundings_factor = 1.0),
     ("relief", "0", |t| t.relief = 0.0),
     ("most_relief", "a half", |t| t.most_relief = 0.5),
+    ("certain_score", "never", |t| t.certain_score = f64::INFINITY),
     ("nearby", "no such test", |t| t.nearby = 0),
     ("fewest_nearby", "as many as `nearby`", |t| t.fewest_nearby = t.nearby),
     ("large", "0", |t| t.large = 0.0),
@@ -72,6 +73,8 @@ const ABLATIONS: [Ablation; 51] = [
     ("newest_margin", "no such test", |t| t.newest_points = ALL),
     ("newest_points", "1", |t| t.newest_points = 1),
     ("drift_saving", "1", |t| t.drift_saving = 1.0),
+    ("drift_steady", "1", |t| t.drift_steady = 1.0),
+    ("drift_reach", "0", |t| t.drift_reach = 0.0),
     ("drift_width", "any", |t| t.drift_width = 0),
 ];
 

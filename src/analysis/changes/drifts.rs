@@ -10,7 +10,7 @@ use super::long_sides::rank_deviate;
 use super::noise;
 use super::piecewise::Climb;
 use super::ramp::{NARROWEST, Ramp};
-use super::side::{Side, trimmed_mean};
+use super::side::{Side, deviation_about_level, trimmed_mean};
 use sprag_base::stats::autoregression;
 use sprag_base::stats::partition;
 use sprag_base::stats::ramp::{Course, Sums};
@@ -80,6 +80,14 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     }
     let level = trimmed_mean(&mut values.to_vec());
     scaled.differ(level, level + ramp.size, sensitivity.least).then_some((ramp, score))
+}
+
+/// How far a ramp leads beyond the scatter of its points about it, between two places without a change, in units of what it must.
+pub(super) fn beyond_scatter(ramp: &Ramp, [begin, end]: [usize; 2], input: &Input<'_>) -> f64 {
+    let about = |place: usize| input.scaled.values[place] - ramp.size * ramp.behind(place);
+    let flat: Vec<f64> = (begin..end).map(about).collect();
+    let least = input.tuning().drift_reach * deviation_about_level(&flat);
+    if least > 0.0 { ramp.size.abs() / least } else { f64::INFINITY }
 }
 
 /// A course as a ramp of that size, between two places.
@@ -295,6 +303,17 @@ mod tests {
             let told = told.count();
             assert!(told >= 55, "{strays} strays of {factor}: {told} of 60 climbs");
         }
+    }
+
+    #[test]
+    fn a_climb_within_the_scatter_of_its_points_is_no_drift() {
+        let drifts = |size: f64| -> usize {
+            let drifts =
+                |seed| detect::changes(&climb(400, size, 0.02, 0.0, seed), &Sensitivity::BALANCED).drifts.len();
+            (0..20).map(drifts).sum()
+        };
+        let (small, large) = (drifts(0.02), drifts(0.05));
+        assert!(small <= 1 && large >= 18, "{small} and {large} of 20");
     }
 
     #[test]

@@ -120,7 +120,9 @@ impl Around {
 
 fn around(is_before: bool, beside: &Side<'_>, beyond: &[f64], (middle, sign): (f64, f64), input: &Input<'_>) -> Around {
     let (tuning, noise) = (input.tuning(), input.noise);
-    let returns = beyond.len() >= 3 && (middle - trimmed_mean(&mut beyond.to_vec())) * sign > 0.0;
+    // Nearer to the level next to it than to the run.
+    let halfway = middle.midpoint(beside.level);
+    let returns = beyond.len() >= 3 && (halfway - trimmed_mean(&mut beyond.to_vec())) * sign > 0.0;
     let beyond = if returns { beyond } else { &[] };
     let (early, late) = if is_before { (beyond, beside.points) } else { (beside.points, beyond) };
     let next_to = |count: usize| [&early[early.len().saturating_sub(count)..], &late[..late.len().min(count)]].concat();

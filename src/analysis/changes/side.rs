@@ -17,7 +17,7 @@ pub(super) struct Side<'a> {
     pub(super) points: &'a [f64],
     /// In order of size.
     pub(super) sorted: Vec<f64>,
-    /// The trimmed mean; the median of fewer than five.
+    /// The trimmed mean.
     pub(super) level: f64,
     /// The deviation about the level, far ones drawn in.
     pub(super) deviation: f64,
@@ -71,7 +71,7 @@ pub(super) fn scaled_median_deviation(values: &mut [f64]) -> f64 {
     1.4826 * median(values)
 }
 
-/// The mean without the share at either end; the median of fewer than five. The order of the values is lost.
+/// The mean without the share at either end; the median where that is less than a point. The order of the values is lost.
 pub(super) fn trimmed_mean(values: &mut [f64]) -> f64 {
     describe::sort(values);
     trimmed_mean_of_sorted(values)
@@ -79,10 +79,10 @@ pub(super) fn trimmed_mean(values: &mut [f64]) -> f64 {
 
 fn trimmed_mean_of_sorted(sorted: &[f64]) -> f64 {
     let count = sorted.len();
-    if count < 5 {
+    let cut = (count as f64 * TRIMMED) as usize;
+    if cut == 0 {
         return median_of_sorted(sorted);
     }
-    let cut = (count as f64 * TRIMMED) as usize;
     sorted[cut..count - cut].iter().sum::<f64>() / (count - 2 * cut) as f64
 }
 

@@ -31,6 +31,8 @@ pub struct Tuning {
     pub relief: f64,
     /// The share of the limits that stays at least.
     pub most_relief: f64,
+    /// How far a change must clear its limits among all candidates to stay whatever becomes of its neighbours.
+    pub certain_score: f64,
     /// Points on either side by which a step may be large enough alone.
     pub nearby: usize,
     /// The fewest of these points.
@@ -105,6 +107,8 @@ pub struct Tuning {
     pub drift_saving: f64,
     /// How clear a drift without steps must be of autocorrelated noise, as a multiple of the limit of a step.
     pub drift_steady: f64,
+    /// How far a drift must lead, in deviations of its points about it.
+    pub drift_reach: f64,
     /// The points of the narrowest drift without steps, or a third of its segment.
     pub drift_width: usize,
 }
@@ -117,17 +121,18 @@ impl Tuning {
         certain_penalty: 20.0,
         change_price: 9.0,
         short_series: 3.0,
-        short_series_square: 105.0,
+        short_series_square: 80.0,
         prior_points: 8.0,
         rank_ceiling: 0.8,
         excess_power: 0.15,
         surroundings: 30,
-        surroundings_factor: 1.1,
+        surroundings_factor: 1.16,
         relief: 0.08,
         most_relief: 0.75,
+        certain_score: 2.0,
         nearby: 8,
         fewest_nearby: 5,
-        large: 7.0,
+        large: 6.9,
         large_nearby: 4.5,
         longest_run: 7,
         fewest_around: 6,
@@ -147,7 +152,7 @@ impl Tuning {
         spread_of_two: 2.1,
         spread_share: 0.1,
         two_apart: 3.6,
-        three_apart: 1.55,
+        three_apart: 1.58,
         three_scatter: 4.0,
         beyond: 2.4,
         outlier_deviance: 2.0,
@@ -162,6 +167,7 @@ impl Tuning {
         newest_points: 8,
         drift_saving: 2.0,
         drift_steady: 1.03,
+        drift_reach: 1.5,
         drift_width: 50,
     };
 }
