@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::context::{Context, RETAINED};
-use super::elimination::{self, Elimination, around};
+use super::elimination::{self, Elimination, around, segments};
 use super::estimate::{self, Estimate};
 use super::input::Input;
 use super::noise::{self, Noise};
@@ -178,12 +178,6 @@ fn without_changes(ramp: &Ramp, cuts: &[usize]) -> [[usize; 2]; 2] {
 /// How many points of a range lie from the first to before the second of two.
 fn shared(range: &RangeInclusive<usize>, [begin, end]: [usize; 2]) -> usize {
     end.min(range.end() + 1).saturating_sub(begin.max(*range.start()))
-}
-
-/// The segments between cuts.
-fn segments(cuts: &[usize], count: usize) -> impl Iterator<Item = [usize; 2]> {
-    let begins = std::iter::once(0).chain(cuts.iter().copied());
-    begins.zip(cuts.iter().copied().chain([count])).map(|(begin, end)| [begin, end])
 }
 
 #[cfg(test)]

@@ -90,6 +90,23 @@ pub(super) fn beyond_scatter(ramp: &Ramp, [begin, end]: [usize; 2], input: &Inpu
     if least > 0.0 { ramp.size.abs() / least } else { f64::INFINITY }
 }
 
+/// Whether a ramp explains the points about it at a lower price than steps at some cuts.
+pub(super) fn costs_less(ramp: &Ramp, cuts: &[usize], input: &Input<'_>) -> bool {
+    let (begin, end) = ramp.around;
+    let (noise, tuning) = (input.noise, input.tuning());
+    let squares = |points: Vec<f64>| -> f64 {
+        let level = trimmed_mean(&mut points.clone());
+        let unit = noise.deviation * noise.inflation;
+        let of = |value: &f64| ((value - level) / unit).clamp(-tuning.clipped, tuning.clipped).powi(2);
+        points.iter().map(of).sum()
+    };
+    let values = &input.scaled.values[..];
+    let bounds: Vec<usize> = std::iter::once(begin).chain(cuts.iter().copied()).chain([end]).collect();
+    let stairs: f64 = bounds.windows(2).map(|pair| squares(values[pair[0]..pair[1]].to_vec())).sum();
+    let about = (begin..end).map(|place| values[place] - ramp.size * ramp.behind(place)).collect();
+    squares(about) <= stairs + input.sensitivity.penalty * (cuts.len() as f64 - 1.0)
+}
+
 /// A course as a ramp of that size, between two places.
 fn even([begin, end]: [usize; 2], course: &Course, size: f64) -> Ramp {
     Ramp {

@@ -10,6 +10,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::rc::Rc;
 
+use super::drifts;
 use super::input::Input;
 use super::long_sides::Pair;
 use super::position;
@@ -271,7 +272,8 @@ impl<'a> Elimination<'a> {
     }
 }
 
-/// The changes that prove themselves, each where it is likeliest; `runs` as of `Context`.
+/// The changes that prove themselves, each where it is likeliest; `runs` as of `Context`. Far points pull some to a place where they
+/// fail: then all stay where they were found, unless a drift explains those that failed.
 pub(super) fn proven(input: Input<'_>, runs: &[usize]) -> Vec<usize> {
     let cuts = &input.noise.cuts;
     let first = Elimination::new(input, cuts).proven();
@@ -290,9 +292,20 @@ pub(super) fn proven(input: Input<'_>, runs: &[usize]) -> Vec<usize> {
     if moved == found {
         return found;
     }
-    // Far points pull some to a place where they fail.
     let settled = proven(&moved);
-    if settled.len() < found.len() { found } else { settled }
+    let is_drift = |[begin, end]: [usize; 2]| {
+        let cuts: Vec<usize> = found.iter().copied().filter(|cut| begin < *cut && *cut < end).collect();
+        let drift = || drifts::of_segment(&input, [begin, end], 1.0);
+        !cuts.is_empty() && drift().is_some_and(|(ramp, _)| drifts::costs_less(&ramp, &cuts, &input))
+    };
+    let stay = settled.len() >= found.len() || segments(&settled, values.len()).any(is_drift);
+    if stay { settled } else { found }
+}
+
+/// The segments between cuts.
+pub(super) fn segments(cuts: &[usize], count: usize) -> impl Iterator<Item = [usize; 2]> {
+    let begins = std::iter::once(0).chain(cuts.iter().copied());
+    begins.zip(cuts.iter().copied().chain([count])).map(|(begin, end)| [begin, end])
 }
 
 /// A cut with its neighbours, or the ends.
