@@ -51,6 +51,48 @@ fn changes_are_listed_by_series() {
 }
 
 #[test]
+fn values_that_alternate_are_two_modes_and_no_changes() {
+    let parts: Vec<(usize, f64)> = (0..14).map(|part| ([9, 6, 11, 7][part % 4], [1.0, 1.2][part % 2])).collect();
+    let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &parts)));
+    let found = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
+    assert_eq!((&found["a"]["changes"], &found["a"]["drifts"]), (&json!([]), &json!([])), "{found}");
+    let modes = found["a"]["modes"].as_array().expect("a list of modes");
+    assert_eq!(modes.len(), 1, "{found}");
+    let is_near = |key: &str, expected: f64| (modes[0][key].as_f64().expect("a number") - expected).abs() < 0.03;
+    assert!(is_near("low", 1.0) && is_near("high", 1.2) && is_near("share", 0.37), "{found}");
+}
+
+#[test]
+fn series_of_odd_values_show_what_they_hold() {
+    // Values of a series, and its changes: zeros, negative values, a gap of indices, and equal values that no noise tells apart.
+    let ramp = |count: usize| (0..count).map(|place| (place % 3) as f64 * 1e-3);
+    let cases: [(&str, Vec<f64>, &[usize]); 5] = [
+        ("equal", vec![7.0; 60], &[]),
+        ("zeros", vec![0.0; 60], &[]),
+        ("from zero", [vec![0.0; 30], ramp(30).map(|one| 5.0 + one).collect()].concat(), &[30]),
+        ("negative", ramp(30).map(|one| one - 5.0).chain(ramp(30).map(|one| one - 4.0)).collect(), &[30]),
+        ("falls below zero", ramp(30).map(|one| 0.5 + one).chain(ramp(30).map(|one| one - 0.5)).collect(), &[30]),
+    ];
+    let mut table = HEADER.to_owned();
+    for (name, values, _) in &cases {
+        for (index, value) in values.iter().enumerate() {
+            let gap = if index < 30 { 0 } else { 100_000 };
+            writeln!(table, "{name},{},{index:010x},{},{value}", index + gap, 1_600_000_000 + index + gap)
+                .expect("a text takes all");
+        }
+    }
+    let found = sandbox(&table).sprag(&["detect", "t.csv"]).expect(0).json();
+    for (name, _, changes) in cases {
+        let expected: Vec<usize> = changes.iter().map(|change| change + 100_000).collect();
+        assert_eq!(
+            (&found[name]["changes"], &found[name]["drifts"]),
+            (&json!(expected), &json!([])),
+            "{name}: {found}"
+        );
+    }
+}
+
+#[test]
 fn streamed_results_are_listed_by_length() {
     let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &[(40, 1.0), (10, 1.1)])));
     let printed = sandbox.sprag(&["detect", "t.csv", "--stream"]).expect(0).json();
