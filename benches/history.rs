@@ -138,7 +138,7 @@ fn in_memory(n_runs: usize) -> (&'static [RecordedRun], &'static CommitLine) {
                 dirty: false,
             };
             let run = Run { commit: Some(commit), ..run(number) };
-            RecordedRun { path: run.path(&id), id, run }
+            RecordedRun { path: run.path(&id), id, sha256: String::new(), run }
         };
         let runs: Vec<RecordedRun> = (0..RUNS[RUNS.len() - 1]).map(recorded).collect();
         let commits = runs.iter().step_by(2).filter_map(|run| run.run.commit.as_ref());
@@ -146,6 +146,7 @@ fn in_memory(n_runs: usize) -> (&'static [RecordedRun], &'static CommitLine) {
             sha: commit.sha.clone(),
             commit_time: commit.commit_time,
             subject: commit.subject.clone(),
+            author: String::new(),
             tags: Vec::new(),
         });
         let commits = commits.collect();

@@ -240,6 +240,15 @@ function makeCopy(block) {
   block.append(button);
 }
 
+// A table is a tab stop only while it scrolls.
+function makeStops(boxes) {
+  const show = () => boxes.forEach((box) => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; else box.removeAttribute("tabindex");
+  });
+  const observer = new ResizeObserver(show);
+  boxes.forEach((box) => observer.observe(box));
+}
+
 function start() {
   showStale();
   document.querySelectorAll("main pre").forEach(makeCopy);
@@ -249,6 +258,7 @@ function start() {
   if (filter && !compare && listed.length) makeFilter(filter, listed);
   tables.forEach(makeSortable);
   if (compare) makeCompare(compare);
+  makeStops([...document.querySelectorAll("section.scroll:has(> table)")]);
 }
 
 if (typeof document !== "undefined") document.addEventListener("DOMContentLoaded", start);

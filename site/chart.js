@@ -48,6 +48,9 @@ const rangeOf = (shown, also, isLog) => {
   return [middle - half, middle + half];
 };
 
+// A series of fewer runs has no tools for parts of it.
+const FEW = 10;
+
 // The size of text, in units of the picture.
 const SIZE = 12;
 
@@ -62,6 +65,21 @@ const drawer = (namespace, made) => (tag, kind, attributes, text) => {
   return one;
 };
 
+// The value of a line or a ramp at a place.
+const along = ([from, to, before, after], place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
+
+// The picture as a file of its own: with the colours and sizes that the style sheet gives it.
+const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-weight"];
+const pictureOf = (svg) => {
+  const copy = svg.cloneNode(true), copies = copy.querySelectorAll("*");
+  svg.querySelectorAll("*").forEach((one, i) => {
+    const style = getComputedStyle(one);
+    for (const name of STYLED) copies[i].setAttribute(name, style.getPropertyValue(name));
+  });
+  for (const hair of copy.querySelectorAll(".cross, .pointer")) hair.remove();
+  return new XMLSerializer().serializeToString(copy);
+};
+
 // What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
 function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, last], mode, commitOf) {
   const made = [], draw = drawer(namespace, made), { factor, symbol } = trend;
@@ -70,8 +88,6 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
   const shown = (...places) => places.some((place) => place >= first && place <= last);
   const inside = runs.filter(({ place }) => shown(place));
   const lines = trend.lines.filter((line) => line[0] <= last && line[1] >= first);
-  // Where a line or a ramp from one place to another stands at a place.
-  const along = ([from, to, before, after], place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
   const part = (line) => [Math.max(line[0], first), Math.min(line[1], last)].map((place) => [place, along(line, place)]);
   const also = [...lines.flatMap((line) => part(line).map(([, value]) => value)), trend.baseline, trend.limit].filter((value) => value !== null);
   const [low, high] = rangeOf(inside.map(({ value }) => value), also, mode === "log");
@@ -240,7 +256,9 @@ function makeChart(figure, rows) {
     const commits = runs.map((run, i) => data.commits[commitOf(run)] ?? [nameOf(i)]);
     save(csvOfRuns(id, trend, runs, commits), "text/csv", `${id}.csv`);
   }));
-  const tools = element("div", { class: "filter tools" }, ...modes, nearer, farther, back, saved,
+  const drawn = button("Save as SVG", () => save(pictureOf(svg), "image/svg+xml", `${id}.svg`));
+  // Of a few runs there is nothing to look at more closely.
+  const tools = element("div", { class: "filter tools" }, ...(runs.length < FEW ? [] : [...modes, nearer, farther, back]), saved, drawn,
     element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
   figure.querySelector(".pan").before(tools);
   figure.append(readout);
@@ -273,17 +291,27 @@ function makeChart(figure, rows) {
   const area = svg.dataset.area.split(" ").map(Number), { width } = svg.viewBox.baseVal, [left, right, top, bottom] = area;
   const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
   const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
+  const label = document.createElementNS(svg.namespaceURI, "text");
   let from = null;
+  label.setAttribute("class", "halo strong pointer");
   cross.setAttribute("class", "cross");
   let view = own;
   const redraw = () => {
     view = part ?? own;
-    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)])] : printed), cross);
+    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)])] : printed), cross, label);
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {
     const [first, last] = view, x = left + (runs[at].place - first) / (last - first) * (right - left);
-    cross.setAttribute("d", x >= left && x <= right ? `M${x} ${top}V${bottom}` : "");
+    const isShown = x >= left && x <= right, isLeft = x > (left + right) / 2;
+    cross.setAttribute("d", isShown ? `M${x} ${top}V${bottom}` : "");
+    const line = trend.lines.findLast(([begin, end]) => begin <= runs[at].place && runs[at].place <= end);
+    const level = line && along(line, runs[at].place);
+    const change = level > 0 ? `, ${percent(runs[at].value / level - 1)} from its level` : "";
+    label.textContent = isShown ? quantity([trend.factor, trend.symbol], runs[at].value) + change : "";
+    label.setAttribute("x", isLeft ? x - 6 : x + 6);
+    label.setAttribute("y", bottom - 8);
+    label.setAttribute("text-anchor", isLeft ? "end" : "start");
   };
   const placeOf = (event) => {
     const box = svg.getBoundingClientRect(), share = ((event.clientX - box.left) * width / box.width - left) / (right - left);
@@ -312,6 +340,17 @@ function makeChart(figure, rows) {
     const x = (one) => left + (one - view[0]) / (view[1] - view[0]) * (right - left);
     if (from) cross.setAttribute("d", `M${x(from.place)} ${top}V${bottom}H${x(place)}V${top}Z`);
   });
+  // A pinch is a wheel with the control key. Sideways the part that is shown moves.
+  svg.addEventListener("wheel", (event) => {
+    if (event.ctrlKey) zoom(event.deltaY > 0 ? 1.25 : 0.8, placeOf(event));
+    else if (part && Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      const span = part[1] - part[0], moved = part[0] + event.deltaX / svg.clientWidth * span;
+      const begin = Math.max(ends[0], Math.min(ends[1] - span, moved));
+      part = [begin, begin + span];
+      change();
+    } else return;
+    event.preventDefault();
+  }, { passive: false });
   svg.addEventListener("dblclick", () => { part = null; change(); });
   svg.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];

@@ -12,7 +12,7 @@ use git2::{
 use crate::error::{HistoryError, failed};
 use crate::layout::FOLDER;
 use crate::objects::{self, LooseObjects};
-use crate::repository::{Store, head_branch, head_commit, short_name, subject_of, time_of};
+use crate::repository::{Store, author_of, head_branch, head_commit, short_name, subject_of, time_of};
 use sprag_model::commit::{CachedCommit, CommitCache, CommitLine, CommitOnLine};
 
 const FULL_ID: usize = 40;
@@ -239,9 +239,9 @@ pub fn commit_line_cached(
             }
         };
         carried.append(&mut tags.remove(&id).unwrap_or_default());
-        if let Some((commit_time, subject)) = commit.code {
+        if let Some((commit_time, subject, author)) = commit.code {
             carried.sort();
-            commits.push(CommitOnLine { sha, commit_time, subject, tags: std::mem::take(&mut carried) });
+            commits.push(CommitOnLine { sha, commit_time, subject, author, tags: std::mem::take(&mut carried) });
         }
         let parent = commit.parent.as_deref().map(Oid::from_str);
         next = parent.transpose().map_err(failed("read the parents of a commit"))?;
@@ -254,7 +254,7 @@ fn cached(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Result<CachedCommit,
     let is_code = changes_code(commit, parent)?;
     Ok(CachedCommit {
         parent: if let FirstParent::Commit(parent) = parent { Some(parent.id().to_string()) } else { None },
-        code: is_code.then(|| (time_of(commit.time()), subject_of(commit))),
+        code: is_code.then(|| (time_of(commit.time()), subject_of(commit), author_of(commit))),
     })
 }
 
@@ -285,8 +285,8 @@ pub fn commit_graph(store: &Store, revision: Option<&str>) -> Result<CommitLine,
         let mut names = tags.remove(&id).unwrap_or_default();
         if changes_code(&commit, &first_parent(repository, &loose, &commit)?)? {
             names.sort();
-            let (commit_time, subject) = (time_of(commit.time()), subject_of(&commit));
-            commits.push(CommitOnLine { sha: id.to_string(), commit_time, subject, tags: names });
+            let (commit_time, subject, author) = (time_of(commit.time()), subject_of(&commit), author_of(&commit));
+            commits.push(CommitOnLine { sha: id.to_string(), commit_time, subject, author, tags: names });
         } else if let Some(last) = commits.last_mut() {
             last.tags.append(&mut names);
         }
@@ -477,6 +477,7 @@ mod tests {
         let tagged: Vec<_> = line.commits.iter().map(|c| (c.subject.as_str(), c.tags.join(" "))).collect();
         let expected = [("Begin", ""), ("Add one", "v0.1.0 v0.1.1"), ("Merge side", "")];
         assert_eq!(tagged, expected.map(|(subject, tags)| (subject, tags.to_owned())));
+        assert!(line.commits.iter().all(|commit| !commit.author.is_empty()));
         assert!(!line.shallow);
         assert_eq!(line.positions()[line.commits[2].sha.as_str()], 2);
         let side = commit_line(&store, Some("side")).unwrap();
@@ -511,7 +512,7 @@ mod tests {
         assert_eq!(cache.len(), 5);
         // What is cached is not read.
         let head = fixture.git(&["rev-parse", "HEAD"]);
-        let other = CachedCommit { parent: None, code: Some((minute(1), "Other".to_owned())) };
+        let other = CachedCommit { parent: None, code: Some((minute(1), "Other".to_owned(), String::new())) };
         cache.insert(head, other);
         let subjects: Vec<String> = line(&mut cache).commits.into_iter().map(|commit| commit.subject).collect();
         assert_eq!(subjects, ["Other"]);

@@ -55,6 +55,10 @@ pub(crate) fn subject_of(commit: &git2::Commit<'_>) -> String {
     String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned()
 }
 
+pub(crate) fn author_of(commit: &git2::Commit<'_>) -> String {
+    String::from_utf8_lossy(commit.author().name_bytes()).into_owned()
+}
+
 // Facts of a repository.
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -56,6 +56,7 @@ pub struct CommitOnLine {
     pub commit_time: DateTime<Utc>,
     /// The first line of its message.
     pub subject: String,
+    pub author: String,
     pub tags: Vec<String>,
 }
 
@@ -71,6 +72,6 @@ pub type CommitCache = BTreeMap<String, CachedCommit>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedCommit {
     pub parent: Option<String>,
-    /// Its time and the first line of its message; absent for a commit that only adds records, which is never measured.
-    pub code: Option<(DateTime<Utc>, String)>,
+    /// Its time, the first line of its message, and its author; absent for a commit that only adds records, which is never measured.
+    pub code: Option<(DateTime<Utc>, String, String)>,
 }

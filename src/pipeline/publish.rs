@@ -104,6 +104,8 @@ fn each_page(
         today,
         releases: &releases,
         reruns: &reruns,
+        url: site.url.as_deref(),
+        commit_url: site.commit_url.as_deref(),
     };
     let pages_of_site = report::Site::new(&input);
     pages_of_site.render(&settings, take).map_err(|error| {

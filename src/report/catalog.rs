@@ -39,6 +39,10 @@ pub struct Input<'a> {
     pub releases: &'a Released,
     /// The verdicts of the gate where a commit was measured again.
     pub reruns: &'a [Reruns],
+    /// The address of the site.
+    pub url: Option<&'a str>,
+    /// The address of a commit at a forge, with `{sha}` in the place of its name.
+    pub commit_url: Option<&'a str>,
 }
 
 pub(super) struct Catalog<'a> {
@@ -172,6 +176,11 @@ impl<'a> Catalog<'a> {
 
     pub(super) fn commit_page(&self, sha: &str) -> Option<String> {
         self.selection.commits.contains(sha).then(|| link::commit(sha))
+    }
+
+    /// The page of a commit at the forge, which shows its diff.
+    pub(super) fn forge(&self, sha: &str) -> Option<String> {
+        self.input.commit_url.map(|url| url.replace("{sha}", sha))
     }
 
     pub(super) fn compared(&self) -> &[ComparedCommit] {

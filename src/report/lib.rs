@@ -52,6 +52,8 @@ pub enum ReportError {
     Duplicate(String),
     #[error("the site's URL `{}` does not begin with `https://` or `http://`, or holds blanks", .0.escape_debug())]
     Url(String),
+    #[error("`[site] commit_url` is `{}`; it must begin with `https://` or `http://` and hold `{{sha}}`, which becomes the commit", .0.escape_debug())]
+    CommitUrl(String),
     #[error("could not fill the template of `{path}`: {reason}")]
     Template { path: String, reason: String },
 }

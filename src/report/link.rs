@@ -11,6 +11,8 @@ pub const EVENT_LIST: &str = "events/index.html";
 pub const ATOM_FEED: &str = "events/feed.atom";
 pub const JSON_FEED: &str = "events/feed.json";
 pub const BADGE: &str = "badge.json";
+/// The verdict as a picture, for those who show a link to the site.
+pub const CARD: &str = "card.svg";
 pub const SITEMAP: &str = "sitemap.xml";
 pub const RUN_LIST: &str = "runs/index.html";
 pub const WEEK_LIST: &str = "week/index.html";
@@ -120,11 +122,23 @@ pub fn file_word(of: &'static str, word: &str) -> Result<(), ReportError> {
 /// The URL of the site with a slash at its end, where it has one; an error where that is none.
 pub(super) fn root(settings: &Settings) -> Result<Option<String>, ReportError> {
     let Some(url) = &settings.url else { return Ok(None) };
-    let plain = url.chars().all(|c| c.is_ascii_graphic());
-    if !plain || !(url.starts_with("https://") || url.starts_with("http://")) {
+    if !is_url(url) {
         return Err(ReportError::Url(url.clone()));
     }
     Ok(Some(format!("{}/", url.trim_end_matches('/'))))
+}
+
+/// Whether the address of a commit at a forge is one, with a place for its name.
+pub(super) fn check_commit_url(url: &str) -> Result<(), ReportError> {
+    match is_url(url) && url.contains("{sha}") {
+        true => Ok(()),
+        false => Err(ReportError::CommitUrl(url.to_owned())),
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    let is_plain = text.chars().all(|c| c.is_ascii_graphic());
+    is_plain && (text.starts_with("https://") || text.starts_with("http://"))
 }
 
 #[cfg(test)]

@@ -24,6 +24,11 @@ pub enum Part {
         words: String,
         is_name: bool,
     },
+    /// A link out of the site.
+    Outside {
+        url: String,
+        words: String,
+    },
     Mark(Mark),
 }
 
@@ -84,6 +89,12 @@ impl Phrase {
         self
     }
 
+    /// Nothing where there is no such page.
+    pub fn outside(mut self, url: Option<String>, words: &str) -> Phrase {
+        self.parts.extend(url.map(|url| Part::Outside { url, words: words.to_owned() }));
+        self
+    }
+
     pub fn name(mut self, to: Option<String>, name: impl Into<String>) -> Phrase {
         let words = name.into();
         self.parts.push(match to {
@@ -130,7 +141,11 @@ impl Phrase {
         self.parts
             .iter()
             .map(|part| match part {
-                Part::Text(words) | Part::Strong(words) | Part::Id(words) | Part::Link { words, .. } => words.as_str(),
+                Part::Text(words)
+                | Part::Strong(words)
+                | Part::Id(words)
+                | Part::Link { words, .. }
+                | Part::Outside { words, .. } => words.as_str(),
                 Part::Mark(mark) => mark.word.as_str(),
             })
             .collect()

@@ -48,6 +48,7 @@ impl<'a> Site<'a> {
         let catalog = &self.catalog;
         let analysis = catalog.analysis;
         let root = link::root(settings)?;
+        catalog.input.commit_url.map_or(Ok(()), link::check_commit_url)?;
         let mut site = Pages { paths: Vec::new(), seen: BTreeSet::new(), take };
         for head in catalog.runs.iter().filter(|head| self.shown_runs().contains(head.id.as_str())) {
             site.reserve(link::run(&head.id))?;
@@ -90,7 +91,7 @@ impl<'a> Site<'a> {
         if let Some(root) = root.filter(|_| !analysis.suites.is_empty()) {
             site.paths.sort();
             let sitemap = pages::sitemap(&root, site.paths.iter().map(String::as_str));
-            site.add([sitemap])?;
+            site.add([sitemap, pages::card(catalog)])?;
         }
         Ok(())
     }

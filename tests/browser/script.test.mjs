@@ -393,3 +393,52 @@ test("a command is copied, and selected where the browser refuses", async () => 
     await context.close();
   }
 });
+
+test("a table is a tab stop only while it scrolls", async () => {
+  const matrix = pages.find((page) => page.startsWith("matrix/"));
+  const { context, tab } = await open(matrix, { viewport: { width: 390, height: 900 } });
+  const boxes = () => tab.evaluate(() => [...document.querySelectorAll("section.scroll:has(> table)")]
+    .map((box) => [box.scrollWidth > box.clientWidth, box.hasAttribute("tabindex")]));
+  const narrow = await boxes();
+  assert.ok(narrow.some(([scrolls]) => scrolls), "some table is wider than a phone");
+  assert.ok(narrow.every(([scrolls, stops]) => scrolls === stops));
+  await tab.setViewportSize({ width: 2400, height: 900 });
+  await tab.waitForFunction(() => !document.querySelector("section.scroll[tabindex]:has(> table)"));
+  await context.close();
+});
+
+test("a release prints on two pages, failures first", async () => {
+  const release = pages.find((page) => page.startsWith("release/") && text(page).includes("no-go"));
+  const { context, tab } = await open(release);
+  const statuses = await tab.locator("[aria-labelledby=items] td:nth-child(3)").allInnerTexts();
+  assert.ok(statuses[0].includes("fail") && !statuses.at(-1).includes("fail"), statuses.join());
+  const printed = await tab.pdf({ preferCSSPageSize: true });
+  assert.ok(printed.toString("latin1").match(/\/Type\s*\/Page\b/g).length <= 2, "it fits two pages");
+  await context.close();
+});
+
+test("the pointer has a label, and the chart is saved as a picture of its own", async () => {
+  const fitted = pages.find((page) => /^series\/.*-/.test(page) && text(page).includes("application/json") && trendOf(page).lines.length > 1);
+  const { context, tab, said } = await open(fitted);
+  await tab.locator("section.scroll svg[data-points]").first().hover({ position: { x: 300, y: 120 } });
+  assert.match(await tab.locator("svg .pointer").textContent(), /, [+\u2212]?\d.* from its level$/);
+  const [download] = await Promise.all([tab.waitForEvent("download"), press(tab, "Save as SVG")]);
+  const picture = readFileSync(await download.path(), "utf8");
+  assert.ok(picture.startsWith("<svg") && picture.includes("stroke-width=") && !picture.includes("from its level"));
+  await context.close();
+  assert.deepEqual(said, []);
+});
+
+test("a wheel with the control key zooms, and sideways it moves the part", async () => {
+  const { context, tab } = await open(longest());
+  const box = await tab.locator("section.scroll svg[data-points]").first().boundingBox();
+  await tab.mouse.move(box.x + box.width / 2, box.y + 100);
+  await tab.keyboard.down("Control");
+  await tab.mouse.wheel(0, -300);
+  await tab.keyboard.up("Control");
+  const before = await address(tab, "part");
+  assert.match(before, /^[\d.]+_[\d.]+$/);
+  await tab.mouse.wheel(120, 0);
+  await tab.waitForFunction((before) => new URL(location.href).searchParams.get("part") !== before, before);
+  await context.close();
+});

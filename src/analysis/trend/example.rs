@@ -36,6 +36,7 @@ pub(crate) fn line(count: usize) -> CommitLine {
         sha: sha(place),
         commit_time: day(place),
         subject: format!("Change {place}"),
+        author: String::new(),
         tags: Vec::new(),
     };
     CommitLine { commits: (0..count).map(commit).collect(), shallow: false, named: false }

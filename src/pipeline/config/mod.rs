@@ -103,6 +103,9 @@ pub struct SiteSettings {
     pub out: PathBuf,
     /// The address that the site is published at, such as `https://example.org/kernels/`. Feeds need it.
     pub url: Option<String>,
+    /// The address of a commit at a forge, such as `https://example.org/kernels/commit/{sha}`. Pages of commits and events link
+    /// to it.
+    pub commit_url: Option<String>,
     /// Publishes all values with the pages, as CSV, JSON Lines and Parquet. Default: false.
     pub downloads: bool,
 }
@@ -121,7 +124,7 @@ impl Default for Schedule {
 
 impl Default for SiteSettings {
     fn default() -> SiteSettings {
-        SiteSettings { out: PathBuf::from("_site"), url: None, downloads: false }
+        SiteSettings { out: PathBuf::from("_site"), url: None, commit_url: None, downloads: false }
     }
 }
 
@@ -316,7 +319,7 @@ mod tests {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
              [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
-             [trend]\nleast = 0.01\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ndownloads = true\n",
+             [trend]\nleast = 0.01\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ncommit_url = \"https://x.org/{sha}\"\ndownloads = true\n",
         )
         .expect("all keys are known");
         let suite = Suite { include: vec!["tile".into()], processes: Some(2), ..Suite::of_kind(SuiteKind::Cpu) };
@@ -326,7 +329,12 @@ mod tests {
         assert_eq!(config.trend, TrendSettings { least: Some(0.01), ..TrendSettings::default() });
         let (reference, machine) = (config.history.reference.as_deref(), config.machine.name.as_deref());
         assert_eq!((config.project.name.as_str(), reference, machine), ("p", Some("perf"), Some("m")));
-        let site = SiteSettings { out: PathBuf::from("public"), url: Some("https://x.org/".into()), downloads: true };
+        let site = SiteSettings {
+            out: PathBuf::from("public"),
+            url: Some("https://x.org/".into()),
+            commit_url: Some("https://x.org/{sha}".into()),
+            downloads: true,
+        };
         assert_eq!((config.schedule.every_days, config.site), (1, site));
     }
 

@@ -26,6 +26,7 @@ const NEIGHBOURS: usize = 3;
 const NEWER: usize = 1;
 
 const SUBJECT: usize = 140;
+const AUTHOR: usize = 80;
 
 const LISTED: usize = 1000;
 
@@ -151,11 +152,14 @@ fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> 
         events_section(commits.catalog, suspected),
         Some(runs_section(commits.catalog, of.runs)),
         of.on_line.map(|(place, _)| neighbours(commits, place)),
+        Some(
+            Section::new("show", "Show what it changed").commands(vec![format!("git show {}", commit_digits(of.sha))]),
+        ),
     ];
     let sheet = Sheet {
         crumb: Phrase::linked(link::COMMIT_LIST, "Commits").text(" / ").id(commit_digits(of.sha)),
         headline,
-        lede: lede(of),
+        lede: lede(commits.catalog, of),
         facts: facts(commits, of, &sinces),
         sections: sections.into_iter().flatten().collect(),
         ..Sheet::default()
@@ -178,14 +182,18 @@ pub(super) fn pieces(pieces: &[[String; 3]]) -> Phrase {
     })
 }
 
-fn lede(of: &Named<'_>) -> Phrase {
+fn lede(catalog: &Catalog<'_>, of: &Named<'_>) -> Phrase {
     let branch = of.runs.iter().find_map(|run| run.commit.as_ref()?.branch.as_deref());
     let branch = branch.map_or_else(String::new, |branch| format!(", measured on {}", words::name(branch)));
     let tags = of.tags();
     let tags = if tags.is_empty() { tags } else { format!(" Tags: {tags}.") };
     let off = if of.on_line.is_none() { " It is not on the branch that the site follows." } else { "" };
     let (subject, day) = of.facts();
-    format!("{}, committed {day}{branch}.{tags}{off}", quoted_subject(&subject)).into()
+    let author = of.on_line.map(|(_, commit)| shortened(&commit.author, AUTHOR)).filter(|author| !author.is_empty());
+    let author = author.map_or_else(String::new, |author| format!(" by {author}"));
+    let lede = format!("{}{author}, committed {day}{branch}.{tags}{off}", quoted_subject(&subject));
+    let forge = Phrase::default().outside(catalog.forge(of.sha), "Its diff at the forge");
+    Phrase::plain(lede).then(if forge.parts.is_empty() { forge } else { forge.text(".") })
 }
 
 fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2]) -> Vec<Fact> {

@@ -73,7 +73,20 @@ fn without_history(analysis: &Analysis, trend: &Trend) -> Sheet {
     let (line, ledger, releases) = (CommitLine::default(), Ledger::default(), Released::default());
     let (line, ledger, releases, today) = (&line, &ledger, &releases, NaiveDate::default());
     let (heads, movers, newest, reruns) = (&[], &[], &[], &[]);
-    let input = Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns };
+    let input = Input {
+        analysis,
+        trend,
+        line,
+        heads,
+        movers,
+        newest,
+        ledger,
+        today,
+        releases,
+        reruns,
+        url: None,
+        commit_url: None,
+    };
     let sheet = sheet(&Catalog::new(&input), MARKDOWN_ROWS);
     let headline = Phrase::plain(format!("{}: ", analysis.project)).join(sheet.headline);
     Sheet { headline, ..sheet }

@@ -24,8 +24,9 @@ const SUSPECTS: usize = 60;
 const MEMBERS: usize = 300;
 const SIGNS: usize = 4;
 
-/// The longest subject, in characters.
+/// The longest subject and name of an author, in characters.
 const SUBJECT: usize = 160;
+const AUTHOR: usize = 80;
 
 pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportError> {
     link::file_word("event", &of.id)?;
@@ -131,16 +132,20 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     let final_note = if is_final { " No unmeasured commit is left that would narrow it down." } else { "" };
     let note = format!("{note}{final_note}");
     let is_worse = tone(of) == Tone::Worse;
-    let day = |row: &SuspectRow<'_>| {
-        let on_line = catalog.position(&row.commit.sha).and_then(|place| catalog.line.commits.get(place));
-        on_line.map_or(String::new(), |commit| date::day(commit.commit_time))
-    };
+    let on_line = |row: &SuspectRow<'_>| catalog.line.commits.get(catalog.position(&row.commit.sha)?);
+    let day = |row: &SuspectRow<'_>| on_line(row).map_or(String::new(), |commit| date::day(commit.commit_time));
+    let author = |row: &SuspectRow<'_>| on_line(row).map_or(String::new(), |commit| shortened(&commit.author, AUTHOR));
     let mut rows = Rows::new("Commits in and around the range, oldest first", good.chain(between).chain(bad))
         .column("Role", "", |row| row.role.clone())
         .column("Commit", "nb", |one| {
             Phrase::page_name(catalog.commit_place(&one.commit.sha), words::name(one.commit.short()))
         })
-        .column("Subject", "full any", |row| shortened(&row.commit.subject, SUBJECT))
+        .column("Subject", "full any", |row| {
+            let subject = Phrase::plain(shortened(&row.commit.subject, SUBJECT));
+            let diff = catalog.forge(&row.commit.sha);
+            if diff.is_some() { subject.text(" ").outside(diff, "diff") } else { subject }
+        })
+        .column("Author", "any opt", author)
         .column("Date", "nb opt", day)
         .column("Runs", "", |row| match row.measured {
             true => Mark::new(Tone::Plain, "●", "measured"),
@@ -342,14 +347,14 @@ const MARGIN: usize = 8;
 
 #[derive(Template)]
 #[template(path = "partials/multiples.html")]
-struct Multiples {
-    multiples: Vec<Multiple>,
+pub(super) struct Multiples {
+    pub(super) multiples: Vec<Multiple>,
 }
 
-struct Multiple {
-    series: Phrase,
-    machine: String,
-    chart: String,
+pub(super) struct Multiple {
+    pub(super) series: Phrase,
+    pub(super) machine: String,
+    pub(super) chart: String,
 }
 
 /// The small pictures of the first members, and what they show.

@@ -32,6 +32,8 @@ pub(super) struct Frame {
     /// The path from this page to the root of the site: nothing or `../`.
     pub(super) root: &'static str,
     pub(super) project: String,
+    /// The address of the site, with a slash at its end.
+    pub(super) url: Option<String>,
     pub(super) parts: Vec<NavigationItem>,
     pub(super) more: Vec<NavigationItem>,
     pub(super) feeds: bool,
@@ -61,6 +63,7 @@ impl Frame {
             description,
             root: if path.contains('/') { "../" } else { "" },
             project: analysis.project.clone(),
+            url: catalog.input.url.map(|url| format!("{}/", url.trim_end_matches('/'))),
             parts: parts(catalog, path, part),
             more: more(catalog, path, part),
             feeds: !analysis.suites.is_empty() && [link::DIGEST, link::EVENT_LIST].contains(&path),

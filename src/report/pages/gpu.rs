@@ -150,7 +150,7 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
         )
 }
 
-fn choices(recorded: &RecordedRun, number: usize) -> Section {
+pub(super) fn choices(recorded: &RecordedRun, number: usize) -> Section {
     let run = &recorded.run;
     let text = |entry: &Value, key: &str| shortened(text_of(entry, key).unwrap_or(number::NONE), 2 * NAME);
     let candidates = |entry: &Value| entry.get("candidates").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -5,15 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Datelike, Utc};
 
+use askama::Template;
+
 use super::digest;
+use super::event::{Multiple, Multiples};
 use super::frame::prelude::*;
 use crate::catalog::MachineRuns;
+use crate::chart::mini::{self, Mini};
 use crate::text::short_digest;
+use crate::trend::words;
 use sprag_base::json;
+use sprag_base::stats::describe;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::environment::{FactChange, KEY_FACTS};
 use sprag_model::head::RunHead;
-use sprag_model::series::Point;
+use sprag_model::series::{Point, Series};
 use sprag_model::trend::SeriesTrend;
 
 /// What the page lists of each, the newest: runs, changes of the environment, months, of which a suite has one each, and rough runs.
@@ -38,7 +44,8 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
     let lede = format!("{class}; {runs_here} from {first} to {last}. Its id is {}.", machine.id);
     let trust = [noise(catalog, of), reruns(catalog, of), rough(catalog, of)];
     let environment = [changes(catalog, of), facts(of), runs(catalog, of)];
-    let sections = [suites(catalog, of)].into_iter().chain(trust).chain(environment).collect();
+    let sections =
+        [suites(catalog, of)].into_iter().chain(calibration(catalog, of)).chain(trust).chain(environment).collect();
     let sheet = Sheet {
         crumb: Phrase::linked(link::MACHINE_LIST, "Machines").text(format!(" / {}", machine.name)),
         headline: machine.name.clone().into(),
@@ -150,6 +157,52 @@ fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         });
     }
     rows.section("noise", "Noise by month", note, "It has no run.").wide().note_equal_columns(&["Suite"])
+}
+
+/// The newest values that a small picture of a control or a calibration kernel shows, and the pictures.
+const DOTS: usize = 60;
+const DRAWN: usize = 6;
+
+/// What should not move: controls and calibration kernels. What moves here is the machine.
+fn calibration(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Option<Section> {
+    let all = catalog.analysis.series.iter().map(|one| &one.series);
+    let still =
+        all.filter(|one| one.machine == of.machine.id && one.is_auxiliary() && one.points.len() > 1).take(DRAWN);
+    let still: Vec<&Series> = still.collect();
+    let mini = |series: &&Series| {
+        let values: Vec<f64> = series.points.iter().rev().take(DOTS).rev().map(|point| point.value).collect();
+        let median = describe::median(&values).filter(|median| *median != 0.0).unwrap_or(1.0);
+        let dots: Vec<(f64, f64)> = (0..).map(f64::from).zip(values.iter().map(|value| value / median)).collect();
+        let last = dots.len().saturating_sub(1) as f64;
+        Mini {
+            dots,
+            levels: vec![[(DOTS as f64 - 1.0 - last, 1.0), (DOTS as f64 - 1.0, 1.0)]],
+            suspects: (0.0, 0.0),
+            at: -1.0,
+            tone: Tone::Plain,
+            label: format!("{} around its median", words::name(&short_benchmark(&series.benchmark))),
+        }
+    };
+    let mut minis: Vec<Mini> = still.iter().map(mini).collect();
+    for mini in &mut minis {
+        let gap = (DOTS - mini.dots.len()) as f64;
+        mini.dots.iter_mut().for_each(|dot| dot.0 += gap);
+    }
+    let scale = mini::scale(&minis, (0.0, DOTS as f64 - 1.0));
+    let multiples = still.iter().zip(&minis).map(|(series, mini)| Multiple {
+        series: Phrase::default()
+            .name(catalog.series_page(&series.id), words::name(&short_benchmark(&series.benchmark))),
+        machine: format!("{}, {}", series.suite, series.metric.name),
+        chart: mini::draw(mini, &scale),
+    });
+    let pictures = Multiples { multiples: multiples.collect() };
+    let note = format!(
+        "Controls and calibration kernels do the same work in every run, so what moves here is the machine. Each dot is a run, \
+         at most the newest {DOTS}, against their median; one scale for all."
+    );
+    let section = Section::new("calibration", "Noise of what does not change").paragraph(note);
+    // Only a formatter that fails could fail.
+    (!still.is_empty()).then(|| section.drawn(pictures.render().unwrap_or_default()))
 }
 
 fn add_noise<'a>(one: &'a SeriesAnalysis, months: &mut BTreeMap<MonthOfSuite<'a>, Month>) {

@@ -31,7 +31,7 @@ pub(super) use digest::digest;
 pub use digest::{digest_markdown, digest_text};
 pub(super) use event::event;
 pub(super) use event_list::event_list;
-pub(super) use feed::{atom, badge, json, sitemap};
+pub(super) use feed::{atom, badge, card, json, sitemap};
 pub(super) use frame::missing;
 pub(super) use gpu::gpu;
 pub(super) use ledger::ledger;

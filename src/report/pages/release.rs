@@ -115,7 +115,7 @@ fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) 
             facts: facts(filled),
             sections: {
                 let before = [blocks(catalog, filled), items(catalog, release, filled), waived(filled)];
-                let evidence = [verify(release, filled), files(catalog, filled), derived(filled)];
+                let evidence = [verify(release, filled), files(catalog, filled), derived(catalog, filled)];
                 let after = [rollback(catalog, filled), sign_off(filled)];
                 before.into_iter().chain(since(catalog, data, filled)).chain(evidence).chain(after).collect()
             },
@@ -168,7 +168,7 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
         Fact::new(
             "Can others check it?",
             counted(filled.history.size as usize, "run", "runs"),
-            format!("Offline, from a clone; Merkle root {}…", filled.history.root.get(..16).unwrap_or_default()),
+            "Offline, from a clone, by the commands below",
         ),
     ]
 }
@@ -366,12 +366,21 @@ const NAME: usize = 200;
 
 const MOST_RUNS: usize = 4;
 
+/// Of the evidence what differs between items: without the files of baselines, which the list of evidence has.
+fn short_reason(why: &str) -> String {
+    let clause = |clause: &str| match (clause.find(", against "), clause.rfind("): ")) {
+        (Some(begin), Some(end)) if begin < end => format!("{}: {}", &clause[..begin], &clause[end + 3..]),
+        _ => clause.to_owned(),
+    };
+    why.split("; ").map(clause).collect::<Vec<String>>().join("; ")
+}
+
 fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     let list: Vec<Phrase> = filled
         .blocking()
         .map(|item| {
-            let phrase = Phrase::from(status_mark(item)).text(" ").id(item.id.clone());
-            let phrase = phrase.text(": ").join(evidence(catalog, &item.why)).text(".");
+            let phrase = Phrase::from(status_mark(item)).text(" ").strong(shortened(&item.title, NAME));
+            let phrase = phrase.text(": ").join(evidence(catalog, &short_reason(&item.why))).text(".");
             let Some(mend) = &item.mend else { return phrase };
             phrase.text(" Next: ").join(sentence(mend)).text(".")
         })
@@ -380,17 +389,33 @@ fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
     Section::new("blocks", "What blocks").paragraph(note).items(list)
 }
 
+/// What fails first, then what is missing, waived and passed.
+fn in_order(filled: &FilledChecklist) -> Vec<&Filled> {
+    let rank = |item: &Filled| match item.status {
+        Status::Fail => 0,
+        Status::Pending => 1,
+        Status::Waived => 2,
+        Status::Pass => 3,
+        Status::NotApplicable => 4,
+    };
+    let mut items: Vec<&Filled> = filled.items.iter().collect();
+    items.sort_by_key(|item| rank(item));
+    items
+}
+
 fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklist) -> Section {
     let figures = |item: &Filled| release.figures.get(&item.id).cloned().unwrap_or_default();
     let or_none = |words: String| if words.is_empty() { number::NONE.to_owned() } else { words };
-    let note = "Margin in points: the distance of the tightest metric from its limit, in percent of its baseline.";
-    let section = Rows::new("Items of the checklist, in its order", &filled.items)
-        .column("Item", "place", |item| Phrase::code(item.id.clone()))
+    let note = "Failures first. A measured figure leads to its record. Margin in points: the distance of the tightest metric from \
+                its limit, in percent of its baseline.";
+    let section = Rows::new("Items of the checklist, failures first", in_order(filled))
+        .column("Item", "place", |item| shortened(&item.title, NAME))
+        .column("Id", "any opt", |item| Phrase::code(item.id.clone()))
         .column("Status", "push", |item| status_mark(item))
-        .column("Asked", "any full", |item| shortened(&item.title, NAME))
-        .column("What the evidence says", "any full", |item| evidence(catalog, &item.why))
         .column("Limit", "opt2", |item| or_none(figures(item).limit))
-        .column("Measured", "", |item| or_none(figures(item).measured))
+        .column("Measured", "", |item| {
+            Phrase::default().to(first_record(catalog, item), or_none(figures(item).measured))
+        })
         .column("Margin", "nb opt2", |item| or_none(figures(item).margin))
         .column("Seen in", "opt", |item| seen_in(catalog, item))
         .tint(|item| item.status == Status::Fail)
@@ -399,16 +424,32 @@ fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklis
     let gone: Vec<&str> = gone.into_iter().filter(|id| catalog.event(id).is_none()).collect();
     match gone.is_empty() {
         true => section,
-        false => section.paragraph(format!("Events that the present history no longer has: {}.", gone.join(", "))),
+        false => section.paragraph(format!(
+            "Events that the present history no longer has: {}. Runs that came later showed that their levels did not last, or moved \
+             them into other events; a waiver of one has nothing left to cover.",
+            gone.join(", ")
+        )),
     }
 }
 
-fn derived(filled: &FilledChecklist) -> Section {
-    Rows::new("The rule of each item", &filled.items)
-        .column("Item", "place", |item| Phrase::code(item.id.clone()))
-        .column("Rule", "push", |item| item.rule.replace('_', " "))
-        .column("Evidence made by", "any full", |item| Phrase::code(shortened(&item.producer, NAME)))
-        .section("derived", "How each status is derived", "", "It has no item.")
+/// The page of the first record or event that the figure of an item comes from.
+fn first_record(catalog: &Catalog<'_>, item: &Filled) -> Option<String> {
+    let record = item.rests_on.iter().find_map(|file| record_place(catalog, &file.path));
+    record.or_else(|| events(&item.why).find_map(|event| catalog.event_page(event)))
+}
+
+/// The evidence of each item in full, and the rule by which its status follows.
+fn derived(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
+    let items = in_order(filled);
+    let summary = counted(items.len(), "item", "items");
+    Section::new("derived", "How each status is derived").rows(
+        Rows::new("The evidence and the rule of each item", items)
+            .column("Item", "place", |item| Phrase::code(item.id.clone()))
+            .column("What the evidence says", "any full", |item| evidence(catalog, &item.why))
+            .column("Rule", "push", |item| item.rule.replace('_', " "))
+            .column("Evidence made by", "any", |item| Phrase::code(shortened(&item.producer, NAME)))
+            .folded(summary),
+    )
 }
 
 /// The page about the run whose record has that path.
@@ -617,6 +658,13 @@ mod tests {
     }
 
     #[test]
+    fn what_blocks_has_a_short_reason() {
+        let why = "m: 1 regressed, 6 unchanged, against baselines/cpu.json (of 3ed2ba1, 2026-10-14): tile @fast; n: 2 missing";
+        assert_eq!(short_reason(why), "m: 1 regressed, 6 unchanged: tile @fast; n: 2 missing");
+        assert_eq!(short_reason("3 regressions are open: e-1"), "3 regressions are open: e-1");
+    }
+
+    #[test]
     fn an_item_says_what_was_measured_and_which_runs_saw_it() {
         let mut sample = sample_data::rich();
         let mut release = sample.releases.newest.pop().expect("there is one");
@@ -630,11 +678,11 @@ mod tests {
         let [limit, measured, margin] = ["0 open", "2 open", "2 over"].map(str::to_owned);
         release.figures.insert(item.id.clone(), Figures { limit, measured, margin });
         let section = items(&sample.catalog(), &release, release.checklist.as_ref().expect("it came to something"));
-        let rest = "Events that the present history no longer has: e-00ff00.";
-        assert!(section.prose().ends_with(rest), "{}", section.prose());
+        let rest = "Events that the present history no longer has: e-00ff00. Runs that came later showed";
+        assert!(section.prose().contains(rest), "{}", section.prose());
         let text = Sheet { sections: vec![section], ..Sheet::default() }.markdown();
         let row = text.lines().find(|line| line.contains("| 0 open |")).expect("it is there");
-        assert!(row.contains("| 0 open | 2 open | 2 over | 3 runs on 2 machines: "), "{row}");
+        assert!(row.contains("| 0 open | `2 open` | 2 over | 3 runs on 2 machines: "), "{row}");
         assert!(row.contains(short_digest(&sample.runs[0].id)) && row.contains("01234567"), "{row}");
     }
 }

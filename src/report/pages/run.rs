@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use super::frame::prelude::*;
 use crate::sheet::Banner;
 use crate::text::short_digest;
+use crate::trend::words;
 use sprag_base::json;
 use sprag_model::benchmark::ParityStatus;
 use sprag_model::environment::KEY_FACTS;
@@ -16,14 +17,12 @@ use sprag_model::sample::{Estimate, Measurement};
 use sprag_model::series::Series;
 use sprag_model::unit::Scale;
 
-/// The longest subject, branch, tuned configuration and listed subject, in characters.
+/// The longest subject, branch and listed subject, in characters.
 const SUBJECT: usize = 140;
 const BRANCH: usize = 80;
-const TUNED: usize = 2000;
 const LISTED_SUBJECT: usize = 80;
 
-/// The tuned configurations, the checks and failures, and the metrics that are shown.
-const TUNED_ROWS: usize = 100;
+/// The checks and failures, and the metrics that are shown.
 const CHECKS: usize = 500;
 const METRICS: usize = 300;
 
@@ -36,20 +35,14 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
     let rough = |reason: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "rough")).text(format!(" {reason}"));
     let failed = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_deref()?)));
     let failed = failed.take(CHECKS).map(|(benchmark, reason)| cell::failure(&benchmark, reason));
-    let tuned = run.autotune.iter().take(TUNED_ROWS).map(|value| shortened(&json::to_canonical(value), TUNED));
-    let tuned: Vec<String> = tuned.collect();
     let sections = [
         Section::new("rough", "Why the numbers are rough").items(run.quality.reasons.iter().map(rough)),
         Section::new("failures", "Failed benchmarks").items(failed),
         metrics(catalog, run),
         checks,
-        if tuned.is_empty() {
-            Section::default()
-        } else {
-            Section::new("tuned", "Tuned configurations").commands(tuned)
-        },
+        if run.autotune.is_empty() { Section::default() } else { super::gpu::choices(recorded, 1) },
         environment,
-        Section::new("record", "Record").paragraph(Phrase::code(recorded.path.clone())),
+        record(catalog, recorded),
     ];
     let reason = |reason: &String| Banner {
         tone: Tone::Doubt,
@@ -64,6 +57,21 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
         ..Sheet::default()
     };
     subject_page(catalog, (&link::run(&recorded.id), "Runs"), &title, None, sheet)
+}
+
+/// The file of the run, its digest, and commands that check it in a clone.
+fn record(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Section {
+    let section = Section::new("record", "Record").paragraph(Phrase::code(recorded.path.clone()));
+    if recorded.sha256.is_empty() {
+        return section;
+    }
+    let reference = catalog.analysis.history.reference.as_deref().unwrap_or("HEAD");
+    let file = format!("{}:{}", reference.strip_prefix("refs/heads/").unwrap_or(reference), recorded.path);
+    let show = words::shell_line(&["git".to_owned(), "show".to_owned(), file]);
+    let Some(show) = show else { return section };
+    let (sum, all) = (format!("{show} | sha256sum"), "sprag history fsck".to_owned());
+    let section = section.paragraph(Phrase::plain("SHA-256 of its bytes: ").id(recorded.sha256.clone()));
+    section.paragraph("To check them in a clone, and then all records:").commands(vec![sum]).commands(vec![all])
 }
 
 fn headline(run: &Run) -> Phrase {

@@ -367,6 +367,7 @@ mod tests {
             sha: format!("{number:040}"),
             commit_time: day(number),
             subject: String::new(),
+            author: String::new(),
             tags: Vec::new(),
         };
         let line = CommitLine { commits: [1, 2, 3].map(commit).into(), shallow: false, named: false };

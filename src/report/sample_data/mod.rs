@@ -45,7 +45,20 @@ impl Sample {
     pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
         let Sample { analysis, trend, line, movers, newest, ledger, releases, reruns, .. } = self;
         let today = sprag_model::ledger::day(analysis.as_of.unwrap_or_default());
-        Input { analysis, trend, line, heads, movers, newest, ledger, today, releases, reruns }
+        Input {
+            analysis,
+            trend,
+            line,
+            heads,
+            movers,
+            newest,
+            ledger,
+            today,
+            releases,
+            reruns,
+            url: None,
+            commit_url: None,
+        }
     }
 
     pub(super) fn render(&self) -> Result<Vec<Page>, ReportError> {

@@ -135,7 +135,7 @@ fn table(out: &mut Lines, table: &Table, limit: usize) {
 /// Names are in fixed width; nothing else has a meaning.
 fn phrase(sentence: &Phrase) -> String {
     let part = |part: &Part| match part {
-        Part::Text(words) => plain(words),
+        Part::Text(words) | Part::Outside { words, .. } => plain(words),
         Part::Strong(words) => format!("**{}**", plain(words)),
         Part::Id(name) | Part::Link { words: name, .. } => code(name),
         Part::Mark(state) => mark(state),

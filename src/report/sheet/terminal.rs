@@ -259,7 +259,7 @@ fn words(sentence: &Phrase) -> Vec<String> {
             None => words.push(begun(&seen(piece))),
         };
         match part {
-            Part::Text(text) | Part::Strong(text) => {
+            Part::Text(text) | Part::Strong(text) | Part::Outside { words: text, .. } => {
                 for (place, piece) in text.split(' ').enumerate() {
                     is_open &= place == 0;
                     if !piece.is_empty() {
