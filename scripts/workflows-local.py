@@ -52,6 +52,7 @@ NAMES = {
     # Not every event that a schedule starts has it.
     "github.event.repository.default_branch": None,
     "vars.SPRAG_ATTEST": None,
+    "vars.SPRAG_BISECT_WEEKLY": None,
     "vars.SPRAG_ENABLE_GPU": None,
     "vars.SPRAG_ENABLE_GPU_NIGHTLY": None,
     "vars.SPRAG_ENABLE_GPU_WEEKLY": None,
