@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a Python wheel that carries the program, and runs the program from it.
-# Usage: packaging/wheel.sh FOLDER --release
+# Usage: packaging/wheel.sh FOLDER [OPTION OF maturin build]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1

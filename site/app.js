@@ -232,6 +232,7 @@ function makeCopy(block) {
     try {
       await navigator.clipboard.writeText(code.textContent.trimEnd());
       button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
     } catch {
       getSelection().selectAllChildren(code);
       button.textContent = "Selected";

@@ -77,6 +77,9 @@ const pictureOf = (svg) => {
     for (const name of STYLED) copies[i].setAttribute(name, style.getPropertyValue(name));
   });
   for (const hair of copy.querySelectorAll(".cross, .pointer")) hair.remove();
+  const { x, y, width, height } = svg.viewBox.baseVal, ground = document.createElementNS(svg.namespaceURI, "rect");
+  for (const [name, part] of Object.entries({ x, y, width, height, fill: getComputedStyle(svg).getPropertyValue("--paper") })) ground.setAttribute(name, part);
+  copy.prepend(ground);
   return new XMLSerializer().serializeToString(copy);
 };
 
@@ -258,7 +261,7 @@ function makeChart(figure, rows) {
   }));
   const drawn = button("Save as SVG", () => save(pictureOf(svg), "image/svg+xml", `${id}.svg`));
   // Of a few runs there is nothing to look at more closely.
-  const tools = element("div", { class: "filter tools" }, ...(runs.length < FEW ? [] : [...modes, nearer, farther, back]), saved, drawn,
+  const tools = element("div", { class: "filter tools" }, ...(runs.length < FEW ? [] : [...modes, nearer, farther]), back, saved, drawn,
     element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
   figure.querySelector(".pan").before(tools);
   figure.append(readout);

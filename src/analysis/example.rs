@@ -77,7 +77,7 @@ pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
 /// The run as the history gives it.
 pub(super) fn recorded(run: Run) -> RecordedRun {
     let (id, path, _) = run.to_record();
-    RecordedRun { path, id, sha256: String::new(), run }
+    RecordedRun { path, id, run }
 }
 
 /// A suite on a machine whose newest run took place long ago and found nothing.

@@ -106,7 +106,7 @@ fn check(machine: Machine, factors: &[f64], recorded: &[Vec<f64>], (seed, tolera
     let rule = tolerance.map(|tolerance| Choice::Fixed(Rule::Interval { tolerance }));
     let policy = Policy { exceptions: Vec::new(), default: rule.unwrap_or(Choice::Learnt) };
     let [base, current] = machine.pair(factors, recorded, &mut SplitMix64::new(seed));
-    let base = RecordedRun { path: String::new(), id: String::new(), sha256: String::new(), run: run(1, &base) };
+    let base = RecordedRun { path: String::new(), id: String::new(), run: run(1, &base) };
     let baseline = reference::baseline(&[&base], &[], Level::Joined, &policy, &[]).expect("there are times");
     let is_next_day = matches!(machine, Machine::Simulated { sessions, .. } if sessions > 0.0);
     let mut current = run(if is_next_day { 2 } else { 1 }, &current);

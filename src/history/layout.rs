@@ -1,7 +1,7 @@
 //! Where a record lies, and what must hold of a file that lies there.
 
 use serde::{Deserialize, Serialize};
-use sprag_base::digest::{is_hex, sha256_hex};
+use sprag_base::digest::is_hex;
 use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use sprag_model::record::Reader;
 use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
@@ -108,16 +108,16 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
 pub(crate) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<RecordedRun, String> {
     check_mode(mode)?;
     let read = Run::from_record(bytes).map_err(|error| error.to_string());
-    named(path, bytes, read)
+    named(path, read)
 }
 
 /// As [`check_record`], of a plain file that was recorded once. Its name contains the digest of its content, which was canonical
 /// then.
 pub(crate) fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
-    named(path, bytes, reader.read(bytes).map_err(|error| error.to_string()))
+    named(path, reader.read(bytes).map_err(|error| error.to_string()))
 }
 
-fn named(path: &str, bytes: &[u8], read: Result<(String, Run), String>) -> Result<RecordedRun, String> {
+fn named(path: &str, read: Result<(String, Run), String>) -> Result<RecordedRun, String> {
     let name = Name::parse(path)?;
     let (id, run) = read?;
     let commit = run.commit.as_ref().map_or(sprag_model::commit::NO_COMMIT, |commit| commit.short());
@@ -127,7 +127,7 @@ fn named(path: &str, bytes: &[u8], read: Result<(String, Run), String>) -> Resul
     if let Some(difference) = name.difference(&inside) {
         return Err(difference);
     }
-    Ok(RecordedRun { path: path.to_owned(), id, sha256: sha256_hex(bytes), run })
+    Ok(RecordedRun { path: path.to_owned(), id, run })
 }
 
 /// The sixteen digits of the digest in the name of a run or an event; absent in other names.

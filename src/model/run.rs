@@ -77,8 +77,6 @@ pub struct RecordedRun {
     pub path: String,
     /// The sixteen digits of its content in its name.
     pub id: String,
-    /// The SHA-256 of the bytes of its file; empty where it was not read from one.
-    pub sha256: String,
     pub run: Run,
 }
 

@@ -26,12 +26,7 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
     // Each attempt below reads the whole file.
     let looks_like_baseline = is_baseline(&bytes);
     if !looks_like_baseline && let Ok((id, run)) = Run::from_json(&bytes) {
-        return Ok(RunFile::Run(Box::new(RecordedRun {
-            path: path.display().to_string(),
-            id,
-            sha256: String::new(),
-            run,
-        })));
+        return Ok(RunFile::Run(Box::new(RecordedRun { path: path.display().to_string(), id, run })));
     }
     match Baseline::from_json(&bytes) {
         Ok(baseline) => return Ok(RunFile::Baseline(Box::new(baseline))),
@@ -62,13 +57,13 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
 /// A run that is not read from a file, with the id and the path of its record.
 pub fn recorded(run: Run) -> RecordedRun {
     let (id, path, _) = run.to_record();
-    RecordedRun { path, id, sha256: String::new(), run }
+    RecordedRun { path, id, run }
 }
 
 pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
     let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     match Run::from_json(&bytes) {
-        Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, sha256: String::new(), run }),
+        Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
         Err(error) => refuse(
             format!("`{}` {error}", path.display()),
             "a record is as `sprag run --output-run FILE` wrote it: measure again",

@@ -64,8 +64,7 @@ pub fn worst(project: &Project) -> crate::Result<Option<Event>> {
             project.config.all_suites().any(|(name, suite)| lead == Some(name) && suite.kind.can_be_built());
         event.kind == EventKind::Change && event.is_open_regression() && is_unsolved && can_be_built
     };
-    let by_size = |a: &Event, b: &Event| a.worst.unwrap_or(0.0).total_cmp(&b.worst.unwrap_or(0.0));
-    Ok(events(project)?.into_iter().filter(is_open).max_by(by_size))
+    Ok(events(project)?.into_iter().find(is_open))
 }
 
 fn events(project: &Project) -> crate::Result<Vec<Event>> {
@@ -75,8 +74,9 @@ fn events(project: &Project) -> crate::Result<Vec<Event>> {
 
 /// The event whose id starts with these letters.
 pub fn event(project: &Project, id: &str) -> crate::Result<Event> {
-    if let Some(event) = if id == WORST { worst(project)? } else { None } {
-        return Ok(event);
+    if id == WORST {
+        let none = || refuse("no open regression has several suspects", "there is nothing to bisect");
+        return worst(project)?.map_or_else(none, Ok);
     }
     let events = events(project)?;
     let named: Vec<&Event> = events.iter().filter(|event| event.id.starts_with(id)).collect();

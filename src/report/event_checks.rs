@@ -259,6 +259,6 @@ fn a_recorded_bisection_is_shown_with_its_culprit() {
         bad,
     });
     let html = event_html(&sample, &event);
-    let parts = ["the culprit is ", "5555555", "+8.0", "as the bad end", "neither", "as the good end", "1.02", "98"];
+    let parts = ["the culprit is ", "5555555", "+8.0", "as the bad end", "neither", "as the good end", "1.02", "98 %"];
     holds(&html, &parts);
 }

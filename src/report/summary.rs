@@ -82,9 +82,7 @@ impl Totals {
             median_detectable: detectable.get(detectable.len() / 2).copied(),
         }
     }
-}
 
-impl Totals {
     /// Whether every suite ran and none has a baseline, so that the trends have the news.
     fn is_of_trends(&self, trend: &Trend) -> bool {
         let is_fine = self.ran > 0 && self.failed == 0 && self.failures == 0;
@@ -125,7 +123,8 @@ fn headline(totals: &Totals) -> Phrase {
         let rest = format!("{} {of_judged} got {slower}, as accepted", count(counts.accepted));
         (Tone::Doubt, "◆", "Accepted:", rest)
     } else if counts.improved > 0 {
-        (Tone::Better, "▼", &*faster, format!("{} {of_judged} improved, none got {slower}", count(counts.improved)))
+        let tone = if totals.median_detectable.is_some_and(|size| size <= COARSE) { Tone::Better } else { Tone::Doubt };
+        (tone, "▼", &*faster, format!("{} {of_judged} improved, none got {slower}", count(counts.improved)))
     } else {
         let looked_at = match (judged, total) {
             (1, 1) => "in the one metric".to_owned(),
@@ -257,6 +256,11 @@ fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
         _ => marks.reduce(|sentence: Phrase, mark| sentence.text(", ").join(mark)).unwrap_or_else(|| "Nothing".into()),
     };
     let mut note = Phrase::default();
+    // The headline says it where nothing changed.
+    let has_changed = counts.regressed + counts.accepted + counts.improved > 0;
+    if let Some(size) = totals.median_detectable.filter(|_| has_changed) {
+        note = note.text(format!("The median minimum detectable effect is {}.", number::percent_size(size)));
+    }
     let compared = || analysis.suites.iter().filter_map(|suite| Some((suite, suite.environment_changes.as_ref()?)));
     let moved: Vec<_> = compared().filter(|(_, changes)| !changes.is_empty()).collect();
     if let Some((first, _)) = moved.first() {

@@ -212,7 +212,10 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
         (&["HEAD~2", "HEAD~1", "--metric", "absent"], 5, &["no benchmark has a comparable value"]),
         (&["HEAD~2", "HEAD~1", "--suite", "absent"], 2, &["there is no suite `absent`"]),
         (&["HEAD~2", "HEAD~1", "--shard", "1/2"], 2, &["--record"]),
+        (&["HEAD~2", "HEAD~1", "--shard", "1/2", "--record"], 2, &["there is no remote to sync with"]),
         (&["HEAD~2", "HEAD~1", "--shard", "3/2", "--record"], 2, &["3/2 is no shard"]),
+        (&["HEAD~2", "HEAD~1", "--instructions", "--filter", "sort"], 2, &["no effect on the instructions"]),
+        (&["--event", "worst", "--dry-run"], 2, &["no open regression has several suspects"]),
         (&["HEAD~2", "HEAD~1", "--instructions", "--metric", "time"], 2, &["cannot be used with"]),
         (&["HEAD~2", "HEAD~1", "--confidence", "2"], 2, &["give a share from 0.5 to 0.999"]),
         (&["HEAD~2", "HEAD~1", "--steps", "0"], 2, &["--steps"]),
@@ -252,7 +255,11 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     sandbox.sprag(&["site", "--out", "../site"]).expect(0);
     let page = sandbox.read(&format!("../site/events/{id}.html"));
     assert!(page.contains("the culprit is ") && page.contains("as the "), "{page}");
+    // Runs of old commits, recorded now, are nothing that a gate compares with.
+    let verdict = || (|check: Ended| (check.code, check.out))(sandbox.sprag(&["check"]));
+    let before = verdict();
     bisect(&sandbox, &["HEAD~31", "HEAD~30", "--record", "--steps", "1"], 3);
+    assert_eq!(verdict(), before);
 }
 
 /// In the place of Valgrind: the count follows the build, after digits that may vary.

@@ -83,7 +83,7 @@ fn benchmarks_are_found_configured_and_tried() {
 #[cfg(unix)]
 const FRAMEWORKS: &str = r#"
 go.mod|module m|go|cat sample|go/bench.txt|1840|9840
-CMakeLists.txt|target_link_libraries(b Catch2::main)|cmake|[ "$3" = '[!benchmark]' ] && cat sample|catch2/catch2.xml|mean value="|mean value="9
+CMakeLists.txt|target_link_libraries(b Catch2::main)|cmake|[ "$3" = '[!benchmark],~[.]' ] && cat sample|catch2/catch2.xml|mean value="|mean value="9
 CMakeLists.txt|target_link_libraries(b nvbench::main)|cmake|cp sample nvbench.json|nvbench/nvbench.json|2.1196587|9.1196587
 pom.xml|jmh-core|java|cp sample jmh.json|jmh/jmh.json|1.3|9.3
 benchmarks.jl|SUITE|julia|cp sample benchmark-tools.json|benchmark-tools/benchmark-tools.json|1326.173,1361.361,1375|3326.173,3361.361,3375

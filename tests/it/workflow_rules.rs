@@ -40,7 +40,7 @@ const TRIGGERS: [(&str, &[&str]); 7] = [
     ("ci.yml", &["push", "pull_request", "merge_group"]),
     (NIGHTLY, &["schedule", "workflow_dispatch"]),
     ("perf.yml", &["pull_request", "merge_group"]),
-    ("perf_bisect.yml", &["workflow_dispatch"]),
+    ("perf_bisect.yml", &["schedule", "workflow_dispatch"]),
     ("perf_gpu.yml", &["pull_request", "merge_group", "schedule", "workflow_dispatch"]),
     (WEEKLY, &["schedule", "workflow_dispatch"]),
     ("release.yml", &["push"]),

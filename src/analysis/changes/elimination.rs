@@ -295,8 +295,9 @@ pub(super) fn proven(input: Input<'_>, runs: &[usize]) -> Vec<usize> {
     let settled = proven(&moved);
     let is_drift = |[begin, end]: [usize; 2]| {
         let cuts: Vec<usize> = found.iter().copied().filter(|cut| begin < *cut && *cut < end).collect();
-        let drift = || drifts::of_segment(&input, [begin, end], 1.0);
-        !cuts.is_empty() && drift().is_some_and(|(ramp, _)| drifts::costs_less(&ramp, &cuts, &input))
+        !cuts.is_empty()
+            && drifts::of_segment(&input, [begin, end], 1.0)
+                .is_some_and(|(ramp, _)| drifts::costs_less(&ramp, &cuts, &input))
     };
     let stay = settled.len() >= found.len() || segments(&settled, values.len()).any(is_drift);
     if stay { settled } else { found }

@@ -42,7 +42,7 @@ pub(crate) fn run_of(id: &str, commit: &str, commit_hours: i64, run_hours: i64) 
     let commit = example::commit(commit.to_owned(), time(commit_hours));
     let mut run = Run::new("cpu", time(run_hours), Machine::named("m", "EPYC"));
     run.commit = (commit.sha != "-").then_some(commit);
-    RecordedRun { path: run.path(id), id: id.to_owned(), sha256: String::new(), run }
+    RecordedRun { path: run.path(id), id: id.to_owned(), run }
 }
 
 /// A run at so many hours, of a commit made in the same hour, with measurements.

@@ -67,7 +67,7 @@ pub fn skipped() -> RecordedRun {
 
 pub fn recorded_as(run: Run) -> RecordedRun {
     let (id, path, _) = run.to_record();
-    RecordedRun { path, id, sha256: String::new(), run }
+    RecordedRun { path, id, run }
 }
 
 pub fn measurement(name: &str, params: &[(&str, String)], variant: &str, estimates: Vec<Estimate>) -> Measurement {

@@ -228,7 +228,7 @@ mod tests {
         let config = BTreeMap::from_iter(shard.settings(&occupied));
         let run = Run { config, measurements, ..Run::new("cpu", time, Machine::named("m", "CPU")) };
         let (id, path, _) = run.to_record();
-        RecordedRun { path, id, sha256: String::new(), run }
+        RecordedRun { path, id, run }
     }
 
     /// All shards that have anything besides the control.

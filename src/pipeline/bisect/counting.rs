@@ -59,7 +59,12 @@ impl Counter {
             let counts = match counted {
                 Some(counts) => counts,
                 None => match self.counts(measurer, &state.filters, commit)? {
-                    Ok(counts) if commit == commits[0] => self.steady(measurer, &state.filters, commit, counts)?,
+                    Ok(counts) if commit == commits[0] => {
+                        match self.steady(measurer, &state.filters, commit, counts)? {
+                            Ok(counts) => counts,
+                            Err(unmeasured) => return Ok(Err(unmeasured)),
+                        }
+                    }
                     Ok(counts) => counts,
                     Err(unmeasured) => return Ok(Err(unmeasured)),
                 },
@@ -92,8 +97,11 @@ impl Counter {
         filters: &[String],
         commit: &str,
         counts: Counts,
-    ) -> crate::Result<Counts> {
-        let second = self.counts(measurer, filters, commit)?.unwrap_or_default();
+    ) -> crate::Result<Result<Counts, Unmeasured>> {
+        let second = match self.counts(measurer, filters, commit)? {
+            Ok(second) => second,
+            Err(unmeasured) => return Ok(Err(unmeasured)),
+        };
         let mut steady = Counts { values: Vec::new(), ..counts };
         for (benchmark, first) in counts.values {
             let other = second.values.iter().find(|(one, _)| *one == benchmark).map_or(f64::INFINITY, |one| one.1);
@@ -108,7 +116,7 @@ impl Counter {
             let message = "no benchmark has the same instruction count twice";
             return refuse(message, "its work depends on time or chance: bisect by time, without `--instructions`");
         }
-        Ok(steady)
+        Ok(Ok(steady))
     }
 
     fn counts(
@@ -155,9 +163,12 @@ impl Counter {
             }
         }
         host.observer.end();
-        match reasons.into_iter().next() {
-            Some(reason) if counts.values.is_empty() => Ok(Err(Unmeasured { reason, is_broken: false })),
-            _ => Ok(Ok(counts)),
+        if counts.values.is_empty() {
+            let reason = reasons.into_iter().next();
+            let reason = reason.unwrap_or_else(|| "none of its benchmarks runs on one thread".to_owned());
+            return Ok(Err(Unmeasured { reason, is_broken: false }));
         }
+        reasons.iter().for_each(|reason| note(&format!("a benchmark is left out: {reason}")));
+        Ok(Ok(counts))
     }
 }

@@ -94,7 +94,6 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
     let likely = event.as_ref().map(|event| event.suspects.as_slice()).unwrap_or_default();
     let prior = prior::of_line(project, &commits, likely)?;
     let mut state = State::new(request, suite, named, Stage { commits, prior, ..Stage::default() });
-    state.is_calibrated = settings.kind == SuiteKind::Cpu;
     if let Some(event) = event {
         if event.suite == suite {
             state.metric = state.metric.or(event.metric);
@@ -103,6 +102,13 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
             }
         }
         state.event = Some(event.id);
+    }
+    if state.instructions && settings.kind == SuiteKind::Command {
+        if !request.filters.is_empty() {
+            let message = "`--filter` has no effect on the instructions of a whole command";
+            return refuse(message, "leave it out, or bisect by time, without `--instructions`");
+        }
+        state.filters.clear();
     }
     Ok(state)
 }

@@ -7,18 +7,24 @@ use crate::bisect::state::{Answer, State};
 use crate::project::Project;
 use crate::study;
 use crate::text::note;
-use sprag_history::{self as history, SyncOptions};
+use sprag_history::{self as history, SyncError, SyncOptions};
 use sprag_measure::{clock, environment};
 
 /// Answers that are older belong to an earlier bisection.
 const OLDEST: TimeDelta = TimeDelta::days(1);
 
-/// Sends the records of this job and takes those of others, where there is a remote.
+/// Sends the records of this job and takes those of others.
+///
+/// # Errors
+///
+/// Where there is no remote. What may pass is only noted.
 pub(super) fn exchange(project: &Project) -> crate::Result<()> {
     let synced =
         history::sync(project.store()?, &project.target()?, &SyncOptions::default(), std::env::vars_os(), clock::now());
-    if let Err(error) = synced {
-        note(&format!("records were not exchanged with other jobs: {error}"));
+    match synced {
+        Err(error @ SyncError::NoRemote(_)) => return Err(error.into()),
+        Err(error) => note(&format!("records were not exchanged with other jobs: {error}")),
+        Ok(_) => {}
     }
     Ok(())
 }

@@ -74,9 +74,6 @@ pub(super) struct State {
     /// The runs of this bisection whose answers it has.
     #[serde(default)]
     pub(super) runs: BTreeSet<String>,
-    /// Whether runs of the suite are judged by their ratio to a calibration kernel.
-    #[serde(default)]
-    pub(super) is_calibrated: bool,
     /// Sessions of the bad end against the good one.
     pub(super) ends: Vec<Session>,
     /// The line of the ends, then that of each merge that was the culprit on the one before.

@@ -177,12 +177,7 @@ fn complete(runs: Vec<RecordedRun>) -> Vec<RecordedRun> {
 
 fn joined(complete: &CompleteRun<'_>, runs: &[RecordedRun]) -> Option<RecordedRun> {
     let RunHead { path, id, .. } = complete.newest();
-    Some(RecordedRun {
-        path: path.clone(),
-        id: id.clone(),
-        sha256: String::new(),
-        run: complete.run(runs)?.into_owned(),
-    })
+    Some(RecordedRun { path: path.clone(), id: id.clone(), run: complete.run(runs)?.into_owned() })
 }
 
 /// A suite to judge on a machine, with its run, if there is one.

@@ -172,7 +172,7 @@ pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
     let suite = word::suite(suite.unwrap_or(format.name), &|_| false);
     let machine = convert::NO_MACHINE.to_owned();
     let run = convert::run(&of, newest, convert::Place { suite, commit: None, machine, time });
-    Ok(RecordedRun { path: path.display().to_string(), id: run.to_record().0, sha256: String::new(), run })
+    Ok(RecordedRun { path: path.display().to_string(), id: run.to_record().0, run })
 }
 
 #[cfg(test)]

@@ -189,13 +189,17 @@ mod tests {
         let cmake = "target_link_libraries(fast benchmark::benchmark)\ntarget_link_libraries(gpu nvbench::main)\n\
                      target_link_libraries(tests Catch2::Catch2WithMain)\n";
         let build = "sh -c cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target";
+        check(
+            &[("CMakeLists.txt", "target_link_libraries(t Catch2::Catch2)"), ("t.cpp", "BENCHMARK(\"x\")")],
+            &[&format!("t: {build} t | build/t -r xml | catch2")],
+        );
         let tagged = "TEST_CASE(\"s\", \"[!benchmark]\") BENCHMARK(\"x\")";
         check(
             &[("CMakeLists.txt", "project(p)"), ("bench/CMakeLists.txt", cmake), ("bench/t.cpp", tagged)],
             &[
                 &format!("fast: {build} fast | build/bench/fast --benchmark_format=json | google-benchmark"),
                 &format!("gpu: {build} gpu | build/bench/gpu --jsonbin nvbench.json | nvbench > nvbench.json"),
-                &format!("tests: {build} tests | build/bench/tests -r xml [!benchmark] | catch2"),
+                &format!("tests: {build} tests | build/bench/tests -r xml [!benchmark],~[.] | catch2"),
             ],
         );
         check(

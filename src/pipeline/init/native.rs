@@ -52,10 +52,15 @@ pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Found> {
     let with_benchmarks = |mut found: Found| {
         let below = split(&found.place).0;
         let is_below = |file: &&str| below.is_empty() || file.starts_with(&format!("{below}/"));
-        let sources: Vec<String> = tree.ending(&SOURCES).filter(is_below).map(|file| tree.text(file)).collect();
-        let contain = |word: &str| sources.iter().any(|source| source.contains(word));
-        found.command.extend(Some("[!benchmark]").filter(|tag| contain(tag)).map(str::to_owned));
-        (contain("BENCHMARK(") || contain("BENCHMARK_ADVANCED(")).then_some(found)
+        let words = ["BENCHMARK(", "BENCHMARK_ADVANCED(", "[!benchmark]"];
+        let mut contains = [false; 3];
+        for file in tree.ending(&SOURCES).filter(is_below) {
+            let text = tree.text(file);
+            (0..3).for_each(|place| contains[place] |= text.contains(words[place]));
+        }
+        // And those that are not hidden.
+        found.command.extend(contains[2].then(|| "[!benchmark],~[.]".to_owned()));
+        (contains[0] || contains[1]).then_some(found)
     };
     by_cmake(tree, &LIBRARIES[2]).into_iter().filter_map(with_benchmarks).collect()
 }

@@ -152,9 +152,9 @@ fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> 
         events_section(commits.catalog, suspected),
         Some(runs_section(commits.catalog, of.runs)),
         of.on_line.map(|(place, _)| neighbours(commits, place)),
-        Some(
-            Section::new("show", "Show what it changed").commands(vec![format!("git show {}", commit_digits(of.sha))]),
-        ),
+        of.on_line.map(|_| {
+            Section::new("show", "Show what it changed").commands(vec![format!("git show {}", commit_digits(of.sha))])
+        }),
     ];
     let sheet = Sheet {
         crumb: Phrase::linked(link::COMMIT_LIST, "Commits").text(" / ").id(commit_digits(of.sha)),

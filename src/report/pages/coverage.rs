@@ -75,12 +75,12 @@ fn places(catalog: &Catalog<'_>) -> Option<Section> {
         .column("Detectable", "n opt2", |(_, all)| cell::median_detectable(all.iter().filter_map(|one| one.detectable)))
         .column("Not judged, and why", "full any", |(_, all)| reasons(all))
         .column("Newest run, UTC", "nb opt", |(due, _)| date::moment(due.newest))
-        .column("Schedule", "", |(due, _)| match due.stale {
+        .column("Schedule at the newest run", "", |(due, _)| match due.stale {
             true => {
                 let days = counted(due.days.max(0) as usize, "day", "days");
                 Mark::new(Tone::Doubt, "?", format!("{days} old"))
             }
-            false => Mark::new(Tone::Plain, "✓", "in time then"),
+            false => Mark::new(Tone::Plain, "✓", "in time"),
         })
         .section("places", "By suite and machine", note, "")
         .unless_empty()

@@ -140,7 +140,8 @@ fn table<'a>(
     let groups = cell::by_metric(rows, metric_of, cell::metric_words);
     let series = |comparison: &Comparison| comparison.series.as_deref().and_then(|id| catalog.series(id));
     let names: Vec<&str> = group.iter().map(|suite| suite.machine_name.as_str()).collect();
-    let caption = format!("{} on {}: judged metrics, worst first", group[0].suite, names.join(", "));
+    let judged = if any_verdict { "judged metrics" } else { "metrics" };
+    let caption = format!("{} on {}: {judged}, worst first", group[0].suite, names.join(", "));
     // One metric and unit needs no row of its own.
     let (head, table) = match <[_; 1]>::try_from(groups) {
         Ok([(heading, rows)]) => (capital(&heading), Rows::new(caption, rows)),

@@ -63,7 +63,11 @@ impl Frame {
             description,
             root: if path.contains('/') { "../" } else { "" },
             project: analysis.project.clone(),
-            url: catalog.input.url.map(|url| format!("{}/", url.trim_end_matches('/'))),
+            url: catalog
+                .input
+                .url
+                .filter(|_| !analysis.suites.is_empty())
+                .map(|url| format!("{}/", url.trim_end_matches('/'))),
             parts: parts(catalog, path, part),
             more: more(catalog, path, part),
             feeds: !analysis.suites.is_empty() && [link::DIGEST, link::EVENT_LIST].contains(&path),

@@ -166,9 +166,10 @@ const DRAWN: usize = 6;
 /// What should not move: controls and calibration kernels. What moves here is the machine.
 fn calibration(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Option<Section> {
     let all = catalog.analysis.series.iter().map(|one| &one.series);
-    let still =
-        all.filter(|one| one.machine == of.machine.id && one.is_auxiliary() && one.points.len() > 1).take(DRAWN);
-    let still: Vec<&Series> = still.collect();
+    let mut still: Vec<&Series> =
+        all.filter(|one| one.machine == of.machine.id && one.is_auxiliary() && one.points.len() > 1).collect();
+    let total = still.len();
+    still.truncate(DRAWN);
     let mini = |series: &&Series| {
         let values: Vec<f64> = series.points.iter().rev().take(DOTS).rev().map(|point| point.value).collect();
         let median = describe::median(&values).filter(|median| *median != 0.0).unwrap_or(1.0);
@@ -198,7 +199,9 @@ fn calibration(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Option<Section> {
     let pictures = Multiples { multiples: multiples.collect() };
     let note = format!(
         "Controls and calibration kernels do the same work in every run, so what moves here is the machine. Each dot is a run, \
-         at most the newest {DOTS}, against their median; one scale for all."
+         at most the newest {DOTS}, against their median; one scale for all. {} of {} are drawn.",
+        count(still.len()),
+        count(total)
     );
     let section = Section::new("calibration", "Noise of what does not change").paragraph(note);
     // Only a formatter that fails could fail.

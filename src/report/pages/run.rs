@@ -8,6 +8,7 @@ use super::frame::prelude::*;
 use crate::sheet::Banner;
 use crate::text::short_digest;
 use crate::trend::words;
+use sprag_base::digest::sha256_hex;
 use sprag_base::json;
 use sprag_model::benchmark::ParityStatus;
 use sprag_model::environment::KEY_FACTS;
@@ -62,16 +63,23 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
 /// The file of the run, its digest, and commands that check it in a clone.
 fn record(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Section {
     let section = Section::new("record", "Record").paragraph(Phrase::code(recorded.path.clone()));
-    if recorded.sha256.is_empty() {
+    let (id, _, bytes) = recorded.run.to_record();
+    // An older version wrote it in other bytes.
+    if id != recorded.id {
         return section;
     }
     let reference = catalog.analysis.history.reference.as_deref().unwrap_or("HEAD");
-    let file = format!("{}:{}", reference.strip_prefix("refs/heads/").unwrap_or(reference), recorded.path);
+    let branch = reference.strip_prefix("refs/heads/").unwrap_or(reference);
+    let file = format!("{branch}:{}", recorded.path);
     let show = words::shell_line(&["git".to_owned(), "show".to_owned(), file]);
     let Some(show) = show else { return section };
     let (sum, all) = (format!("{show} | sha256sum"), "sprag history fsck".to_owned());
-    let section = section.paragraph(Phrase::plain("SHA-256 of its bytes: ").id(recorded.sha256.clone()));
-    section.paragraph("To check them in a clone, and then all records:").commands(vec![sum]).commands(vec![all])
+    let section = section.paragraph(Phrase::plain("SHA-256 of its bytes: ").id(sha256_hex(&bytes)));
+    let note = match branch {
+        "HEAD" => Phrase::plain("To check them in a clone, and then all records:"),
+        _ => Phrase::plain("To check them in a clone that has the branch ").id(branch).text(", and then all records:"),
+    };
+    section.paragraph(note).commands(vec![sum]).commands(vec![all])
 }
 
 fn headline(run: &Run) -> Phrase {

@@ -140,7 +140,7 @@ fn gate(of: &SeriesAnalysis) -> Phrase {
             }
         }
         Verdict::Unchanged => {
-            let size = detectable.map_or(String::new(), |size| format!(", of which {size} is detectable"));
+            let size = detectable.map_or(String::new(), |size| format!("; the minimum detectable effect is {size}"));
             words.text(format!("no change against its baseline{size}"))
         }
         Verdict::NotComparable(_) => words.mark(mark).text(" with its baseline"),

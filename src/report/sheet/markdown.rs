@@ -137,6 +137,7 @@ fn phrase(sentence: &Phrase) -> String {
     let part = |part: &Part| match part {
         Part::Text(words) | Part::Outside { words, .. } => plain(words),
         Part::Strong(words) => format!("**{}**", plain(words)),
+        Part::Link { words, is_name: false, .. } => plain(words),
         Part::Id(name) | Part::Link { words: name, .. } => code(name),
         Part::Mark(state) => mark(state),
     };

@@ -163,10 +163,17 @@ pub(crate) fn sentence(event: &Event) -> Phrase {
     let size = change(lead, mark.glyph);
     let words = match event.kind {
         EventKind::Drift => {
-            let drifts = if goes_on(event) { "drifts" } else { "drifted" };
+            let drifts = match (goes_on(event), more.is_empty()) {
+                (true, true) => "drifts",
+                (true, false) => "drift",
+                (false, _) => "drifted",
+            };
             subject.text(format!("{more} {drifts}: ")).mark(size)
         }
-        EventKind::Bimodal => subject.text(format!("{more} has two modes: one is ")).mark(size),
+        EventKind::Bimodal => {
+            let have = if more.is_empty() { "has" } else { "have" };
+            subject.text(format!("{more} {have} two modes: one is ")).mark(size)
+        }
         EventKind::Environment | EventKind::Change => subject.text(format!("{more}{is}")).mark(size),
     };
     begun.join(words).text(format!("{machines} since {since}"))
