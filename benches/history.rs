@@ -138,7 +138,7 @@ fn in_memory(n_runs: usize) -> (&'static [RecordedRun], &'static CommitLine) {
                 dirty: false,
             };
             let run = Run { commit: Some(commit), ..run(number) };
-            RecordedRun { path: run.path(&id), id, sha256: String::new(), run }
+            RecordedRun { path: run.path(&id), id, run }
         };
         let runs: Vec<RecordedRun> = (0..RUNS[RUNS.len() - 1]).map(recorded).collect();
         let commits = runs.iter().step_by(2).filter_map(|run| run.run.commit.as_ref());

@@ -256,7 +256,10 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     let page = sandbox.read(&format!("../site/events/{id}.html"));
     assert!(page.contains("the culprit is ") && page.contains("as the "), "{page}");
     // Runs of old commits, recorded now, are nothing that a gate compares with.
-    let verdict = || (|check: Ended| (check.code, check.out))(sandbox.sprag(&["check"]));
+    let verdict = || {
+        let check = sandbox.sprag(&["check"]);
+        (check.code, check.out)
+    };
     let before = verdict();
     bisect(&sandbox, &["HEAD~31", "HEAD~30", "--record", "--steps", "1"], 3);
     assert_eq!(verdict(), before);
