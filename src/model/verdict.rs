@@ -99,7 +99,6 @@ impl Comparison {
         }
     }
 
-    /// Whether it is an accepted regression. No other verdict can be accepted.
     /// What asks for action has the least: failures, then what is in doubt, then changes.
     pub fn severity(&self) -> u8 {
         match self.verdict {
@@ -113,6 +112,7 @@ impl Comparison {
         }
     }
 
+    /// Whether it is an accepted regression. No other verdict can be accepted.
     pub fn is_accepted(&self) -> bool {
         self.verdict == Verdict::Regressed && self.answer.as_ref().is_some_and(|answer| answer.is_accepted())
     }

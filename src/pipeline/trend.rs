@@ -74,10 +74,6 @@ fn events(project: &Project) -> crate::Result<Vec<Event>> {
 
 /// The event whose id starts with these letters.
 pub fn event(project: &Project, id: &str) -> crate::Result<Event> {
-    if id == WORST {
-        let none = || refuse("no open regression has several suspects", "there is nothing to bisect");
-        return worst(project)?.map_or_else(none, Ok);
-    }
     let events = events(project)?;
     let named: Vec<&Event> = events.iter().filter(|event| event.id.starts_with(id)).collect();
     if named.is_empty() {

@@ -121,19 +121,19 @@ pub fn file_word(of: &'static str, word: &str) -> Result<(), ReportError> {
 
 /// The URL of the site with a slash at its end, where it has one; an error where that is none.
 pub(super) fn root(settings: &Settings) -> Result<Option<String>, ReportError> {
-    let Some(url) = &settings.url else { return Ok(None) };
-    if !is_url(url) {
-        return Err(ReportError::Url(url.clone()));
-    }
-    Ok(Some(format!("{}/", url.trim_end_matches('/'))))
+    check_url(settings.url.as_deref())?;
+    Ok(settings.url.as_ref().map(|url| format!("{}/", url.trim_end_matches('/'))))
 }
 
-/// Whether the address of a commit at a forge is one, with a place for its name.
-pub(super) fn check_commit_url(url: &str) -> Result<(), ReportError> {
-    match is_url(url) && url.contains("{sha}") {
-        true => Ok(()),
-        false => Err(ReportError::CommitUrl(url.to_owned())),
-    }
+/// The address of the site must be one.
+pub fn check_url(url: Option<&str>) -> Result<(), ReportError> {
+    url.filter(|url| !is_url(url)).map_or(Ok(()), |url| Err(ReportError::Url(url.to_owned())))
+}
+
+/// The address of a commit at a forge must be one, with a place for its name.
+pub fn check_commit_url(url: Option<&str>) -> Result<(), ReportError> {
+    let is_one = |url: &&str| is_url(url) && url.contains("{sha}");
+    url.filter(|url| !is_one(url)).map_or(Ok(()), |url| Err(ReportError::CommitUrl(url.to_owned())))
 }
 
 fn is_url(text: &str) -> bool {

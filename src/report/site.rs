@@ -48,7 +48,7 @@ impl<'a> Site<'a> {
         let catalog = &self.catalog;
         let analysis = catalog.analysis;
         let root = link::root(settings)?;
-        catalog.input.commit_url.map_or(Ok(()), link::check_commit_url)?;
+        link::check_commit_url(catalog.input.commit_url)?;
         let mut site = Pages { paths: Vec::new(), seen: BTreeSet::new(), take };
         for head in catalog.runs.iter().filter(|head| self.shown_runs().contains(head.id.as_str())) {
             site.reserve(link::run(&head.id))?;

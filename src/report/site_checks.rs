@@ -379,7 +379,8 @@ fn commits_lead_to_their_author_and_diff_and_pages_to_a_picture() {
     assert!(own.contains("<meta property=\"og:image\" content=\"https://x.org/k/card.svg\">"));
     let card = page(&site, link::CARD);
     check_balance(link::CARD, card);
-    assert!(card.contains("regression"), "{card}");
+    assert!(card.contains(">Regressed: 2 of 17 judged metrics got<"), "{card}");
+    assert!(card.contains(">slower; 2 open regressions<"), "{card}");
     for bad in ["forge.org/c/{sha}", "https://forge.org/c", "javascript:{sha}"] {
         assert!(matches!(render(bad), Err(ReportError::CommitUrl(_))), "{bad}");
     }

@@ -215,7 +215,6 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
         (&["HEAD~2", "HEAD~1", "--shard", "1/2", "--record"], 2, &["there is no remote to sync with"]),
         (&["HEAD~2", "HEAD~1", "--shard", "3/2", "--record"], 2, &["3/2 is no shard"]),
         (&["HEAD~2", "HEAD~1", "--instructions", "--filter", "sort"], 2, &["no effect on the instructions"]),
-        (&["--event", "worst", "--dry-run"], 2, &["no open regression has several suspects"]),
         (&["HEAD~2", "HEAD~1", "--instructions", "--metric", "time"], 2, &["cannot be used with"]),
         (&["HEAD~2", "HEAD~1", "--confidence", "2"], 2, &["give a share from 0.5 to 0.999"]),
         (&["HEAD~2", "HEAD~1", "--steps", "0"], 2, &["--steps"]),

@@ -95,8 +95,8 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
     }
 }
 
-/// The changes that prove themselves, but for a newest one that is not certain, and the ramps: those that explain others, each with the score of its clearest step, and those
-/// between them that prove themselves or were reported before.
+/// The changes that prove themselves, but for a newest one that is not certain, and the ramps: those that explain others, each with
+/// the score of its clearest step, and those between them that prove themselves or were reported before.
 fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64)>, Vec<Modes>) {
     let proven = elimination::proven(*input, context.runs);
     let (mut steps, ramps) = ramps::steps_and_ramps(input, &proven);
@@ -138,7 +138,7 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
         let least = if was_reported { RETAINED } else { 1.0 };
         drifts::beyond_scatter(ramp, without_changes(ramp, &steps)[0], input) >= least
     };
-    found.retain(|(ramp, _)| ramp.is_retained || is_seen(ramp));
+    found.retain(|(ramp, _)| is_seen(ramp));
     (steps, found, modes)
 }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use crate::builds::commit_build;
 use crate::project::Project;
 use crate::span::{self, Ends};
-use crate::{refuse, text, trend};
+use crate::{refuse, text};
 use sprag_history as history;
-use sprag_model::event::{EventKind, Member};
+use sprag_model::event::{Event, EventKind, Member};
 use sprag_model::metric::RATIO;
 
 pub(super) struct Span {
@@ -40,8 +40,7 @@ pub(super) fn named(project: &Project, good: &str, bad: &str) -> crate::Result<S
 }
 
 /// From the last commit before the event to the first one that surely has it.
-pub(super) fn of_event(project: &Project, id: &str) -> crate::Result<Span> {
-    let event = trend::event(project, id)?;
+pub(super) fn of_event(event: &Event) -> crate::Result<Span> {
     let Some(lead) = event.members.first().filter(|_| event.kind == EventKind::Change) else {
         let message = format!("the event {} is no change at one commit", event.id);
         return refuse(message, format!("`sprag trend --event {}` shows what it is", event.id));

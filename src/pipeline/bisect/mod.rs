@@ -42,11 +42,14 @@ const LONGER_AFTER: [usize; 2] = [6, 12];
 /// What a bisection came to; no report where the ends cannot be measured.
 pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(Option<BisectReport>, Exit)> {
     let project = Project::open(&request.folder)?;
-    if request.event.as_deref() == Some(trend::WORST) && trend::worst(&project)?.is_none() {
-        say("no open regression has several suspects, so there is nothing to bisect");
+    let state = match request.resume {
+        true => Some(State::load(&project, request.shard)?),
+        false => begin(&project, request)?,
+    };
+    let Some(state) = state else {
+        say(NOTHING_OPEN);
         return Ok((None, Exit::Done));
-    }
-    let state = if request.resume { State::load(&project, request.shard)? } else { begin(&project, request)? };
+    };
     if request.record {
         record::check(&project, &state)?;
     }
@@ -76,13 +79,23 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
 /// What would be built and measured.
 pub fn plan(request: &BisectRequest) -> crate::Result<String> {
     let project = Project::open(&request.folder)?;
-    report::plan(&project, &begin(&project, request)?)
+    match begin(&project, request)? {
+        Some(state) => report::plan(&project, &state),
+        None => Ok(format!("{NOTHING_OPEN}\n")),
+    }
 }
 
-fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
+const NOTHING_OPEN: &str = "no open regression has several suspects, so there is nothing to bisect";
+
+/// Nothing where the worst event is asked for and there is none.
+fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<State>> {
     let Span { good, bad, named, event } = match (&request.ends, &request.event) {
         (Some((good, bad)), _) => ends::named(project, good, bad)?,
-        (None, Some(id)) => ends::of_event(project, id)?,
+        (None, Some(id)) if id == trend::WORST => match trend::worst(project)? {
+            Some(event) => ends::of_event(&event)?,
+            None => return Ok(None),
+        },
+        (None, Some(id)) => ends::of_event(&trend::event(project, id)?)?,
         (None, None) => {
             let hint = "name them, as in `sprag bisect v1.2 HEAD`, or an event: `sprag bisect --event e-1234`";
             return refuse("a bisection has a good and a bad end", hint);
@@ -110,7 +123,7 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<State> {
         }
         state.filters.clear();
     }
-    Ok(state)
+    Ok(Some(state))
 }
 
 struct Run<'a> {
@@ -217,7 +230,7 @@ impl Run<'_> {
 
     fn search(&mut self, question: &Question) -> crate::Result<(Search, Finding)> {
         let good = self.state.stages[0].commits[0].clone();
-        let job = self.request.shard.map_or(1, Shard::index);
+        let job = self.job();
         let mut built = self.measurer.built(&self.state.stage().commits)?;
         loop {
             self.exchange()?;
@@ -272,6 +285,10 @@ impl Run<'_> {
         }
     }
 
+    fn job(&self) -> u32 {
+        self.request.shard.map_or(1, Shard::index)
+    }
+
     /// With the jobs that share the bisection.
     fn exchange(&mut self) -> crate::Result<()> {
         if self.request.shard.is_none() {
@@ -290,7 +307,7 @@ impl Run<'_> {
     fn record(&mut self, commits: [&str; 2], taken: &Taken) -> crate::Result<()> {
         let is_end = self.state.stages[0].commits.last().is_some_and(|bad| bad == commits[1]);
         if self.request.record && !(is_end && self.state.instructions && !self.state.ends.is_empty()) {
-            let id = record::runs(self.project, &self.state, commits, taken, is_end)?;
+            let id = record::runs(self.project, &self.state, commits, taken, (self.job(), is_end))?;
             self.state.runs.insert(id);
         }
         Ok(())

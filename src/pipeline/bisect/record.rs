@@ -32,6 +32,9 @@ pub(super) const SETTING: &str = "bisect";
 /// What a run says of the bisection that measured it, so that other jobs can use its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Note {
+    /// The number of the job from 1, and of its session: what is measured twice in one second is two runs.
+    #[serde(default)]
+    pub(super) measured: (u32, usize),
     pub(super) good: String,
     pub(super) filters: Vec<String>,
     /// Absent for the judged metric.
@@ -57,11 +60,12 @@ pub(super) fn runs(
     state: &State,
     [good, commit]: [&str; 2],
     taken: &Taken,
-    with_good: bool,
+    (job, with_good): (u32, bool),
 ) -> crate::Result<String> {
     let run = |place: usize, sha: &str| run(project, state, sha, taken, place);
     let mut measured = run(1, commit)?;
     let note = Note {
+        measured: (job, state.runs.len() + 1),
         good: good.to_owned(),
         filters: state.filters.clone(),
         metric: state.metric.clone(),

@@ -183,6 +183,12 @@ impl Config {
             let message = format!("`bisect.prior` gives a factor of {weight}; one from 0.000001 to 1000000 is allowed");
             return fault(&["bisect", "prior", path], message);
         }
+        if let Err(error) = sprag_report::check_url(self.site.url.as_deref()) {
+            return fault(&["site", "url"], error.to_string());
+        }
+        if let Err(error) = sprag_report::check_commit_url(self.site.commit_url.as_deref()) {
+            return fault(&["site", "commit_url"], error.to_string());
+        }
         if self.project.name.trim().is_empty() {
             return fault(&["project", "name"], "`project.name` is empty".to_owned());
         }
@@ -406,6 +412,8 @@ mod tests {
         refused("[suites.cpu]\nkind = \"cpu\"\nprofiles = [\"large\"]\n", "3:1", &["kind `gpu`, this is `cpu`"]);
         refused("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
         refused("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);
+        refused("[site]\nurl = \"x.org\"\n", "2:1", &["does not begin with `https://`"]);
+        refused("[site]\ncommit_url = \"https://x.org\"\n", "2:1", &["hold `{sha}`"]);
         refused("[bisect.prior]\n\"src/**\" = 0\n", "2:1", &["a factor of 0"]);
         refused("[suites.\"a/b\"]\nkind = \"cpu\"\n", "1:9", &["names a folder"]);
         refused("[suites.cpu]\nkind = \"cpu\"\nprocesses = 0\n", "3:1", &["from 1 to 100"]);
