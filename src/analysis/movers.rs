@@ -7,18 +7,18 @@
 //! points. Changes are turned such that positive is worse: `now / before - 1`, and `before / now - 1` where larger values
 //! are better.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::SQRT_2;
 
 use chrono::NaiveDate;
 
-use crate::rollup::{Place, from_log, log_change, mean, places, relative, week, weekly_levels};
+use crate::rollup::{Place, forward, from_log, log_change, mean, places, relative, week, weekly_levels};
 use sprag_base::stats::describe::{self, OF_NORMAL};
 use sprag_base::stats::student;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::metric::Better;
 use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow, WeekMovers};
-use sprag_model::series::{PointRun, Series};
+use sprag_model::series::Series;
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
@@ -59,17 +59,20 @@ pub fn week_movers(series: &[SeriesAnalysis], most: usize) -> Vec<WeekMovers> {
     let weeks: BTreeSet<NaiveDate> = points.map(|point| week(point.time)).collect();
     let mut moved: BTreeMap<NaiveDate, Vec<Moved<'_>>> =
         weeks.into_iter().rev().take(most).map(|week| (week, Vec::new())).collect();
-    for one in series.iter().filter(|one| one.judged) {
-        for pair in weekly_levels(&one.series).windows(2) {
-            let [before, now] = pair else { continue };
-            if let Some(moved) = moved.get_mut(&now.week) {
-                moved.push(Moved {
-                    series: &one.series,
-                    before: before.value,
-                    now: now.value,
-                    runs_before: before.runs,
-                    runs_now: now.runs,
-                });
+    for place in places(series) {
+        let forward = forward(&place.runs);
+        for one in place.judged {
+            for pair in weekly_levels(&one.series, &forward).windows(2) {
+                let [before, now] = pair else { continue };
+                if let Some(moved) = moved.get_mut(&now.week) {
+                    moved.push(Moved {
+                        series: &one.series,
+                        before: before.value,
+                        now: now.value,
+                        runs_before: before.runs,
+                        runs_now: now.runs,
+                    });
+                }
             }
         }
     }
@@ -165,20 +168,6 @@ fn moved<'a>(place: &Place<'a>, days: u32) -> Vec<Moved<'a>> {
         })
     };
     place.judged.iter().filter_map(levels).collect()
-}
-
-/// The ranks of the runs of a suite on a machine whose commit does not lie before one that was measured earlier.
-fn forward(runs: &[&PointRun]) -> HashSet<usize> {
-    let mut by_time = runs.to_vec();
-    by_time.sort_by_key(|run| run.time);
-    let mut newest = None;
-    let mut forward = HashSet::new();
-    for same_time in by_time.chunk_by(|a, b| a.time == b.time) {
-        let is_forward = |run: &&&PointRun| run.position.is_none() || run.position >= newest;
-        forward.extend(same_time.iter().filter(is_forward).map(|run| run.rank));
-        newest = same_time.iter().map(|run| run.position).max().flatten().max(newest);
-    }
-    forward
 }
 
 /// The rows of these series, worst first, ranked by difference within their unit.
@@ -304,7 +293,10 @@ mod tests {
         let rows = |runs: &[RecordedRun]| movers(&analysed_along(runs, &line), 7);
         let expected = rows(&forward);
         assert_eq!((expected.len(), expected[0].before, expected[0].now), (1, 2.0, 2.5));
-        assert_eq!(rows(&[&forward[..], &back[..]].concat()), expected);
+        let all = [&forward[..], &back[..]].concat();
+        assert_eq!(rows(&all), expected);
+        let weeks = |runs: &[RecordedRun]| week_movers(&analysed_along(runs, &line), 7);
+        assert_eq!((weeks(&all), weeks(&all).len()), (weeks(&forward), 1));
     }
 
     #[test]

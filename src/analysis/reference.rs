@@ -34,8 +34,8 @@ pub enum Level {
 
 /// Takes a baseline from runs of one suite on one machine in one environment; `None` where `base` has no judged metric.
 ///
-/// `base` are the runs that are taken, `before` those whose sessions tell how restless each metric is; both in any order.
-/// Of those sessions the newest [`session_noise::MOST_SESSIONS`] count. `doctor` is as in [`MachineNoise::from_run`].
+/// `base` are the runs that are taken, of one commit; `before` those whose sessions tell how noisy each metric is, oldest
+/// commit first. Of those sessions the last [`session_noise::MOST_SESSIONS`] count. `doctor` is as in [`MachineNoise::from_run`].
 pub fn baseline(
     base: &[&RecordedRun],
     before: &[&RecordedRun],
@@ -84,19 +84,23 @@ pub fn baseline(
     })
 }
 
-/// The runs of both, but of each session only those of one commit: that of the base runs in it, else the newest. Several
-/// commits measured within the hour are one session of the machine, and their mean is the level of none of them.
+/// The runs of both, the base last, but of each session only those of its last commit. Several commits measured within the
+/// hour are one session of the machine, and their mean is the level of none of them.
 fn one_commit_a_session<'r>(base: &[&'r RecordedRun], before: &[&'r RecordedRun]) -> Vec<&'r RecordedRun> {
     let sha = |one: &RecordedRun| one.run.commit.as_ref().map(|commit| commit.sha.clone());
-    let mut all: Vec<&RecordedRun> = base.iter().chain(before).copied().collect();
-    all.sort_by_key(|one| one.run.timestamp);
-    let sessions = all.chunk_by(|a, b| b.run.timestamp - a.run.timestamp < session_noise::SESSION);
+    let mut own = base.to_vec();
+    own.sort_by_key(|one| (one.run.timestamp, &one.id));
+    let is_other = |one: &&&RecordedRun| base.iter().all(|own| own.id != one.id);
+    let mut all: Vec<(usize, &RecordedRun)> = before.iter().filter(is_other).copied().chain(own).enumerate().collect();
+    all.sort_by_key(|(_, one)| one.run.timestamp);
+    let sessions = all.chunk_by(|(_, a), (_, b)| b.run.timestamp - a.run.timestamp < session_noise::SESSION);
     let used = sessions.flat_map(|session| {
-        let of_base = session.iter().rev().find(|one| base.iter().any(|own| own.id == one.id));
-        let commit = of_base.or(session.last()).and_then(|one| sha(one));
-        session.iter().filter(move |one| sha(one) == commit).copied()
+        let commit = session.iter().max_by_key(|(place, _)| place).and_then(|(_, one)| sha(one));
+        session.iter().filter(move |(_, one)| sha(one) == commit).copied()
     });
-    used.collect()
+    let mut used: Vec<(usize, &RecordedRun)> = used.collect();
+    used.sort_by_key(|(place, _)| *place);
+    used.into_iter().map(|(_, one)| one).collect()
 }
 
 /// How many sessions hold each judged metric, by its key.
@@ -104,7 +108,7 @@ pub fn sessions(runs: &[&RecordedRun]) -> BTreeMap<String, usize> {
     values(runs).into_iter().map(|(key, series)| (key, session_noise::sessions(&series.values).len())).collect()
 }
 
-/// What is known of a metric: the time and value of each run, in any order.
+/// What is known of a metric: the time and value of each run.
 pub struct MetricHistory<'a> {
     pub metric: &'a Metric,
     /// The 95 % interval of the newest of the base runs over its processes; no entry has one that its value is not in.
@@ -113,7 +117,7 @@ pub struct MetricHistory<'a> {
     pub spread: Option<f64>,
     /// The base runs, at least one.
     pub own: &'a [(DateTime<Utc>, f64)],
-    /// The base runs and those before them.
+    /// The base runs and those before them, which come first.
     pub past: &'a [(DateTime<Utc>, f64)],
 }
 
@@ -124,7 +128,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     let is_level = newest > 0.0;
     let interval = interval.filter(|(low, high)| low <= high);
     let within = session_noise::within(newest, interval);
-    let mut levels = session_noise::sessions(past);
+    let mut levels = session_noise::levels(past);
     levels.drain(..levels.len().saturating_sub(session_noise::MOST_SESSIONS));
     // Where the level moved in the last session, the ones before tell how restless it is, and not where it stands.
     let stepped = before_a_step(&levels, within, spread, metric).filter(|_| is_level);
@@ -182,7 +186,7 @@ pub fn rule(policy: &Policy, key: &str, restlessness: Option<&SessionNoise>, ses
     }
 }
 
-/// The values of one metric by run, and the estimate of the newest run that has it.
+/// The values of one metric by run, and the estimate of the last run that has it.
 struct Series<'a> {
     values: Vec<(DateTime<Utc>, f64)>,
     newest: &'a Estimate,
@@ -190,11 +194,8 @@ struct Series<'a> {
 }
 
 fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
-    let mut sorted = runs.to_vec();
-    sorted.sort_by_key(|one| (one.run.timestamp, &one.id));
-    sorted.dedup_by_key(|one| &one.id);
     let mut result: BTreeMap<String, Series<'a>> = BTreeMap::new();
-    for one in sorted {
+    for one in runs {
         for measurement in &one.run.measurements {
             let Some(estimate) = measurement.judged().filter(|estimate| estimate.value >= 0.0) else { continue };
             let key = Baseline::key(&measurement.benchmark.id(), &estimate.metric.name);
@@ -292,6 +293,20 @@ mod tests {
         let result = taken(&at(3, 40, "b", 1.0));
         assert_eq!((result.sessions, result.restlessness.map(|one| one.sessions)), (3, Some(3)), "{result:?}");
         assert!((result.value - 1.003).abs() < 0.001, "{}", result.value);
+    }
+
+    #[test]
+    fn what_is_measured_late_stays_in_its_place() {
+        let all = runs(&[1.0, 1.01, 0.99, 2.0, 2.02, 1.98, 2.0]);
+        let taken = |before: &[usize]| {
+            let before: Vec<&RecordedRun> = before.iter().map(|place| &all[*place]).collect();
+            let result = baseline(&[&all[0]], &before, Level::Joined, &Policy::default(), &[]);
+            result.and_then(|one| one.metrics.into_values().next()).expect("there is a metric")
+        };
+        // The base was measured first of all: its level is that of the commits just before it.
+        let result = taken(&[3, 4, 5, 6, 1, 2]);
+        assert_eq!((result.sessions, result.restlessness.map(|one| one.sessions)), (3, Some(7)));
+        assert_eq!(taken(&[1, 2, 3, 4, 5, 6]).sessions, 1);
     }
 
     #[test]

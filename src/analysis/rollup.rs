@@ -1,11 +1,12 @@
 //! Tables of the digest: the newest value of each series, and its judged series week by week and suite by suite.
 //!
 //! A week begins on Monday (ISO 8601), in UTC, and a run belongs to the week it took place in. The value of a series
-//! in a week is the median of its points; its change is taken against the last week before in which it had a value.
-//! Changes over several series are geometric means of ratios. Ratios are turned such that positive is worse, and are
-//! compared as differences of natural logarithms: a product of ratios can overflow, the sum of logarithms cannot.
+//! in a week is the median of its points, without those of commits before one that was measured earlier. Its change is taken
+//! against the last week before in which it had a value. Changes over several series are geometric means of ratios. Ratios
+//! are turned such that positive is worse, and are compared as differences of natural logarithms: a product of ratios can
+//! overflow, the sum of logarithms cannot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use chrono::{DateTime, NaiveDate, Utc, Weekday};
 
@@ -83,16 +84,30 @@ pub(crate) struct WeekLevel {
     pub(crate) runs: usize,
 }
 
-/// The weeks in which a series was measured, oldest first.
-pub(crate) fn weekly_levels(series: &Series) -> Vec<WeekLevel> {
+/// The weeks in which a series was measured, by the runs of these ranks, oldest first.
+pub(crate) fn weekly_levels(series: &Series, ranks: &HashSet<usize>) -> Vec<WeekLevel> {
     let mut weeks: BTreeMap<NaiveDate, Vec<f64>> = BTreeMap::new();
-    for point in &series.points {
+    for point in series.points.iter().filter(|point| ranks.contains(&point.rank)) {
         weeks.entry(week(point.time)).or_default().push(point.value);
     }
     let level = |(week, values): (NaiveDate, Vec<f64>)| {
         Some(WeekLevel { week, value: describe::median(&values)?, runs: values.len() })
     };
     weeks.into_iter().filter_map(level).collect()
+}
+
+/// The ranks of the runs of a suite on a machine whose commit does not lie before one that was measured earlier.
+pub(crate) fn forward(runs: &[&PointRun]) -> HashSet<usize> {
+    let mut by_time = runs.to_vec();
+    by_time.sort_by_key(|run| run.time);
+    let mut newest = None;
+    let mut forward = HashSet::new();
+    for same_time in by_time.chunk_by(|a, b| a.time == b.time) {
+        let is_forward = |run: &&&PointRun| run.position.is_none() || run.position >= newest;
+        forward.extend(same_time.iter().filter(is_forward).map(|run| run.rank));
+        newest = same_time.iter().map(|run| run.position).max().flatten().max(newest);
+    }
+    forward
 }
 
 /// The newest value of a series beside the one before it and that of the youngest baseline that has one.
@@ -137,9 +152,10 @@ fn weeks_of_place(place: &Place<'_>) -> Vec<WeekRow> {
     for run in &place.runs {
         weeks.entry(week(run.time)).or_default().runs += 1;
     }
+    let forward = forward(&place.runs);
     for one in &place.judged {
         let mut before = None;
-        for level in weekly_levels(&one.series) {
+        for level in weekly_levels(&one.series, &forward) {
             let change = before.and_then(|before| log_change(one.series.metric.better, before, level.value));
             weeks.entry(level.week).or_default().series.push((change, &one.series.id));
             before = Some(level.value);

@@ -66,16 +66,14 @@ pub const LARGEST_ASSUMED_TOLERANCE: f64 = 0.1;
 pub fn sessions(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
     let mut sorted = runs.to_vec();
     sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let mut levels: Vec<Vec<f64>> = Vec::new();
-    let mut last = None;
-    for (time, value) in sorted {
-        match levels.last_mut() {
-            Some(session) if last.is_some_and(|last| time - last < SESSION) => session.push(value),
-            _ => levels.push(vec![value]),
-        }
-        last = Some(time);
-    }
-    levels.iter().filter_map(|session| describe::geometric_mean(session)).collect()
+    levels(&sorted)
+}
+
+/// As [`sessions`], in the order of the runs, where those of a session follow one another.
+pub(super) fn levels(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
+    let sessions = runs.chunk_by(|(a, _), (b, _)| (*b - *a).abs() < SESSION);
+    let values = |session: &[(DateTime<Utc>, f64)]| session.iter().map(|(_, value)| *value).collect::<Vec<f64>>();
+    sessions.filter_map(|session| describe::geometric_mean(&values(session))).collect()
 }
 
 /// How restless a metric is whose sessions had these levels; `within` is the standard error that the processes of one run

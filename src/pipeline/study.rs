@@ -161,7 +161,11 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
 }
 
 /// Commits in the cache are not read.
-fn commit_line(project: &Project, store: &Store, revision: Option<&str>) -> Result<CommitLine, HistoryError> {
+pub(crate) fn commit_line(
+    project: &Project,
+    store: &Store,
+    revision: Option<&str>,
+) -> Result<CommitLine, HistoryError> {
     let file = CacheFile::at(project, "commits");
     let mut commits: CommitCache = file.read_as(|text| serde_json::from_str(text).ok());
     let count = commits.len();

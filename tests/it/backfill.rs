@@ -51,6 +51,28 @@ fn ends_and_steps_come_first_and_then_what_differs() {
 }
 
 #[test]
+fn what_is_measured_late_is_not_the_newest() {
+    let sandbox = sandbox();
+    let measure = |commit: &str| drop(sandbox.sprag(&["run", "--record", "--commit", commit]).expect(0));
+    let check = |code: i32, words: &[&str]| {
+        let head = &sandbox.git(&["rev-parse", "c8"])[..12];
+        sandbox.sprag(&["check"]).expect(code).prints(&[&[head], words].concat());
+    };
+    measure("c7");
+    // Twice as fast, and measured after the commit before HEAD.
+    backfill(&sandbox, &["c1..c1"], 0);
+    measure("c8");
+    check(0, &["theirs/sort", "unchanged"]);
+    // HEAD is older than its base.
+    let sandbox = self::sandbox();
+    let measure = |commit: &str| drop(sandbox.sprag(&["run", "--record", "--commit", commit]).expect(0));
+    measure("c8");
+    backfill(&sandbox, &["c5..c5"], 0);
+    let ended = sandbox.sprag(&["check"]).expect(1);
+    ended.prints(&[&sandbox.git(&["rev-parse", "c8"])[..12], "theirs/sort", "+100", "regressed"]);
+}
+
+#[test]
 fn releases_and_shards_divide_a_range() {
     let sandbox = sandbox();
     backfill(&sandbox, &["v3..HEAD", "--releases", "--suite", "theirs"], 0).prints(&["measured 2 commits"]);

@@ -12,5 +12,6 @@ mod parquet;
 pub(crate) mod fixture;
 
 pub use decoded::DecodedRuns;
+pub use order::{Order, Place};
 pub use parquet::{ParquetError, ParquetFile};
 pub use series::Frame;

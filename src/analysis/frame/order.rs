@@ -10,12 +10,12 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
-use sprag_model::commit::CommitLine;
+use sprag_model::commit::{Commit, CommitLine};
 use sprag_model::head::RunHead;
 
 /// Where a run stands; the order of the fields is the order of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place<'a> {
+pub struct Place<'a> {
     /// How many commits of the line stand before it, its own included.
     before: usize,
     /// What places it beside the line: the time of its commit, or its own where it knows none. Absent, and so first,
@@ -27,14 +27,20 @@ pub(super) struct Place<'a> {
     run: &'a str,
 }
 
+impl Place<'_> {
+    pub fn is_on_line(&self) -> bool {
+        self.aside.is_none()
+    }
+}
+
 /// The commit line, ready to place runs.
-pub(super) struct Order<'a> {
+pub struct Order<'a> {
     positions: HashMap<&'a str, usize>,
     times: Vec<DateTime<Utc>>,
 }
 
 impl<'a> Order<'a> {
-    pub(super) fn new(line: &'a CommitLine) -> Order<'a> {
+    pub fn new(line: &'a CommitLine) -> Order<'a> {
         let mut newest = DateTime::<Utc>::MIN_UTC;
         let corrected = line.commits.iter().map(|commit| {
             newest = newest.max(commit.commit_time);
@@ -49,16 +55,20 @@ impl<'a> Order<'a> {
     }
 
     pub(super) fn place<'r>(&self, run: &'r RunHead) -> Place<'r> {
-        let run_time = run.timestamp;
-        let (commit, time) = match &run.commit {
+        self.place_at(run.commit.as_deref(), run.age())
+    }
+
+    /// Of a run of that commit with that time and id.
+    pub fn place_at<'r>(&self, commit: Option<&'r Commit>, (run_time, run): (DateTime<Utc>, &'r str)) -> Place<'r> {
+        let (commit, time) = match commit {
             Some(commit) => (commit.sha.as_str(), commit.commit_time),
             None => ("", run_time),
         };
-        let (before, aside) = match self.position(run) {
+        let (before, aside) = match self.positions.get(commit) {
             Some(position) => (position + 1, None),
             None => (self.times.partition_point(|commit_time| *commit_time <= time), Some(time)),
         };
-        Place { before, aside, commit, run_time, run: &run.id }
+        Place { before, aside, commit, run_time, run }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The recorded runs that a gate reads, and by default judges: the newest of this machine at HEAD.
 //!
-//! File names have suite, machine, commit and month, so only records that may matter are read.
+//! File names have suite, machine, commit and month, so only records that may matter are read. Runs are in the order of
+//! their commits, and only where most of those are not on the line of commits in the order of time: what `backfill` measures
+//! late is of the past.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
@@ -11,19 +14,24 @@ use crate::Advice;
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Context as _};
 use crate::project::Project;
+use crate::study;
 use crate::text::{self, warn};
+use sprag_analysis::frame::{Order, Place};
 use sprag_analysis::session_noise;
 use sprag_history::{self as history, Entry, Listing, Store};
 use sprag_measure::{environment, gpu};
-use sprag_model::commit::NO_COMMIT;
+use sprag_model::commit::{CommitLine, NO_COMMIT};
 use sprag_model::environment::Machine;
 use sprag_model::head::RunHead;
 use sprag_model::run::{Quarantined, RecordedRun, Run, RunStatus};
 use sprag_model::shard::{self, CompleteRun, IncompleteRun};
 
 pub struct Records<'p> {
+    project: &'p Project,
     store: &'p Store,
     pub listing: Listing,
+    /// By the commit where they end, or HEAD.
+    lines: RefCell<BTreeMap<Option<String>, Rc<CommitLine>>>,
     left_out: RefCell<BTreeSet<(String, String)>>,
 }
 
@@ -32,7 +40,7 @@ impl<'p> Records<'p> {
         let store = project.store()?;
         let source = project.source()?;
         let listing = history::list(store, &source).context("cannot read the history")?;
-        Ok(Records { store, listing, left_out: RefCell::default() })
+        Ok(Records { project, store, listing, lines: RefCell::default(), left_out: RefCell::default() })
     }
 
     /// Complete successful runs on any machine, oldest first.
@@ -49,29 +57,56 @@ impl<'p> Records<'p> {
         Ok(runs)
     }
 
-    /// `machine` is the short id; one list a month, newest first.
-    fn months(&self, suite: &str, machine: &str) -> Vec<Vec<Entry>> {
-        let mut months: BTreeMap<(&str, &str), Vec<Entry>> = BTreeMap::new();
-        for entry in self.listing.entries.iter().filter(|one| one.suite() == suite && one.machine() == machine) {
-            months.entry(entry.month()).or_default().push(entry.clone());
+    /// The line of commits that ends at `end`, or at HEAD; empty where the commit is not here.
+    fn line(&self, end: Option<&str>) -> crate::Result<Rc<CommitLine>> {
+        if end.is_some_and(|sha| !history::has_commit(self.store, sha)) {
+            return Ok(Rc::default());
         }
-        months.into_values().rev().collect()
+        let end = end.map(str::to_owned);
+        if let Some(line) = self.lines.borrow().get(&end) {
+            return Ok(Rc::clone(line));
+        }
+        let line = study::commit_line(self.project, self.store, end.as_deref()).context("cannot read the commits")?;
+        let line = Rc::new(line);
+        self.lines.borrow_mut().insert(end, Rc::clone(&line));
+        Ok(line)
+    }
+
+    /// `machine` is the short id. One list for each commit on the line, and one for each month of the other commits, both
+    /// newest first. Where most commits are not on the line, none is.
+    fn newest_first(&self, suite: &str, machine: &str, line: &CommitLine) -> [Vec<Vec<Entry>>; 2] {
+        let own: Vec<&Entry> =
+            self.listing.entries.iter().filter(|one| one.suite() == suite && one.machine() == machine).collect();
+        let shas = line.commits.iter().map(|commit| text::short(&commit.sha, 12));
+        let positions: HashMap<&str, usize> = shas.enumerate().map(|(position, sha)| (sha, position)).collect();
+        let has_places = 2 * own.iter().filter(|one| positions.contains_key(one.commit())).count() >= own.len();
+        let mut commits: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
+        let mut months: BTreeMap<(&str, &str), Vec<Entry>> = BTreeMap::new();
+        for entry in own {
+            match positions.get(entry.commit()).filter(|_| has_places) {
+                Some(position) => commits.entry(*position).or_default().push(entry.clone()),
+                None => months.entry(entry.month()).or_default().push(entry.clone()),
+            }
+        }
+        [commits.into_values().rev().collect(), months.into_values().rev().collect()]
     }
 
     /// `machine` is the short id.
     pub fn newest(&self, suite: &str, machine: &str) -> crate::Result<Option<RecordedRun>> {
-        for month in self.months(suite, machine) {
-            if let Some(newest) = complete(self.read(month)?).pop() {
+        let line = self.line(None)?;
+        for entries in self.newest_first(suite, machine, &line).into_iter().flatten() {
+            if let Some(newest) = complete(self.read(entries)?).pop() {
                 return Ok(Some(newest));
             }
         }
         Ok(None)
     }
 
-    /// Skips damaged records. Reads month by month, newest first.
+    /// Skips damaged records.
     pub fn newest_that(&self, suite: &str, machine: &str, fits: &dyn Fn(&Run) -> bool) -> Option<Run> {
-        self.months(suite, text::short(machine, 8)).iter().find_map(|month| {
-            let runs = history::read(self.store, month).ok()?.into_iter().flatten();
+        let line = self.line(None).ok()?;
+        self.newest_first(suite, text::short(machine, 8), &line).iter().flatten().find_map(|entries| {
+            let runs = history::read(self.store, entries).ok()?.into_iter().flatten();
             let runs = runs.filter(|one| one.run.machine.id == machine && fits(&one.run));
             runs.max_by_key(|one| (one.run.timestamp, one.id.clone())).map(|one| one.run)
         })
@@ -92,30 +127,43 @@ impl<'p> Records<'p> {
         Ok(if near.is_empty() { String::new() } else { format!("; the nearest that has one: {}", near.join(", ")) })
     }
 
-    /// Runs of earlier sessions on the machine of `like`, oldest first; as many sessions as rules use.
+    /// Runs of earlier commits on the machine of `like`, and of its commit those before `time`, oldest first; as many
+    /// sessions as rules use.
     pub fn before(
         &self,
         like: &Run,
         time: DateTime<Utc>,
         keep: &dyn Fn(&Run) -> bool,
     ) -> crate::Result<Vec<RecordedRun>> {
-        let last = (time.format("%Y").to_string(), time.format("%m").to_string());
+        let line = self.line(like.commit.as_ref().map(|commit| commit.sha.as_str()))?;
+        let order = Order::new(&line);
+        let [commits, months] = self.newest_first(&like.suite, like.machine.short_id(), &line);
+        let has_places = !commits.is_empty();
+        let end = order.place_at(like.commit.as_ref(), (time, ""));
+        let is_before = |one: &RecordedRun| match place(&order, one) {
+            place if has_places => place < end && (place.is_on_line() || one.run.timestamp < time),
+            _ => one.run.timestamp < time,
+        };
         let mut earlier: Vec<RecordedRun> = Vec::new();
-        for month in self.months(&like.suite, like.machine.short_id()) {
-            if month.iter().any(|one| one.month() > (last.0.as_str(), last.1.as_str())) {
-                continue;
+        for newest_first in [commits, months] {
+            let mut taken: Vec<RecordedRun> = Vec::new();
+            for entries in newest_first {
+                taken.extend(self.read(entries)?);
+                taken.retain(|one| {
+                    let is_alike = one.run.machine.id == like.machine.id && is_before(one);
+                    is_alike && !is_dirty(&one.run) && keep(&one.run)
+                });
+                // One more than needed, as the oldest session may cross the border of a month.
+                if sessions(&taken) > session_noise::MOST_SESSIONS {
+                    break;
+                }
             }
-            earlier.extend(self.read(month)?);
-            earlier.retain(|one| {
-                let is_alike = one.run.machine.id == like.machine.id && one.run.timestamp < time;
-                is_alike && !is_dirty(&one.run) && keep(&one.run)
-            });
-            // One more than needed, as the oldest session may cross the border of a month.
-            if sessions(&earlier) > session_noise::MOST_SESSIONS {
-                break;
-            }
+            earlier.extend(taken);
         }
         let mut runs = complete(earlier);
+        if has_places {
+            runs.sort_by(|a, b| place(&order, a).cmp(&place(&order, b)));
+        }
         while sessions(&runs) > session_noise::MOST_SESSIONS {
             runs.remove(0);
         }
@@ -155,6 +203,10 @@ impl<'p> Records<'p> {
         };
         Ok(read.into_iter().collect::<Result<Vec<RecordedRun>, Quarantined>>().map_err(damaged)?)
     }
+}
+
+fn place<'r>(order: &Order<'_>, recorded: &'r RecordedRun) -> Place<'r> {
+    order.place_at(recorded.run.commit.as_ref(), (recorded.run.timestamp, &recorded.id))
 }
 
 fn is_dirty(run: &Run) -> bool {
