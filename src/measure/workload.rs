@@ -100,6 +100,10 @@ pub fn select<'a>(workloads: impl Iterator<Item = &'a Workload>, texts: &[String
     if any { selected } else { Vec::new() }
 }
 
+pub fn names(workloads: &[Workload]) -> Vec<String> {
+    workloads.iter().map(|workload| workload.benchmark.name.clone()).collect()
+}
+
 pub struct Prepared {
     pub parity: Parity,
     /// The most bytes in use at one time, inputs and outputs included; absent where they are not counted.

@@ -272,7 +272,28 @@ fn filters_choose_among_what_was_reported() {
     let ended = sandbox.sprag(&["run", "--quick", "--filter", "merge"]).expect(0);
     assert!(ended.out.contains("merge") && !ended.out.contains("sort"), "{}", ended.out);
     assert_contains(&ended.out, &["only 1 process of the command: a confidence interval"]);
-    sandbox.sprag(&["run", "--quick", "--filter", "nothing"]).expect(2).says(&["contains `nothing`"]);
+    let runs = sandbox.project.join("out/runs");
+    let nothing = |arguments: &[&str]| {
+        let runs = runs.to_str().expect("a path is text");
+        let ended = sandbox.sprag_with(&[("RUNS", runs)], &[arguments, &["--filter", "nothing"]].concat());
+        ended.expect(2).says(&["contains `nothing`", "there are merge, sort"])
+    };
+    let script = format!("if [ -n \"$RUNS\" ]; then echo one >>\"$RUNS\"; fi\n{FINE}");
+    for subject in ["Count", "Again"] {
+        sandbox.write("bench.sh", &format!("{script}# {subject}\n"));
+        sandbox.commit(subject);
+    }
+    nothing(&["run", "--output-run", "out/run.json"]);
+    sandbox.sprag(&["run", "--record"]).expect(0);
+    let last = ["no benchmark of the last run of `theirs` contains `nothing`"];
+    nothing(&["run"]).says(&last);
+    nothing(&["run", "--commit", "HEAD~1"]).says(&last);
+    nothing(&["compare", "HEAD~2", "HEAD~1", "--measure"]).says(&last);
+    nothing(&["bisect", "HEAD~2", "HEAD~1"]).says(&last);
+    // A process each, and one of each side.
+    assert_eq!(sandbox.read("out/runs").lines().count(), 3 + 2 + 2);
+    let timed = ["compare", "sh bench.sh 1", "sh bench.sh 2", "--measure", "--filter", "nothing"];
+    sandbox.sprag(&timed).expect(2).says(&["contains `nothing`", "there are run"]);
 }
 
 #[test]

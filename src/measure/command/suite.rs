@@ -103,6 +103,10 @@ pub fn measure(
             break;
         }
         match one_process(suite, read, process) {
+            // None of its benchmarks is asked for, so no other process would report one.
+            Ok(series) if series.is_empty() => {
+                return Ok(SuiteResult { measurements: Vec::new(), reasons: Vec::new(), stop, workers: 0 });
+            }
             Ok(series) => reports.push(Report { process: process + 1, series }),
             Err(CommandFault::Start(text)) => return Err(MeasureError::Command(text)),
             // It would probably hang again for the whole time-out.

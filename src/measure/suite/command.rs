@@ -1,5 +1,6 @@
 //! A suite of the kind `command`: any program, measured by itself, its output read by the format that the suite names.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,9 +15,10 @@ use crate::suite::description::{
     self, CommandSettings, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome,
 };
 use crate::{MeasureError, environment};
-use sprag_model::foreign::Output;
+use sprag_formats::OutputFormat;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::foreign::{Output, Reported};
 use sprag_model::run::{Run, RunStatus};
-use sprag_model::sample::Measurement;
 
 /// Measures the suite. A command cannot be divided, so one of several shards measures all of it.
 pub(super) fn measure(
@@ -40,6 +42,10 @@ pub(super) fn measure(
     let mut run = description::new_run(name, context.commit.clone(), description::machine(context, None), environment);
     run.config = config(settings, &command_suite.protocol, options);
 
+    let selection = Selection::new(name, settings.format, &suite.include, options.filters);
+    if settings.timed.as_ref().is_some_and(|timed| !selection.wants(timed)) {
+        return Ok(selection.nothing(run));
+    }
     let own = |text: &str| without_places(text, root);
     if matches!(subject, Subject::Checkout(_)) {
         command_suite.without = &CHECKOUT_WITHOUT;
@@ -52,7 +58,7 @@ pub(super) fn measure(
         let extent = options.effort.extent_text(processes, "process");
         let command = settings.command.join(" ");
         observer.begin(&format!("suite {name}: `{command}` {extent}"), u64::from(processes));
-        let read = |outputs: &[Output]| settings.format.read(name, outputs);
+        let read = |outputs: &[Output]| selection.read(outputs);
         processes::measure(&command_suite, &read, &mut |done| observer.step(u64::from(done)))
     });
     match measured {
@@ -60,16 +66,10 @@ pub(super) fn measure(
         Ok(SuiteResult { measurements, reasons, stop, workers }) => {
             run.config.insert("stop_reason".to_owned(), Value::from(stop.word()));
             run.config.insert("workers".to_owned(), Value::from(workers));
-            let included = select(measurements, &suite.include);
-            if included.is_empty() {
-                let texts = suite.include.join("` or `");
-                fail(&mut run, &format!("`suites.{name}.include` leaves no benchmark: none contains `{texts}`"));
-                return Ok(SuiteOutcome::Run(Box::new(run)));
+            if measurements.is_empty() {
+                return Ok(selection.nothing(run));
             }
-            run.measurements = select(included, options.filters);
-            if run.measurements.is_empty() {
-                return Ok(SuiteOutcome::Nothing);
-            }
+            run.measurements = measurements;
             for measurement in &mut run.measurements {
                 measurement.failure = measurement.failure.as_deref().map(own);
             }
@@ -78,6 +78,56 @@ pub(super) fn measure(
         }
     }
     Ok(SuiteOutcome::Run(Box::new(run)))
+}
+
+/// The benchmarks of a command that are asked for, and all that it reported.
+pub struct Selection<'a> {
+    suite: &'a str,
+    format: OutputFormat,
+    include: &'a [String],
+    filters: &'a [String],
+    /// Names by their ids.
+    reported: RefCell<BTreeMap<String, String>>,
+}
+
+impl<'a> Selection<'a> {
+    pub fn new(suite: &'a str, format: OutputFormat, include: &'a [String], filters: &'a [String]) -> Selection<'a> {
+        Selection { suite, format, include, filters, reported: RefCell::default() }
+    }
+
+    /// Reads what a process wrote.
+    pub fn read(&self, outputs: &[Output]) -> Result<Vec<Reported>, String> {
+        let reported = self.format.read(self.suite, outputs)?;
+        Ok(reported.into_iter().filter(|one| self.wants(&one.benchmark)).collect())
+    }
+
+    pub fn wants(&self, benchmark: &Benchmark) -> bool {
+        let id = benchmark.id();
+        let is_wanted = [self.include, self.filters].iter().all(|texts| description::is_selected(&id, texts));
+        self.reported.borrow_mut().insert(id, benchmark.name.clone());
+        is_wanted
+    }
+
+    /// Why none is wanted, where that is due to `include`.
+    pub fn include_fault(&self) -> Option<String> {
+        let is_any = self.reported.borrow().keys().any(|id| description::is_selected(id, self.include));
+        let (suite, texts) = (self.suite, self.include.join("` or `"));
+        (!is_any).then(|| format!("`suites.{suite}.include` leaves no benchmark: none contains `{texts}`"))
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.reported.borrow().values().cloned().collect()
+    }
+
+    fn nothing(&self, mut run: Run) -> SuiteOutcome {
+        match self.include_fault() {
+            Some(fault) => {
+                fail(&mut run, &fault);
+                SuiteOutcome::Run(Box::new(run))
+            }
+            None => SuiteOutcome::Nothing(self.names()),
+        }
+    }
 }
 
 /// Fails the run where its record could not be read back, as one that is too large: others decided what it holds.
@@ -126,11 +176,6 @@ fn config(settings: &CommandSettings, protocol: &Protocol, options: &MeasureOpti
     config
 }
 
-/// The measurements whose id contains one of the texts; all where there is no text.
-fn select(measurements: Vec<Measurement>, texts: &[String]) -> Vec<Measurement> {
-    measurements.into_iter().filter(|one| description::is_selected(&one.benchmark.id(), texts)).collect()
-}
-
 /// `text` without places of this machine: the project's folder becomes `.`, the home folder `~`.
 pub fn without_places(text: &str, root: &Path) -> String {
     let home = std::env::home_dir().unwrap_or_default();
@@ -162,10 +207,9 @@ fn replaced(text: &str, place: &str, word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sprag_model::benchmark::Benchmark;
     use sprag_model::environment::{Environment, Machine};
     use sprag_model::record::MAX_RECORD_BYTES;
-    use sprag_model::sample::Role;
+    use sprag_model::sample::{Measurement, Role};
 
     use super::*;
 

@@ -192,7 +192,8 @@ pub enum SuiteOutcome {
     /// Perhaps one that says why nothing could be measured.
     Run(Box<Run>),
     Sweep(Box<Run>, Box<SweepReport>),
-    Nothing,
+    /// No benchmark is asked for; the names of those that there are, as far as they can be listed.
+    Nothing(Vec<String>),
     EmptyShard(Shard),
 }
 

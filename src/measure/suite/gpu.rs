@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::environment;
 use crate::gpu::settings::Scope;
 use crate::gpu::{facts, probe, suite, suite as catalogue};
 use crate::suite::description::{
@@ -12,7 +13,6 @@ use crate::suite::description::{
 };
 use crate::suite::kernels::{self, BenchDevice, KernelBench, TunedConfigurations};
 use crate::workload::{self, Workload};
-use crate::{MeasureError, environment};
 use sprag_model::run::{Run, RunStatus};
 
 /// A compute capability with every element type.
@@ -47,10 +47,6 @@ impl GpuSuite {
     }
 }
 
-pub(super) fn workloads(name: &str, gpu: &GpuSuite) -> Result<Vec<Workload>, MeasureError> {
-    catalogue::workloads(name, &gpu.scope(None, None))
-}
-
 /// Measures the suite or the shard's part of it; without a usable device the run is skipped with a reason.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
@@ -71,9 +67,10 @@ pub(super) fn measure(
         Ok(found) => found,
         Err(error) => {
             let run = skipped(context, suite, options, &workloads, model)?;
-            return Ok(run.map_or(SuiteOutcome::Nothing, |run| {
-                SuiteOutcome::Run(Box::new(Run { reason: Some(error.to_string()), ..run }))
-            }));
+            return Ok(match run {
+                Some(run) => SuiteOutcome::Run(Box::new(Run { reason: Some(error.to_string()), ..run })),
+                None => SuiteOutcome::Nothing(workload::names(&workloads)),
+            });
         }
     };
     let keys = catalogue::keys(name, &scope, &device)?;

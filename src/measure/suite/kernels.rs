@@ -63,7 +63,7 @@ pub(super) fn measure(
         observer.note(&format!("{left_out} on two threads left out: workers are pinned to one processor"));
     }
     if selected.is_empty() {
-        return Ok(SuiteOutcome::Nothing);
+        return Ok(SuiteOutcome::Nothing(workload::names(workloads)));
     }
     let (selected, share) = match options.shard {
         None => (selected, None),

@@ -14,11 +14,11 @@ pub use description::{
 };
 use serde_json::Value;
 
+use crate::cpu;
 use crate::environment::pressure::{self, Pressure, PressureChange};
 use crate::environment::redact::{redacted, redacted_arguments, without_secrets};
 use crate::suite::kernels::KernelBench;
 use crate::suite::trt::SLOWEST_LAYER;
-use crate::{MeasureError, cpu};
 use sprag_model::environment::Environment;
 use sprag_model::run::{Run, RunStatus};
 
@@ -50,16 +50,6 @@ pub fn measure(
         SuiteOutcome::Sweep(run, report) => SuiteOutcome::Sweep(finished(run), report),
         outcome => outcome,
     })
-}
-
-/// The names of all built-in benchmarks of a suite.
-pub fn benchmark_names(suite: &Suite) -> Result<Vec<String>, MeasureError> {
-    let workloads = match &suite.work {
-        Work::Cpu => cpu::workloads(&suite.name)?,
-        Work::Gpu(gpu) => gpu::workloads(&suite.name, gpu)?,
-        Work::Command(_) | Work::Trt(_) => Vec::new(),
-    };
-    Ok(workloads.into_iter().map(|workload| workload.benchmark.name).collect())
 }
 
 /// The run with the pressure of the rest of the machine as facts and reasons, and without paths and secrets in any text

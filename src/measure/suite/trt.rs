@@ -47,7 +47,7 @@ pub(super) fn measure(
     }
     let cases = selected(suite, options, &plan.cases);
     if cases.is_empty() {
-        return Ok(SuiteOutcome::Nothing);
+        return Ok(SuiteOutcome::Nothing(Vec::new()));
     }
     let protocol = Protocol { seed: plan.seed, ..options.effort.protocol(suite.processes) };
     let device = probe::device();

@@ -22,7 +22,7 @@ use crate::builds::Builds;
 use crate::compare;
 use crate::config::SuiteKind;
 use crate::error::Exit;
-use crate::measuring::MeasureHost;
+use crate::measuring::{MeasureHost, foresee};
 use crate::project::Project;
 use crate::text::{note, say};
 use crate::trend;
@@ -122,6 +122,9 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
             return refuse(message, "leave it out, or bisect by time, without `--instructions`");
         }
         state.filters.clear();
+    }
+    if settings.kind == SuiteKind::Command {
+        foresee(project, suite, &request.filters);
     }
     Ok(Some(state))
 }

@@ -1,7 +1,6 @@
 //! Builds two sides and measures them in turn: programs of Sprag by its kernels, or two commits of a `command` suite.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::builds::commit_build;
@@ -21,13 +20,13 @@ use sprag_measure::command::suite::CommandSuite;
 use sprag_measure::paired::{self, PairedResult, Sides};
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::protocol::Configurations;
-use sprag_measure::suite::command::{command_suite, without_places};
+use sprag_measure::suite::command::{Selection, command_suite, without_places};
 use sprag_measure::suite::kernels::select;
 use sprag_measure::suite::{CommandSettings, Effort, built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, environment};
 use sprag_model::commit::Commit;
-use sprag_model::foreign::{Output, Reported};
+use sprag_model::foreign::Output;
 use sprag_model::sample::Role;
 
 pub(crate) struct Contest<'a> {
@@ -170,6 +169,10 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     }
     let [base, other] = [&request.base, &request.other].map(|named| commit_build::commit(contest.project, named));
     let (base, other) = (base?, other?);
+    let selection = selection(contest)?;
+    if !request.gate.bisect {
+        measuring::foresee(contest.project, name, &request.filters);
+    }
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let is_new = !request.gate.bisect && lacks_suite(contest, &base)?;
     let (base_tree, unbuilt) = match contest.builds.tree(suite, &base).map_err(base_error) {
@@ -188,8 +191,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     let pairs = protocol.processes;
     let command = suite.command.join(" ");
     host.observer.begin(&format!("suite {name}: `{command}` in up to {pairs} pairs of processes"), pairs.into());
-    let all = RefCell::new(BTreeSet::new());
-    let read = wanted(contest, &all);
+    let read = |outputs: &[Output]| selection.read(outputs);
     let places = |text: &str| {
         let text = without_places(text, &other_tree.root);
         base_tree.as_ref().map_or(text.clone(), |tree| without_places(&text, &tree.root))
@@ -225,7 +227,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
         *failure = places(failure);
     }
     if result.benchmarks.is_empty() && result.new.is_empty() {
-        return Err(no_command_left(contest, &all.borrow()).into());
+        return Err(nothing_left(contest, &selection).into());
     }
     Ok(Outcome { result, commits: [Some(base.sha), Some(other.sha)], facts: Default::default() })
 }
@@ -243,8 +245,8 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
     let words = commands.each_ref().map(|command| timed::shown(command));
     host.observer
         .begin(&format!("`{}` and `{}` in up to {pairs} pairs of processes", words[0], words[1]), pairs.into());
-    let all = RefCell::new(BTreeSet::new());
-    let read = wanted(contest, &all);
+    let selection = selection(contest)?;
+    let read = |outputs: &[Output]| selection.read(outputs);
     let sides = CommandSides { base: Some(&base), other: &other };
     let measured = paired_commands::measure(sides, &read, &protocol, &mut |done| host.observer.step(u64::from(done)));
     let result = measured.map_err(|error| {
@@ -252,7 +254,7 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
         Error::from(advice.because(Cause::Unmeasured))
     })?;
     if result.benchmarks.is_empty() && result.new.is_empty() {
-        return Err(no_command_left(contest, &all.borrow()).into());
+        return Err(nothing_left(contest, &selection).into());
     }
     Ok(Outcome { result, commits: [None, None], facts: Default::default() })
 }
@@ -277,30 +279,21 @@ fn programs(contest: &Contest<'_>) -> crate::Result<Option<[PathBuf; 2]>> {
     }
 }
 
-/// Reads what a process wrote, notes all names, and leaves the benchmarks that are asked for.
-fn wanted<'c>(
-    contest: &'c Contest<'_>,
-    all: &'c RefCell<BTreeSet<String>>,
-) -> impl Fn(&[Output]) -> Result<Vec<Reported>, String> + 'c {
-    let is_wanted = |reported: &Reported| {
-        let id = reported.benchmark.id();
-        let leaves = |texts: &[String]| texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()));
-        leaves(&contest.suite.include) && leaves(&contest.request.filters)
-    };
-    move |outputs| {
-        let reported = contest.suite.format().read(contest.name, outputs)?;
-        all.borrow_mut().extend(reported.iter().map(|one| one.benchmark.name.clone()));
-        Ok(reported.into_iter().filter(|one| is_wanted(one)).collect())
+/// Refuses filters that leave out the benchmark of a command that is timed itself.
+fn selection<'c>(contest: &'c Contest<'_>) -> crate::Result<Selection<'c>> {
+    let Contest { name, suite, request, .. } = contest;
+    let selection = Selection::new(name, suite.format(), &suite.include, &request.filters);
+    match &suite.timed {
+        Some(timed) if !selection.wants(timed) => Err(nothing_left(contest, &selection).into()),
+        _ => Ok(selection),
     }
 }
 
-fn no_command_left(contest: &Contest<'_>, all: &BTreeSet<String>) -> Advice {
-    if contest.request.filters.is_empty() {
-        let texts = contest.suite.include.join("` or `");
-        let message = format!("`suites.{}.include` leaves no benchmark: none contains `{texts}`", contest.name);
-        return Advice::new(message, "see what the command reports");
+fn nothing_left(contest: &Contest<'_>, selection: &Selection<'_>) -> Advice {
+    match selection.include_fault() {
+        Some(fault) => Advice::new(fault, "see what the command reports"),
+        None => measuring::nothing_left(&contest.request.filters, selection.names().iter().map(String::as_str)),
     }
-    measuring::nothing_left(&contest.request.filters, all.iter().map(String::as_str))
 }
 
 fn lacks_suite(contest: &Contest<'_>, commit: &Commit) -> crate::Result<bool> {

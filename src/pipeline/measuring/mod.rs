@@ -24,7 +24,7 @@ use sprag_measure::suite::{
 };
 use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_measure::tensorrt::sweep::{self, TimingSettings};
-use sprag_measure::tune;
+use sprag_measure::{environment, tune};
 use sprag_model::commit::Commit;
 use sprag_model::run::{Run, RunStatus};
 
@@ -117,7 +117,7 @@ pub fn measure(
                 measured.runs.push(*run);
                 measured.sweeps.push(*report);
             }
-            SuiteOutcome::Nothing => names.extend(suite::benchmark_names(&suite)?),
+            SuiteOutcome::Nothing(of_suite) => names.extend(of_suite),
             SuiteOutcome::EmptyShard(shard) => {
                 host.observer.end();
                 note(&format!("the shard {shard} holds no benchmark of `{name}`: nothing to measure or to record"));
@@ -152,8 +152,13 @@ fn measure_suite(
             if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(&suite.name)) {
                 return Ok(SuiteOutcome::EmptyShard(shard));
             }
+            foresee(project, &suite.name, options.filters);
             let tree = builds().tree(settings, commit)?;
             measure(Subject::Checkout(&tree.root))?
+        }
+        (None, Work::Command(_)) => {
+            foresee(project, &suite.name, request.options.filters);
+            measure(Subject::WorkingTree)?
         }
         _ => measure(Subject::WorkingTree)?,
     })
@@ -184,6 +189,26 @@ pub fn exit(runs: &[Run]) -> Exit {
         Exit::NotMeasured
     } else {
         Exit::Done
+    }
+}
+
+/// Notes where no benchmark of the last run of a command contains one of the texts. It may have new ones, which its first
+/// process shows.
+pub fn foresee(project: &Project, suite: &str, filters: &[String]) {
+    if filters.is_empty() || project.find_store().is_none() {
+        return;
+    }
+    let machine = environment::machine(project.machine_name().as_deref(), None);
+    let last = Records::open(project).ok().and_then(|records| records.newest(suite, machine.short_id()).ok().flatten());
+    let has_any = |run: &Run| {
+        let ids = run.measurements.iter().map(|one| one.benchmark.id());
+        ids.into_iter().any(|id| filters.iter().any(|text| id.contains(text.as_str())))
+    };
+    if last.is_some_and(|last| !has_any(&last.run)) {
+        let texts = filters.join("` or `");
+        note(&format!(
+            "no benchmark of the last run of `{suite}` contains `{texts}`; its first process shows whether one does now"
+        ));
     }
 }
 
