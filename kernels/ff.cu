@@ -24,7 +24,8 @@ extern "C" __global__ void ff_film(
     const float* hidden_bias, const float* output_weight, const float* output_bias, float* modulation, int channels) {
     extern __shared__ unsigned char shared[];
     float* normal = (float*)shared;
-    float* hidden = normal + channels;
+    // Four at a time are read, of which the last ones may lie behind `normal`: there nobody writes meanwhile.
+    float* hidden = normal + (channels + 3) / 4 * 4;
     const float* token = tokens + (long long)blockIdx.x * channels;
     auto clean = [&](int channel) { return is_nan(token[channel]) ? 0.0f : fminf(fmaxf(token[channel], -1e4f), 1e4f); };
     // Every thread sums for itself.

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import types
 import unittest
+import weakref
 from pathlib import Path
 from unittest import mock
 
@@ -130,6 +131,16 @@ class Timing(unittest.TestCase):
                 self.assertTrue(0.5e-3 <= graph.replays(1)[0] <= 2e-3, (seconds, graph.calls))
             # What starting a graph takes is shared by its calls.
             self.assertAlmostEqual(graph.block(3)[0], seconds + 5e-6 / graph.calls)
+
+    def test_what_a_call_holds_lives_as_long_as_its_graph(self):
+        timing, call = self.load(1e-5)
+        indices = Clock()
+        graph = timing.Graph(lambda held=indices: call())
+        alive = weakref.ref(indices)
+        del indices
+        self.assertIsNotNone(alive(), "a replay reads it")
+        del graph
+        self.assertIsNone(alive())
 
     def test_rounds_take_every_form_in_turn_and_again_where_the_device_was_slowed_down(self):
         timing, call = self.load(1e-5)

@@ -26,6 +26,8 @@ class Graph:
     """Some calls of a form as one CUDA graph."""
 
     def __init__(self, call):
+        # A replay reads what the call holds, such as its indices, from where they lay at the capture.
+        self.call = call
         self.calls, seconds = 1, 0.0
         # A capture that fails leaves its own stream as the current one; this puts back ours.
         with torch.cuda.stream(torch.cuda.current_stream()):

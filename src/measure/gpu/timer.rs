@@ -146,14 +146,21 @@ fn replay(device: &Rc<Device>, instances: Vec<Rc<Instance>>) -> Result<Way, Devi
     let context = &device.context;
     let record =
         |calls: usize| context.capture(|| (0..calls).try_for_each(|call| instances[call % instances.len()].call()));
+    let (start, stop) = (context.event()?, context.event()?);
     // A graph, since single launches would be timed with the gaps between them.
-    let (start, stop, few) = (context.event()?, context.event()?, record(ESTIMATE_CALLS as usize)?);
-    few.upload()?;
-    few.launch()?;
-    start.record()?;
-    few.launch()?;
-    stop.record()?;
-    let call_seconds = start.seconds_to(&stop)? / f64::from(ESTIMATE_CALLS);
+    let seconds_of_a_call = |calls: u32| {
+        let few = record(calls as usize)?;
+        few.upload()?;
+        few.launch()?;
+        start.record()?;
+        few.launch()?;
+        stop.record()?;
+        Ok::<f64, DeviceError>(start.seconds_to(&stop)? / f64::from(calls))
+    };
+    let mut call_seconds = seconds_of_a_call(1)?;
+    if call_seconds < REPLAY_SECONDS {
+        call_seconds = seconds_of_a_call(ESTIMATE_CALLS)?;
+    }
     let steps = instances.iter().map(|instance| instance.program().steps.len()).max().unwrap_or(1);
     let calls = calls_of_a_replay(call_seconds, steps, instances.len());
     let graph = record(calls)?;

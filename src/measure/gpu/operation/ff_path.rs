@@ -272,7 +272,7 @@ impl PlainPath<'_> {
         let scanned = self.scan(tokens);
         let modulation = self.floats("modulation", planes * 2);
         let film = arguments(&[&[scanned][..], &level.film, &[modulation]].concat(), &[c]);
-        self.blocks("ff_film", tiles, channels * 2 * size_of::<f32>(), film);
+        self.blocks("ff_film", tiles, (channels.next_multiple_of(4) + channels) * size_of::<f32>(), film);
         let modulated = self.floats("modulated", values);
         self.step("ff_modulate", values, &[packed, modulation, modulated], &[c, int(pixels), long(values)]);
 

@@ -168,13 +168,13 @@ pub(super) fn uneven([batch, channels, rows, columns, side, count]: [usize; 6], 
 
 /// The untuned configuration first. Here `chunk` is the tiles that a warp reads together.
 const PACK_CANDIDATES: &[LaunchConfig] = &[
-    LaunchConfig::new(256, 16, 4, 2),
+    LaunchConfig::new(256, 16, 4, 8),
     LaunchConfig::new(256, 16, 4, 1),
     LaunchConfig::new(256, 16, 2, 2),
     LaunchConfig::new(128, 16, 4, 4),
-    LaunchConfig::new(256, 16, 8, 2),
-    LaunchConfig::new(512, 16, 2, 2),
-    LaunchConfig::new(256, 16, 4, 8),
+    LaunchConfig::new(256, 16, 4, 16),
+    LaunchConfig::new(128, 16, 1, 4),
+    LaunchConfig::new(256, 16, 4, 2),
     LaunchConfig::new(256, 8, 4, 1),
 ];
 
