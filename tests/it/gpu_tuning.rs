@@ -28,9 +28,9 @@ fn a_choice_is_made_once_for_what_it_holds_for_and_a_wrong_candidate_is_never_ch
     };
 
     // A candidate that writes only part of the result would win without the check.
-    let flawed = machine.clone().and("SPRAG_EMULATOR_PLANT", "short tile_pack UNROLL=8");
+    let flawed = machine.clone().and("SPRAG_EMULATOR_PLANT", "short tile_pack GROUP=16");
     let first = run(&flawed, &[], 0);
-    let wrong = "block256 vector16 unroll8 chunk2";
+    let wrong = "block256 vector16 unroll4 chunk16";
     let made = choice(&first);
     assert_contains(
         &first.ended.err,

@@ -1,7 +1,7 @@
 //! What other kernels are timed with: a copy in the device's memory, `kernels/copy.cu`, and an empty launch.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, exact, kernel, long, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, exact, kernel, long, moves, with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{DeviceProgram, Dtype};
@@ -29,7 +29,7 @@ pub fn copy(elements: usize) -> Operation {
         name: "copy",
         params: vec![("n", elements.to_string())],
         work: ("elements_per_s", elements as f64),
-        elements_moved: Some(2 * elements),
+        bytes_moved: moves(2 * elements),
         candidates: CANDIDATES.to_vec(),
         tolerance: exact,
         selection: None,

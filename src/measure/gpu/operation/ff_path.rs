@@ -479,7 +479,7 @@ impl FfPath {
             name: "ff_path",
             params,
             work: ("frames_per_s", self.map.batch as f64),
-            elements_moved: None,
+            bytes_moved: None,
             candidates: CANDIDATES.to_vec(),
             tolerance,
             selection: Some(Rc::new(move || path.select())),

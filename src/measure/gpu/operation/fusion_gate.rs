@@ -1,7 +1,8 @@
 //! FusionGate on the device: `kernels/fusion_gate.cu`.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, int, kernel, long, map_params, summed, vector, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, int, kernel, long, map_params, moves, summed, vector,
+    with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, tiled};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
@@ -36,7 +37,7 @@ pub fn fusion_gate(map: MapShape) -> Operation {
         name: "fusion_gate",
         params: map_params(map),
         work: ("elements_per_s", map.elements() as f64),
-        elements_moved: Some(3 * map.elements() + 3 * map.pixels()),
+        bytes_moved: moves(3 * map.elements() + 3 * map.pixels()),
         candidates: CANDIDATES.to_vec(),
         tolerance: summed,
         selection: None,

@@ -20,8 +20,8 @@ pub struct Operation {
     pub params: Vec<(&'static str, String)>,
     /// The throughput metric, and the units of one call.
     pub work: (&'static str, f64),
-    /// Elements that a call must read and write at least; absent where intermediate results make that no bound.
-    pub elements_moved: Option<usize>,
+    /// Bytes that a call must read and write at least; absent where intermediate results make that no bound.
+    pub bytes_moved: Option<Rc<BytesMoved>>,
     /// The configurations of the tuned form, the untuned one first.
     pub candidates: Vec<LaunchConfig>,
     /// How far the two forms may be from each other, absolute and relative alike. Forms that move and mix elements round at
@@ -32,6 +32,7 @@ pub struct Operation {
     pub code: Code,
 }
 
+pub(super) type BytesMoved = dyn Fn(Dtype) -> usize;
 pub type SelectTiles = dyn Fn() -> Result<Selection, String>;
 type ProgramOf = dyn Fn(Dtype, Form) -> DeviceProgram;
 type ExpectedOf = dyn Fn(Dtype, &HostInputs) -> Result<Vec<Expected>, String>;
@@ -76,7 +77,7 @@ impl Operation {
     }
 
     pub fn bytes_moved(&self, dtype: Dtype) -> Option<usize> {
-        self.elements_moved.map(|elements| elements * dtype.bytes())
+        self.bytes_moved.as_ref().map(|bytes| bytes(dtype))
     }
 
     pub fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
@@ -105,6 +106,11 @@ impl fmt::Debug for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.label())
     }
+}
+
+/// What a call moves that reads and writes so many elements.
+pub(super) fn moves(elements: usize) -> Option<Rc<BytesMoved>> {
+    Some(Rc::new(move |dtype| elements * dtype.bytes()))
 }
 
 /// The tolerance of two forms that round at the same points.

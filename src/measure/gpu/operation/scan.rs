@@ -5,7 +5,8 @@
 //! launch, which merges its outputs into those of the first.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, elements_at_once, int, kernel, optional, summed, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, elements_at_once, int, kernel, moves, optional, summed,
+    with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, Data, DeviceProgram, Distribution, Dtype};
@@ -64,7 +65,7 @@ impl TokenScan {
             name: "tile_ssm_scan",
             params: sizes.into_iter().chain(words.map(|(name, word)| (name, word.to_owned()))).collect(),
             work: ("tokens_per_s", (batch * steps) as f64),
-            elements_moved: Some(2 * self.tokens.elements()),
+            bytes_moved: moves(2 * self.tokens.elements()),
             candidates,
             tolerance: summed,
             selection: None,

@@ -1,7 +1,7 @@
 //! TileUnpack of tiles on the grid and anywhere: `kernels/tile_unpack.cu`.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, optional, vector,
+    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, moves, optional, vector,
     with_element,
 };
 use crate::gpu::operation::tiled::{self, IDS_SEED, Tiled};
@@ -151,7 +151,7 @@ impl TileUnpack {
             params,
             work: ("tiles_per_s", self.count() as f64),
             // Every pixel is read from one of the two and written once.
-            elements_moved: Some(2 * self.map.elements()),
+            bytes_moved: moves(2 * self.map.elements()),
             candidates: candidates.to_vec(),
             tolerance: exact,
             selection: None,

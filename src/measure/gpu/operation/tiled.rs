@@ -1,7 +1,10 @@
 //! Maps and their tiles that operations take: those of the profiles, which are timed, and uneven ones, which are checked.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, vector, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, moves, vector, with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
@@ -58,6 +61,9 @@ pub(super) struct Bands {
 /// The most columns of tiles of a block, which take 8 bytes of shared memory each.
 const MOST_CELLS: usize = 1024;
 
+/// What the second-level cache reads from memory at once, in bytes: the default of `cudaLimitMaxL2FetchGranularity`.
+const PIECE: usize = 64;
+
 impl Bands {
     /// Cells, parts and group, as kernels take them.
     pub(super) fn sizes(&self) -> [usize; 3] {
@@ -112,6 +118,18 @@ impl Tiled {
 
     pub(super) fn packed_elements(&self) -> usize {
         self.ids.len() * self.map.channels * self.tile_size * self.tile_size
+    }
+
+    /// The bytes of the pieces of memory in which the tiles lie, each read once. Rows of tiles begin at pieces of their own.
+    fn bytes_read(&self, dtype: Dtype) -> usize {
+        let (columns, row) = (self.map.width / self.tile_size, self.tile_size * dtype.bytes());
+        let pieces = |place: usize| {
+            let (sample, id) = (place / self.per_sample(), self.ids[place] as usize);
+            let start = id % columns * row;
+            (start / PIECE..=(start + row - 1) / PIECE).map(move |piece| (sample, id / columns, piece))
+        };
+        let distinct: BTreeSet<_> = (0..self.ids.len()).flat_map(pieces).collect();
+        distinct.len() * PIECE * self.tile_size * self.map.channels
     }
 
     pub(super) fn indices(&self) -> Vec<i32> {
@@ -189,11 +207,12 @@ pub(super) fn packs(profile: &Profile) -> Vec<Operation> {
 }
 
 pub fn tile_pack(tiles: Tiled) -> Operation {
+    let of = tiles.clone();
     Operation {
         name: "tile_pack",
         params: tiles.params(),
         work: ("tiles_per_s", tiles.ids().len() as f64),
-        elements_moved: Some(2 * tiles.packed_elements()),
+        bytes_moved: Some(Rc::new(move |dtype| of.bytes_read(dtype) + of.packed_elements() * dtype.bytes())),
         candidates: PACK_CANDIDATES.to_vec(),
         tolerance: exact,
         selection: None,
@@ -270,7 +289,7 @@ fn fused_pack_op_unpack(tiles: Tiled) -> Operation {
         name: "fused_pack_op_unpack",
         params: tiles.params(),
         work: ("tiles_per_s", tiles.ids().len() as f64),
-        elements_moved: Some(2 * tiles.map().elements()),
+        bytes_moved: moves(2 * tiles.map().elements()),
         candidates: FUSED_CANDIDATES.to_vec(),
         tolerance: exact,
         selection: None,
@@ -360,6 +379,22 @@ mod tests {
         check(MapShape { batch: 0, ..MAP }, 2, &[]);
         check(MapShape { channels: 0, ..MAP }, 2, &[]);
         check(MapShape { channels: 1 << 31, ..MAP }, 2, &[]);
+    }
+
+    #[test]
+    fn tiles_in_one_piece_of_memory_are_read_once() {
+        let check = |ids: &[u32], dtype, pieces: usize| {
+            let map = MapShape { batch: 1, channels: 3, height: 16, width: 64 };
+            let tiled = Tiled::new(map, 8, ids.to_vec()).unwrap();
+            assert_eq!(tiled.bytes_read(dtype), pieces * PIECE * 8 * 3, "{ids:?} {dtype:?}");
+        };
+        check(&[], Dtype::F16, 0);
+        check(&[0, 3], Dtype::F16, 1);
+        check(&[3, 4], Dtype::F16, 2);
+        check(&[0, 8], Dtype::F16, 2);
+        check(&[0, 1], Dtype::F32, 1);
+        check(&[1, 2], Dtype::F32, 2);
+        check(&[0, 7], Dtype::E4m3, 1);
     }
 
     #[test]
