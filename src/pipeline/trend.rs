@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
+use crate::builds::commit_build::can_be_built;
 use crate::config::{self, FILE_NAME, SensitivityName};
 use crate::error::Context as _;
 use crate::options::refuse_unknown;
@@ -61,7 +62,7 @@ pub fn worst(project: &Project) -> crate::Result<Option<Event>> {
         let is_unsolved = event.suspects.len() > 1 && event.last_good.is_some();
         let lead = event.members.first().map(|lead| lead.suite.as_str());
         let can_be_built =
-            project.config.all_suites().any(|(name, suite)| lead == Some(name) && suite.kind.can_be_built());
+            project.config.all_suites().any(|(name, suite)| lead == Some(name) && can_be_built(project, suite));
         event.kind == EventKind::Change && event.is_open_regression() && is_unsolved && can_be_built
     };
     Ok(events(project)?.into_iter().find(is_open))
@@ -112,7 +113,7 @@ pub fn analyse_both(
         }
     };
     let suites =
-        project.config.all_suites().map(|(name, suite)| (name.to_owned(), suite.kind.can_be_built())).collect();
+        project.config.all_suites().map(|(name, suite)| (name.to_owned(), can_be_built(project, suite))).collect();
     let records = read_event_records(project)?;
     let input = Input {
         analysis: &study.analysis,

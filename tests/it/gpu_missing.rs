@@ -66,6 +66,11 @@ fn a_run_is_skipped_with_its_reason() {
         assert!(!ended.err.contains("panicked"), "{}: {}", lack.reason, ended.err);
         ended.expect(5).prints(&[lack.reason]);
     }
+    let Some(machine) = LACKS[0].machine() else { return };
+    let program = env!("CARGO_BIN_EXE_sprag");
+    let compare = ["compare", program, program, "--measure", "--suite", "gpu"];
+    let reason = format!("the suite `gpu` cannot be measured: {}", LACKS[0].reason);
+    sandbox.sprag_with(&machine.variables(), &compare).expect(2).says(&[&reason, "sprag doctor"]);
 }
 
 #[test]

@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::environment;
+use crate::gpu::facts::DeviceFacts;
 use crate::gpu::settings::Scope;
+use crate::gpu::suite::DeviceLock;
 use crate::gpu::{facts, probe, suite, suite as catalogue};
 use crate::suite::description::{
-    self, GpuSuite, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
+    self, CommitProgram, GpuSuite, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
 };
-use crate::suite::kernels::{self, BenchDevice, KernelBench, TunedConfigurations};
+use crate::suite::kernels::{self, BenchDevice, DEVICE_PATIENCE, KernelBench, TunedConfigurations};
 use crate::workload::{self, Workload};
 use sprag_model::run::{Run, RunStatus};
 
@@ -52,7 +54,7 @@ pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
     gpu: &GpuSuite,
-    options: &MeasureOptions<'_>,
+    (options, program): (&MeasureOptions<'_>, Option<&CommitProgram>),
     observer: &dyn Observer,
 ) -> Result<SuiteOutcome, SuiteError> {
     let name = suite.name.as_str();
@@ -80,16 +82,51 @@ pub(super) fn measure(
             model: device.model.clone(),
             facts: device.facts.clone(),
             settings: gpu.recorded(&scope, capability),
-            scope: serde_json::to_string(&scope).expect("a scope holds nothing that JSON cannot"),
+            arguments: worker_arguments(&scope),
             tuned,
         }),
         workloads,
-        program: None,
+        program,
     };
-    let hash = device.facts.get("gpu_uuid_hash").map_or("device", String::as_str);
-    let waits = || observer.note(&format!("another run measures on {}; waiting for it", device.model));
-    let _lock = suite::acquire(hash, waits);
+    let _lock = lock(&device, observer);
     kernels::measure(context, suite, options, &mut bench, observer)
+}
+
+fn lock(device: &DeviceFacts, observer: &dyn Observer) -> DeviceLock {
+    let hash = device.facts.get("gpu_uuid_hash").map_or("device", String::as_str);
+    suite::acquire(hash, || observer.note(&format!("another run measures on {}; waiting for it", device.model)))
+}
+
+/// The device on which two builds take turns. Until it is dropped, no other run measures there.
+pub struct SharedDevice {
+    pub model: String,
+    pub facts: BTreeMap<String, String>,
+    pub workloads: Vec<Workload>,
+    /// What a worker of either build is told in addition.
+    pub arguments: [String; 2],
+    pub patience_seconds: f64,
+    _lock: DeviceLock,
+}
+
+impl SharedDevice {
+    /// # Errors
+    /// Why the device cannot be used.
+    pub fn open(name: &str, gpu: &GpuSuite, observer: &dyn Observer) -> Result<SharedDevice, String> {
+        let device = facts::read().map_err(|error| error.to_string())?;
+        let scope = gpu.scope(Some(device.compute_capability), gpu.compiled_folder());
+        Ok(SharedDevice {
+            workloads: catalogue::workloads(name, &scope).map_err(|error| error.to_string())?,
+            arguments: worker_arguments(&scope),
+            patience_seconds: DEVICE_PATIENCE,
+            _lock: lock(&device, observer),
+            model: device.model,
+            facts: device.facts,
+        })
+    }
+}
+
+fn worker_arguments(scope: &Scope) -> [String; 2] {
+    ["--gpu".to_owned(), serde_json::to_string(scope).expect("a scope holds nothing that JSON cannot")]
 }
 
 /// A run without a device; `None` where filters leave nothing of it.

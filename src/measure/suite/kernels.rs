@@ -27,7 +27,7 @@ use sprag_model::sample::{Estimate, Measurement, Role};
 use sprag_model::shard::Shard;
 
 /// Seconds that a worker on a device may send nothing.
-const DEVICE_PATIENCE: f64 = 600.0;
+pub(super) const DEVICE_PATIENCE: f64 = 600.0;
 
 pub(super) struct KernelBench<'a> {
     pub(super) workloads: Vec<Workload>,
@@ -41,7 +41,8 @@ pub(super) struct BenchDevice {
     pub(super) model: String,
     pub(super) facts: BTreeMap<String, String>,
     pub(super) settings: BTreeMap<String, Value>,
-    pub(super) scope: String,
+    /// Of its workers.
+    pub(super) arguments: [String; 2],
     pub(super) tuned: TunedConfigurations,
 }
 
@@ -90,7 +91,7 @@ pub(super) fn measure(
         command.program.clone_from(&program.path);
     }
     if let Some(device) = &device {
-        command.arguments.extend(["--gpu".to_owned(), device.scope.clone()]);
+        command.arguments.extend(device.arguments.clone());
     }
     let tuned = device.as_mut().map(|device| &mut device.tuned);
     let incumbents = match &tuned {

@@ -4,7 +4,7 @@
 
 pub mod command;
 pub mod description;
-mod gpu;
+pub mod gpu;
 pub mod kernels;
 mod trt;
 
@@ -31,16 +31,16 @@ pub fn measure(
     observer: &dyn Observer,
 ) -> Result<SuiteOutcome, SuiteError> {
     let before = Pressure::read();
+    let program = match subject {
+        Subject::Program(program) => Some(program),
+        Subject::WorkingTree | Subject::Checkout(_) => None,
+    };
     let outcome = match &suite.work {
         Work::Cpu => {
-            let program = match subject {
-                Subject::Program(program) => Some(program),
-                Subject::WorkingTree | Subject::Checkout(_) => None,
-            };
             let mut bench = KernelBench { workloads: cpu::workloads(&suite.name)?, device: None, program };
             kernels::measure(context, suite, options, &mut bench, observer)?
         }
-        Work::Gpu(gpu) => gpu::measure(context, suite, gpu, options, observer)?,
+        Work::Gpu(gpu) => gpu::measure(context, suite, gpu, (options, program), observer)?,
         Work::Command(settings) => command::measure(context, suite, settings, options, subject, observer)?,
         Work::Trt(plan) => trt::measure(context, suite, plan, options, observer)?,
     };

@@ -13,7 +13,7 @@ use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Exit};
-use crate::gate::{Against, Bases, judge};
+use crate::gate::{Against, Bases, judge, machine_of};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
@@ -23,6 +23,7 @@ use sprag_history::Record;
 use sprag_measure::environment;
 use sprag_measure::suite::Effort;
 use sprag_model::commit::CommitOnLine;
+use sprag_model::environment::Machine;
 use sprag_model::run::{RunStatus, is_filtered};
 use sprag_model::shard::Shard;
 use sprag_model::verdict::Verdict;
@@ -48,7 +49,7 @@ pub struct BackfillRequest {
 
 pub fn backfill(request: &BackfillRequest, host: MeasureHost<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
     let project = Project::open(&request.folder)?;
-    let suites = range::suites(&project.config, &request.suites)?;
+    let suites = range::suites(&project, &request.suites)?;
     let mut commits = match (&request.range, &request.event) {
         (Some(range), _) => range::of_range(&project, range)?,
         (None, Some(event)) => range::of_event(&project, event)?,
@@ -61,7 +62,10 @@ pub fn backfill(request: &BackfillRequest, host: MeasureHost<'_>, out: &mut dyn 
         return refuse(what, "`git log --first-parent --decorate` lists the commits with their tags");
     }
     let builds = Builds::new(&project, host.observer, request.retry);
-    let mut backfill = Backfill { project: &project, request, host, suites, commits, builds, states: Vec::new() };
+    let name = project.machine_name();
+    let machines = suites.iter().map(|(_, suite)| machine_of(name.as_deref(), suite)).collect();
+    let mut backfill =
+        Backfill { project: &project, request, host, suites, machines, commits, builds, states: Vec::new() };
     backfill.read_states()?;
     if request.dry_run { backfill.plan(out) } else { backfill.run(out) }
 }
@@ -81,6 +85,8 @@ struct Backfill<'a> {
     request: &'a BackfillRequest,
     host: MeasureHost<'a>,
     suites: Vec<(&'a str, &'a Suite)>,
+    /// What runs of each suite name here.
+    machines: Vec<Machine>,
     /// Oldest first.
     commits: Vec<CommitOnLine>,
     builds: Builds<'a>,
@@ -90,18 +96,18 @@ struct Backfill<'a> {
 
 impl Backfill<'_> {
     fn read_states(&mut self) -> crate::Result<()> {
-        let machine = environment::machine(self.project.machine_name().as_deref(), None);
         let key = environment::environment(&Default::default()).key;
         let loaded = study::load(self.project, self.project.store()?)?;
         let (mut recorded, mut failed) = (HashSet::new(), HashSet::new());
         for head in loaded.runs.heads() {
             let Some(commit) = head.commit.as_ref().filter(|commit| !commit.dirty) else { continue };
-            if head.machine.id != machine.id || is_filtered(&head.config) {
+            let Some(place) = self.suites.iter().position(|(name, _)| *name == head.suite) else { continue };
+            if head.machine.id != self.machines[place].id || is_filtered(&head.config) {
                 continue;
             }
             // The environment of Sprag's own kernels has facts of their build.
-            let is_cpu = self.suites.iter().any(|(name, suite)| *name == head.suite && suite.kind == SuiteKind::Cpu);
-            let is_present = self.request.missing || is_cpu || head.environment.key == key;
+            let is_ours = self.suites[place].1.kind != SuiteKind::Command;
+            let is_present = self.request.missing || is_ours || head.environment.key == key;
             match head.status {
                 RunStatus::Ok if is_present => drop(recorded.insert((commit.sha.clone(), head.suite.clone()))),
                 RunStatus::Failed => drop(failed.insert((commit.sha.clone(), head.suite.clone()))),
@@ -233,14 +239,13 @@ impl Backfill<'_> {
 
     /// Whether a comparison of the recorded runs of two commits finds a change.
     fn differ(&self, from: usize, to: usize) -> crate::Result<bool> {
-        let machine = environment::machine(self.project.machine_name().as_deref(), None);
         let bases = Bases::open(self.project, Against::Revision(self.commits[from].sha.clone()), None)?;
         for (place, (name, _)) in self.suites.iter().enumerate() {
             if [from, to].iter().any(|at| self.states[*at][place] != State::Recorded) {
                 continue;
             }
             let mut runs = bases.records()?.at(Some(name), Some(&self.commits[to].sha))?;
-            runs.retain(|one| one.run.machine.id == machine.id);
+            runs.retain(|one| one.run.machine.id == self.machines[place].id);
             let Some(current) = runs.pop() else { continue };
             let judged = judge(&current, &runs, bases.for_run(&current.run)?, None);
             let is_change = |verdict: &Verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);

@@ -1,15 +1,33 @@
 //! The commits that a backfill is about: of a range, or around an event.
 
 use crate::builds::commit_build::{self, commit};
-use crate::config::{Config, Suite};
+use crate::config::{Suite, SuiteKind};
 use crate::project::Project;
 use crate::span::{self, Ends};
+use crate::text::note;
 use crate::{refuse, text, trend};
+use sprag_measure::gpu::probe;
 use sprag_model::commit::CommitOnLine;
 
 /// The suites that can be measured at commits of the past.
-pub(super) fn suites<'a>(config: &'a Config, asked: &[String]) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
-    commit_build::measurable(&config.select(asked)?, !asked.is_empty())
+pub(super) fn suites<'a>(project: &'a Project, asked: &[String]) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
+    let mut suites = commit_build::measurable(project, &project.config.select(asked)?, !asked.is_empty())?;
+    if let Err(error) = probe::device() {
+        // Every run of them would be skipped.
+        let (absent, able): (Vec<_>, Vec<_>) = suites.iter().partition(|(_, suite)| suite.kind == SuiteKind::Gpu);
+        if let Some((name, _)) = absent.first() {
+            if able.is_empty() || !asked.is_empty() {
+                let message = format!("the suite `{name}` cannot be measured: {error}");
+                return refuse(
+                    message,
+                    "measure where `sprag doctor` finds a device, or name other suites with `--suite`",
+                );
+            }
+            note(&format!("the suite `{name}` is left out: {error}"));
+        }
+        suites = able;
+    }
+    Ok(suites)
 }
 
 /// On the first-parent line, oldest first, with both ends.

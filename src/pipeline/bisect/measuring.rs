@@ -16,6 +16,7 @@ use crate::{Advice, Error};
 use sprag_analysis::bisect::question::Session;
 use sprag_measure::paired::PairedResult;
 use sprag_measure::suite::{Effort, Extent};
+use sprag_model::environment::Machine;
 use sprag_model::metric::Better;
 use sprag_model::paired::Paired;
 
@@ -23,6 +24,8 @@ pub(super) struct Measurer<'a> {
     pub(super) project: &'a Project,
     pub(super) name: &'a str,
     pub(super) suite: &'a Suite,
+    /// What runs of the suite name here.
+    pub(super) machine: Machine,
     pub(super) host: MeasureHost<'a>,
     pub(super) builds: &'a Builds<'a>,
     pub(super) pin: Option<u32>,

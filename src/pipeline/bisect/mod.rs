@@ -22,6 +22,7 @@ use crate::builds::Builds;
 use crate::compare;
 use crate::config::SuiteKind;
 use crate::error::Exit;
+use crate::gate::machine_of;
 use crate::measuring::{MeasureHost, foresee};
 use crate::project::Project;
 use crate::text::{note, say};
@@ -56,10 +57,11 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
     if !request.resume && state::exists(&project, request.shard) {
         note("an earlier bisection did not end; it is replaced. `--continue` would have gone on with it");
     }
-    let (name, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()))?;
+    let (name, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()), false)?;
     let builds = Builds::new(&project, host.observer, false);
     let counter = if state.instructions { Some(Counter::new()?) } else { None };
-    let measurer = Measurer { project: &project, name, suite, host, builds: &builds, pin: request.pin };
+    let machine = machine_of(project.machine_name().as_deref(), suite);
+    let measurer = Measurer { project: &project, name, suite, machine, host, builds: &builds, pin: request.pin };
     let before = state.seconds;
     let mut run = Run { project: &project, request, measurer, counter, state, start: Instant::now(), before, steps: 0 };
     let ended = run.run();
@@ -102,7 +104,7 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
         }
     };
     let of_event = event.as_ref().map(|event| event.suite.as_str());
-    let (suite, settings) = compare::chosen_suite(project, request.suite.as_deref().or(of_event))?;
+    let (suite, settings) = compare::chosen_suite(project, request.suite.as_deref().or(of_event), false)?;
     let commits = ends::line(project, &good, &bad)?;
     let likely = event.as_ref().map(|event| event.suspects.as_slice()).unwrap_or_default();
     let prior = prior::of_line(project, &commits, likely)?;
@@ -122,6 +124,10 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
             return refuse(message, "leave it out, or bisect by time, without `--instructions`");
         }
         state.filters.clear();
+    }
+    if state.instructions && settings.kind == SuiteKind::Gpu {
+        let message = "the instructions of CUDA kernels are not counted";
+        return refuse(message, "bisect by time, without `--instructions`");
     }
     if settings.kind == SuiteKind::Command {
         foresee(project, suite, &request.filters);
@@ -298,7 +304,7 @@ impl Run<'_> {
             return Ok(());
         }
         share::exchange(self.project)?;
-        let answers = share::join(self.project, &mut self.state)?;
+        let answers = share::join(self.project, &self.measurer.machine, &mut self.state)?;
         if answers > 0 {
             note(&format!("{} of other jobs", crate::text::count(answers, "answer")));
             self.save()?;
@@ -310,7 +316,7 @@ impl Run<'_> {
     fn record(&mut self, commits: [&str; 2], taken: &Taken) -> crate::Result<()> {
         let is_end = self.state.stages[0].commits.last().is_some_and(|bad| bad == commits[1]);
         if self.request.record && !(is_end && self.state.instructions && !self.state.ends.is_empty()) {
-            let id = record::runs(self.project, &self.state, commits, taken, (self.job(), is_end))?;
+            let id = record::runs(&self.measurer, &self.state, commits, taken, (self.job(), is_end))?;
             self.state.runs.insert(id);
         }
         Ok(())

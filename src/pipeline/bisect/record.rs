@@ -6,7 +6,7 @@ use chrono::{SubsecRound as _, TimeDelta};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bisect::measuring::{Taken, is_measured};
+use crate::bisect::measuring::{Measurer, Taken, is_measured};
 use crate::bisect::report::{BisectOutcome, BisectReport};
 use crate::bisect::state::State;
 use crate::builds::commit_build::by_id;
@@ -56,13 +56,13 @@ pub(super) fn check(project: &Project, state: &State) -> crate::Result<()> {
 
 /// Records the run of a commit, and of the good end where that is asked; returns the id of the former.
 pub(super) fn runs(
-    project: &Project,
+    measurer: &Measurer<'_>,
     state: &State,
     [good, commit]: [&str; 2],
     taken: &Taken,
     (job, with_good): (u32, bool),
 ) -> crate::Result<String> {
-    let run = |place: usize, sha: &str| run(project, state, sha, taken, place);
+    let run = |place: usize, sha: &str| run(measurer, state, sha, taken, place);
     let mut measured = run(1, commit)?;
     let note = Note {
         measured: (job, state.runs.len() + 1),
@@ -77,7 +77,7 @@ pub(super) fn runs(
     if with_good {
         records.push(Record::from_run(&run(0, good)?));
     }
-    pending::record(project, &records, Origin::Measured)?;
+    pending::record(measurer.project, &records, Origin::Measured)?;
     Ok(id)
 }
 
@@ -87,10 +87,9 @@ fn rounded(session: &Session) -> Session {
 }
 
 /// What one side of the pairs measured.
-fn run(project: &Project, state: &State, sha: &str, taken: &Taken, place: usize) -> crate::Result<Run> {
-    let machine = environment::machine(project.machine_name().as_deref(), None);
-    let mut run = Run::new(&state.suite, clock::now(), machine);
-    run.commit = Some(by_id(project, sha)?);
+fn run(measurer: &Measurer<'_>, state: &State, sha: &str, taken: &Taken, place: usize) -> crate::Result<Run> {
+    let mut run = Run::new(&state.suite, clock::now(), measurer.machine.clone());
+    run.commit = Some(by_id(measurer.project, sha)?);
     run.environment = environment::environment(&taken.facts[place]);
     let result = &taken.result;
     let mut estimates: BTreeMap<&str, Vec<_>> = BTreeMap::new();

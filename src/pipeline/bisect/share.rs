@@ -8,7 +8,8 @@ use crate::project::Project;
 use crate::study;
 use crate::text::note;
 use sprag_history::{self as history, SyncError, SyncOptions};
-use sprag_measure::{clock, environment};
+use sprag_measure::clock;
+use sprag_model::environment::Machine;
 
 /// Answers that are older belong to an earlier bisection.
 const OLDEST: TimeDelta = TimeDelta::days(1);
@@ -30,15 +31,14 @@ pub(super) fn exchange(project: &Project) -> crate::Result<()> {
 }
 
 /// Adds the answers of other jobs on machines of this class, each once. Returns how many there were.
-pub(super) fn join(project: &Project, state: &mut State) -> crate::Result<usize> {
+pub(super) fn join(project: &Project, machine: &Machine, state: &mut State) -> crate::Result<usize> {
     let loaded = study::load(project, project.store()?)?;
-    let class = environment::machine(project.machine_name().as_deref(), None).class;
     let since = clock::now() - OLDEST;
     let line = &state.stages[0].commits;
     let (good, bad) = (line[0].clone(), line[line.len() - 1].clone());
     let before = state.runs.len();
     for head in loaded.runs.heads() {
-        let is_alike = head.suite == state.suite && head.machine.class == class && head.timestamp >= since;
+        let is_alike = head.suite == state.suite && head.machine.class == machine.class && head.timestamp >= since;
         let note = head.config.get(SETTING).filter(|_| is_alike && !state.runs.contains(&head.id));
         let note = note.and_then(|note| serde_json::from_value::<Note>(note.clone()).ok());
         let asked = |note: &Note| note.good == good && note.filters == state.filters && note.metric == state.metric;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::builds::cache::size;
-use crate::config::Suite;
+use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Context as _};
 use crate::project::{self, Project};
 use crate::text::{self, note, warn};
@@ -86,7 +86,10 @@ pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn O
     let short = commit.short();
     if !is_ours(&worktree.root) {
         let advice = Advice::new(
-            format!("{short} holds no sources of Sprag, and suites of the kind `cpu` time kernels of Sprag itself"),
+            format!(
+                "{short} holds no sources of Sprag, and suites of the kind `{}` time kernels of Sprag itself",
+                suite.kind.word()
+            ),
             "name a suite of the kind `command` with `--suite`, or compare two `sprag` programs by their paths",
         );
         return Err(advice.because(Cause::CannotBuild).into());
@@ -165,9 +168,18 @@ pub fn by_id(project: &Project, sha: &str) -> crate::Result<Commit> {
     commit.with_context(|| format!("the commit {sha} is not in this repository"))
 }
 
+/// Whether commits can be built for the suite. The CUDA kernels of Sprag change with its own commits alone.
+pub fn can_be_built(project: &Project, suite: &Suite) -> bool {
+    suite.kind.can_be_built() || suite.kind == SuiteKind::Gpu && is_ours(&project.root)
+}
+
 /// The suites that can be measured at a commit; notes the others.
-pub fn measurable<'a>(asked: &[(&'a str, &'a Suite)], are_named: bool) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
-    let (able, others): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, suite)| suite.kind.can_be_built());
+pub fn measurable<'a>(
+    project: &Project,
+    asked: &[(&'a str, &'a Suite)],
+    are_named: bool,
+) -> crate::Result<Vec<(&'a str, &'a Suite)>> {
+    let (able, others): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, suite)| can_be_built(project, suite));
     if let Some((name, suite)) = others.first().filter(|_| are_named || able.is_empty()) {
         return refuse(
             format!("the suite `{name}` is of the kind `{}`, which no commit is built for", suite.kind.word()),

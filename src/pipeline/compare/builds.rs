@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::builds::commit_build;
 use crate::builds::{Builds, BuiltProgram, BuiltTree};
 use crate::compare::timed;
-use crate::config::{Config, FILE_NAME, Suite};
+use crate::config::{Config, FILE_NAME, Suite, SuiteKind};
 use crate::error::Cause;
 use crate::gate::{self, Against, CompareRequest, base_error};
-use crate::measuring::MeasureHost;
+use crate::measuring::{GpuOverride, MeasureHost};
 use crate::project::Project;
 use crate::{Advice, Error, measuring, refuse, text};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
@@ -19,8 +19,8 @@ use sprag_measure::command::paired::CommandSides;
 use sprag_measure::command::suite::CommandSuite;
 use sprag_measure::paired::{self, PairedResult, Sides};
 use sprag_measure::process::WorkerCommand;
-use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::command::{Selection, command_suite, without_places};
+use sprag_measure::suite::gpu::SharedDevice;
 use sprag_measure::suite::kernels::select;
 use sprag_measure::suite::{CommandSettings, Effort, built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
@@ -59,20 +59,37 @@ struct Side {
 
 pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let Contest { project, name, suite, request, host, .. } = contest;
-    let workloads = cpu::workloads(name)?;
-    let selected = tracked(select(name, &suite.include, &request.filters, &workloads)?);
+    let device = device(contest)?;
+    let workloads = match &device {
+        Some(device) => &device.workloads,
+        None => &cpu::workloads(name)?,
+    };
+    let selected = tracked(select(name, &suite.include, &request.filters, workloads)?);
     if selected.is_empty() {
         let names = workloads.iter().map(|workload| workload.benchmark.name.as_str());
         return Err(measuring::nothing_left(&request.filters, names).into());
     }
     let named = [named(contest, &request.base)?, named(contest, &request.other)?];
     let commits = [0, 1].map(|place: usize| named[place].commit().map(|commit| commit.sha.clone()));
-    let (base, other) = sides(contest, &named)?;
-    let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
-    let facts = base.build.as_ref().map(|build| build.program.facts.clone()).unwrap_or_default();
-    let configurations = in_use(project, name, &facts);
-    let of_other = other.as_ref().and_then(|side| side.build.as_ref()).map(|build| build.program.facts.clone());
-    let facts = [facts, of_other.unwrap_or_default()];
+    let (mut base, mut other) = sides(contest, &named)?;
+    let mut protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
+    if let Some(device) = &device {
+        protocol.patience_seconds = device.patience_seconds;
+        for side in std::iter::once(&mut base).chain(&mut other) {
+            side.command.arguments.extend(device.arguments.clone());
+        }
+    }
+    let facts = |side: Option<&Side>| -> BTreeMap<String, String> {
+        let of_build = side.and_then(|side| side.build.as_ref()).map(|build| build.program.facts.clone());
+        let of_device = device.as_ref().map(|device| device.facts.clone());
+        of_device.into_iter().chain(of_build).flatten().collect()
+    };
+    let facts = [facts(Some(&base)), facts(other.as_ref())];
+    let machine =
+        environment::machine(project.machine_name().as_deref(), device.as_ref().map(|one| one.model.as_str()));
+    let key = environment::environment(&facts[0]).key;
+    // Both sides run as they are tracked.
+    let configurations = measuring::incumbents(project, name, &machine.id, &key);
     let pairs = protocol.processes;
     host.observer.begin(
         &format!("comparing {} in up to {pairs} pairs of processes", text::count(selected.len(), "benchmark")),
@@ -95,11 +112,17 @@ fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
     selected.into_iter().filter(|workload| workload.role == Role::Tracked).collect()
 }
 
-/// The configurations of this machine's newest run in that environment, so that both sides run as they are tracked.
-fn in_use(project: &Project, suite: &str, facts: &BTreeMap<String, String>) -> Configurations {
-    let machine = environment::machine(project.machine_name().as_deref(), None);
-    let key = environment::environment(facts).key;
-    measuring::incumbents(project, suite, &machine.id, &key)
+/// The device of a suite of the kind `gpu`.
+fn device(contest: &Contest<'_>) -> crate::Result<Option<SharedDevice>> {
+    let Contest { project, name, suite, host, .. } = contest;
+    if suite.kind != SuiteKind::Gpu {
+        return Ok(None);
+    }
+    let gpu = GpuOverride::default().suite(project, suite);
+    SharedDevice::open(name, &gpu, host.observer).map(Some).map_err(|reason| {
+        let message = format!("the suite `{name}` cannot be measured: {reason}");
+        Advice::new(message, "`sprag doctor` says what is missing").into()
+    })
 }
 
 fn named(contest: &Contest<'_>, named: &str) -> crate::Result<Named> {

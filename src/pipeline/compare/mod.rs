@@ -10,10 +10,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::builds::Builds;
+use crate::builds::commit_build::can_be_built;
 use crate::compare::builds::{measure_commands, measure_kernels};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
-use crate::gate::{self, Against, CompareRequest, PrintFormat, exit_code, finish, reports, table_text};
+use crate::gate::{self, Against, CompareRequest, PrintFormat, exit_code, finish, machine_of, reports, table_text};
 use crate::measuring::MeasureHost;
 use crate::options::NamedFile;
 use crate::project::Project;
@@ -25,9 +26,9 @@ use sprag_analysis::paired::judge;
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_base::stats::describe;
 use sprag_history as history;
+use sprag_measure::clock;
 use sprag_measure::plan::MOST_PROCESSES;
 use sprag_measure::suite::Effort;
-use sprag_measure::{clock, environment};
 use sprag_model::baseline::Baseline;
 use sprag_model::gate::{Gate, SuiteGate};
 use sprag_model::paired::{New, Paired};
@@ -61,7 +62,8 @@ pub fn compare_interleaved(
             Contest { project: &project, name: timed::SUITE, suite: &suite, request, effort, host, builds: &builds };
         return conclude(&contest, &|contest: &Contest<'_>| measure_programs(contest, &commands), out);
     }
-    let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str))?;
+    let are_programs = is_program(&project, request, &request.base)? && is_program(&project, request, &request.other)?;
+    let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str), are_programs)?;
     let contest = Contest { project: &project, name, suite, request, effort, host, builds: &builds };
     conclude(&contest, &measure, out)
 }
@@ -74,11 +76,15 @@ pub(crate) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
     }
 }
 
+fn is_program(project: &Project, request: &CompareRequest, side: &str) -> crate::Result<bool> {
+    Ok(matches!(gate::named(project, &request.gate.folder, side)?, Some(Against::File(_))))
+}
+
 /// Whether a side is a command with arguments, or, where no suite could run it, a program.
 fn is_command(project: &Project, request: &CompareRequest, side: &str) -> crate::Result<bool> {
-    let named = gate::named(project, &request.gate.folder, side)?;
-    let is_program = project.config.suites.is_empty() && matches!(named, Some(Against::File(_)));
-    Ok(is_program || side.trim().contains(' ') && named.is_none())
+    let is_named = gate::named(project, &request.gate.folder, side)?.is_some();
+    let is_program = project.config.suites.is_empty() && is_program(project, request, side)?;
+    Ok(is_program || side.trim().contains(' ') && !is_named)
 }
 
 /// Measures both sides, judges, prints and writes reports.
@@ -148,7 +154,7 @@ fn doubt_broken(comparisons: &mut [Comparison], faults: &[String]) {
 }
 
 fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Comparison>) -> SuiteGate {
-    let machine = environment::machine(contest.project.machine_name().as_deref(), None);
+    let machine = machine_of(contest.project.machine_name().as_deref(), contest.suite);
     let [base, other] = &outcome.commits;
     let store = contest.project.find_store();
     let commit = other.as_deref().zip(store).and_then(|(sha, store)| history::commit_at(store, sha).ok().flatten());
@@ -175,11 +181,16 @@ fn against(request: &CompareRequest, pairs: usize) -> String {
     format!("{base}: {other} and {base} took turns in {} of processes", text::count(pairs, "pair"))
 }
 
-/// The named suite; else the only one that can be built, or `cpu` among several.
-pub(crate) fn chosen_suite<'a>(project: &'a Project, named: Option<&str>) -> crate::Result<(&'a str, &'a Suite)> {
+/// The named suite; else the only one that can be built, or `cpu` among several. Two programs may have CUDA kernels.
+pub(crate) fn chosen_suite<'a>(
+    project: &'a Project,
+    named: Option<&str>,
+    are_programs: bool,
+) -> crate::Result<(&'a str, &'a Suite)> {
     let names: Vec<String> = named.map(str::to_owned).into_iter().collect();
     let asked = project.config.select(&names)?;
-    let able: Vec<(&str, &Suite)> = asked.iter().filter(|(_, suite)| suite.kind.can_be_built()).copied().collect();
+    let is_able = |suite: &Suite| can_be_built(project, suite) || are_programs && suite.kind == SuiteKind::Gpu;
+    let able: Vec<(&str, &Suite)> = asked.iter().filter(|(_, suite)| is_able(suite)).copied().collect();
     let list = || able.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join("`, `");
     match (able.as_slice(), named) {
         ([one], _) => Ok(*one),
@@ -393,7 +404,7 @@ impl<'a> Report<'a> {
             suite: contest.name,
             base: Side { named: &contest.request.base, commit: base_commit.as_deref() },
             other: Side { named: &contest.request.other, commit: other_commit.as_deref() },
-            machine_class: environment::machine(None, None).class,
+            machine_class: machine_of(None, contest.suite).class,
             processors: &result.processors,
             faults: result.faults.iter().cloned().chain(result.new.iter().filter_map(failed)).collect(),
             benchmarks: result.benchmarks.iter().filter_map(benchmark).collect(),

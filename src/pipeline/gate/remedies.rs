@@ -1,5 +1,6 @@
 //! Advice on inconclusive verdicts against stored results: only what the reader can do.
 
+use crate::builds::commit_build;
 use crate::project::Project;
 use crate::text;
 use sprag_analysis::rules::remedy::{Remedy, refit};
@@ -38,7 +39,7 @@ pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: 
 }
 
 fn can_be_built(project: &Project, run: &Run) -> bool {
-    project.config.suites.get(&run.suite).is_some_and(|suite| suite.kind.can_be_built())
+    project.config.suites.get(&run.suite).is_some_and(|suite| commit_build::can_be_built(project, suite))
 }
 
 impl Remedies {

@@ -143,7 +143,7 @@ fn measure_suite(
     let builds = || request.builds.unwrap_or(&aside);
     let measure = |subject| suite::measure(context, suite, &request.options, subject, host.observer);
     Ok(match (request.commit, &suite.work) {
-        (Some(commit), Work::Cpu) => {
+        (Some(commit), Work::Cpu | Work::Gpu(_)) => {
             let build = builds().program(settings, commit)?;
             measure(Subject::Program(&build.program))?
         }

@@ -24,7 +24,7 @@ pub struct BisectArgs {
     /// Go on with the bisection that was interrupted, or that ended without certainty.
     #[arg(long = "continue", conflicts_with_all = ["good", "event", "suite", "filters", "metric", "first_parent", "confidence"])]
     pub resume: bool,
-    /// This suite, of the kind `cpu` or `command` (default: that of the event, or the only one).
+    /// This suite, whose commits can be built (default: that of the event, or the only one).
     #[arg(long = "suite", value_name = "NAME")]
     pub suite: Option<String>,
     /// Only benchmarks whose id contains this text; may be given several times.

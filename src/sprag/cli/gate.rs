@@ -103,7 +103,7 @@ pub struct CompareArgs {
     /// Build both and measure them interleaved, instead of comparing recorded results.
     #[arg(long)]
     pub measure: bool,
-    /// Only this suite; may be given several times. With `--measure`: one suite of the kind `cpu` or `command`.
+    /// Only this suite; may be given several times. With `--measure`: one suite whose commits can be built.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
     /// Print only what changed or could not be judged. Counts and reports cover everything.

@@ -25,7 +25,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
     let mut asked = project.config.select(&args.suites)?;
     let commit = args.commit.as_deref().map(|named| commit_build::commit(&project, named)).transpose()?;
     if commit.is_some() {
-        asked = commit_build::measurable(&asked, !args.suites.is_empty())?;
+        asked = commit_build::measurable(&project, &asked, !args.suites.is_empty())?;
     }
     if args.output_run.is_some() && asked.len() > 1 {
         let message = format!("`--output-run` takes the record of one suite, and {} would run", asked.len());
