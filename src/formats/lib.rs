@@ -18,6 +18,7 @@ mod divan;
 mod tango;
 mod google_benchmark;
 mod nvbench;
+pub mod npy;
 mod hyperfine;
 mod pyperf;
 mod pytest_benchmark;

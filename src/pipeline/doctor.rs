@@ -69,7 +69,7 @@ fn suite_ability(project: &Project, name: &str, suite: &Suite) -> Ability {
         SuiteKind::Cpu => Ok(format!("in {} worker processes a run", suite.processes())),
         SuiteKind::Command => program(project, suite),
         SuiteKind::Trt => engine(project, suite),
-        SuiteKind::Gpu => gpu::probe::device()
+        SuiteKind::Gpu | SuiteKind::Cuda => gpu::probe::device()
             .and_then(|device| Ok(format!("on {}, compiled by NVRTC {}", device.name, gpu::probe::nvrtc()?)))
             .map_err(|error| error.to_string()),
     };

@@ -24,7 +24,7 @@ extern char** environ;
 enum Result { SUCCESS = 0, INVALID_INPUT = 3, INVALID_PROGRAM = 4, INVALID_OPTION = 5, COMPILATION = 6, INTERNAL = 11 };
 
 struct Program {
-    std::string source, log, image;
+    std::string source, log, image, name;
     bool machine_code = false;
 };
 
@@ -107,6 +107,11 @@ static bool take(const std::string& option, std::vector<std::string>& defines, b
         defines.push_back("-D" + option.substr(std::strlen(head)));
         return defines.back().size() > 2;
     }
+    for (const char* head : {"--include-path=", "-I"}) {
+        if (!begins(head)) continue;
+        defines.push_back("-I" + option.substr(std::strlen(head)));
+        return defines.back().size() > 2;
+    }
     for (const char* head : {"--gpu-architecture=", "-arch=", "--gpu-architecture ", "-arch "}) {
         if (!begins(head)) continue;
         const std::string wanted = option.substr(std::strlen(head));
@@ -132,11 +137,11 @@ PUBLIC int nvrtcVersion(int* major, int* minor) {
     return SUCCESS;
 }
 
-PUBLIC int nvrtcCreateProgram(Program** program, const char* source, const char*, int headers, const char* const*,
+PUBLIC int nvrtcCreateProgram(Program** program, const char* source, const char* name, int headers, const char* const*,
                               const char* const*) {
     ENTER;
     if (!program || !source || headers) return INVALID_INPUT;
-    *program = new Program{source, "", ""};
+    *program = new Program{source, "", "", name ? name : "default_program"};
     return SUCCESS;
 }
 
@@ -161,18 +166,23 @@ PUBLIC int nvrtcCompileProgram(Program* program, int count, const char* const* o
         }
     }
     std::string macros = " ";
-    for (const std::string& define : defines) macros += define.substr(2) + " ";
+    bool has_headers = false;
+    for (const std::string& define : defines) {
+        if (define[1] == 'D') macros += define.substr(2) + " ";
+        has_headers |= define[1] == 'I';
+    }
     const auto is_in = [&](const std::string& kernel) { return program->source.find(kernel + "(") != std::string::npos; };
     if (planted_flaw(is_in, macros) == "refuse") {
         program->log = "planted.cu(7): error: identifier \"flaw\" is undefined\n1 error detected in the compilation.\n";
         return COMPILATION;
     }
     // A header is not there on a machine that has the driver and NVRTC alone.
-    if (("\n" + program->source).find("\n#include") != std::string::npos) {
+    if (!has_headers && ("\n" + program->source).find("\n#include") != std::string::npos) {
         program->log = "catastrophic error: cannot open source file\n";
         return COMPILATION;
     }
-    std::string all = program->source + text_of(SOURCES + "/compile.sh");
+    const std::string named = "#line 1 \"" + program->name + "\"\n" + program->source;
+    std::string all = named + text_of(SOURCES + "/compile.sh");
     for (const char* header : {"/prelude.h", "/runner.h", "/builtin.h"}) all += text_of(SOURCES + header);
     for (const std::string& define : defines) all += "\n" + define;
     all += std::getenv("SPRAG_EMULATOR_SANITIZE") ? "\nsanitized" : "";
@@ -181,7 +191,7 @@ PUBLIC int nvrtcCompileProgram(Program* program, int count, const char* const* o
     if (access(object.c_str(), R_OK)) {
         static std::atomic<unsigned> serial;
         const std::string own = object + "." + std::to_string(getpid()) + "-" + std::to_string(serial++);
-        std::ofstream(own + ".cu", std::ios::binary) << program->source;
+        std::ofstream(own + ".cu", std::ios::binary) << named;
         std::vector<std::string> words = {"sh", SOURCES + "/compile.sh", own + ".cu", own};
         words.insert(words.end(), defines.begin(), defines.end());
         const bool compiled = run(words, own + ".log");

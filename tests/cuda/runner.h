@@ -43,6 +43,8 @@ static const char* entry_name;
 static void (*entry_call)(void**);
 static void** entry_arguments;
 static unsigned n_threads;
+// The thread whose turn it is, as a place in its block.
+static unsigned thread_number;
 static bytes_t dynamic_bytes;
 static bool shuffled, interleaved;
 static unsigned long long random_state, idle_turns;
@@ -60,7 +62,7 @@ static inline unsigned random_below(unsigned limit) {
 
 [[noreturn]] static void fail(const char* fault, int first = 0, int second = 0) {
     dprintf(2, "sprag emulator: kernel `%s`, block (%u, %u, %u), thread %u: ", entry_name, blockIdx.x, blockIdx.y,
-            blockIdx.z, threadIdx.x);
+            blockIdx.z, thread_number);
     dprintf(2, fault, first, second);
     dprintf(2, "\n");
     abort();
@@ -70,7 +72,8 @@ static inline unsigned random_below(unsigned limit) {
 
 static inline void become(unsigned number) {
     thread = &block->threads[number];
-    threadIdx = {number, 0, 0};
+    thread_number = number;
+    threadIdx = {number % blockDim.x, number / blockDim.x % blockDim.y, number / blockDim.x / blockDim.y};
     blockIdx = block->index;
     dynamic_shared = block->dynamic;
 }
@@ -128,7 +131,7 @@ __attribute__((noinline)) static void barrier(int line) {
 // Waits for the lanes of the mask, hands each its share and lets them go on. Lanes beyond the block do not count.
 __attribute__((noinline)) static unsigned long long exchange(Exchange kind, unsigned mask, unsigned long long given,
                                                              int source, int line) {
-    unsigned lane = threadIdx.x % warpSize, first = threadIdx.x - lane;
+    unsigned lane = thread_number % warpSize, first = thread_number - lane;
     if (!(mask >> lane & 1)) fail("the warp function in line %d has a mask without its own lane %d", line, int(lane));
     unsigned present = n_threads - first < warpSize ? (1u << (n_threads - first)) - 1 : ~0u;
     Thread* lanes = block->threads + first;
@@ -173,19 +176,19 @@ static inline T shuffle(unsigned mask, T value, int source, int line) {
 
 // The lane that a shuffle reads: within a part of the warp of that width, its own where the part ends.
 static inline int lane_up(unsigned delta, int width) {
-    int lane = int(threadIdx.x % warpSize), start = lane & ~(width - 1);
+    int lane = int(thread_number % warpSize), start = lane & ~(width - 1);
     return lane - int(delta) < start ? lane : lane - int(delta);
 }
 static inline int lane_down(unsigned delta, int width) {
-    int lane = int(threadIdx.x % warpSize), start = lane & ~(width - 1);
+    int lane = int(thread_number % warpSize), start = lane & ~(width - 1);
     return lane + int(delta) >= start + width ? lane : lane + int(delta);
 }
 static inline int lane_xor(int bits, int width) {
-    int lane = int(threadIdx.x % warpSize), start = lane & ~(width - 1), other = lane ^ bits;
+    int lane = int(thread_number % warpSize), start = lane & ~(width - 1), other = lane ^ bits;
     return other >= start + width ? lane : other;
 }
 static inline int lane_at(int source, int width) {
-    int lane = int(threadIdx.x % warpSize), start = lane & ~(width - 1);
+    int lane = int(thread_number % warpSize), start = lane & ~(width - 1);
     return start + (source & (width - 1));
 }
 
@@ -269,10 +272,9 @@ static void run(const char* name, void (*call)(void**), void** arguments, const 
     entry_arguments = arguments;
     gridDim = {grid[0], grid[1], grid[2]};
     blockDim = {size[0], size[1], size[2]};
-    n_threads = size[0];
+    n_threads = size[0] * size[1] * size[2];
     dynamic_bytes = shared;
     idle_turns = 0;
-    if (size[1] != 1 || size[2] != 1) fail("blocks have threads along x only");
 
     const char* mode = getenv("SPRAG_EMULATOR_BLOCKS");
     shuffled = interleaved = false;

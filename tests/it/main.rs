@@ -42,6 +42,8 @@ mod gpu_report;
 #[cfg(target_os = "linux")]
 mod gpu_tuning;
 #[cfg(target_os = "linux")]
+mod cuda;
+#[cfg(target_os = "linux")]
 mod trt;
 #[cfg(target_os = "linux")]
 mod trt_default;

@@ -12,8 +12,10 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::nvrtc::{result, sys};
 use rayon::prelude::*;
 
+use crate::gpu::custom::number::Numbers;
+use crate::gpu::custom::source::{SourceFile, is_image};
 use crate::gpu::driver::{Context, DeviceBuffer, Function, Module};
-use crate::gpu::program::CudaKernel;
+use crate::gpu::program::{CudaKernel, Source};
 use crate::gpu::throttle::Watch;
 use crate::gpu::{DeviceError, operation, probe};
 use sprag_base::digest;
@@ -24,16 +26,19 @@ pub struct Device {
     pub context: Rc<Context>,
     pub architecture: Architecture,
     pub cache_bytes: usize,
+    /// The most bytes of shared memory of a block that asks for them.
+    pub most_shared: u32,
     compiler: Compiler,
     modules: RefCell<BTreeMap<Unit, Rc<Module>>>,
     shared: RefCell<BTreeMap<String, Weak<DeviceBuffer>>>,
     checked: RefCell<BTreeMap<String, Checked>>,
+    expected: RefCell<Option<(String, Rc<Vec<Numbers>>)>>,
     watch: RefCell<Option<Rc<Watch>>>,
 }
 
 pub type Checked = (Parity, Option<String>);
 
-type Unit = (&'static str, Vec<String>);
+type Unit = (Source, Vec<String>);
 
 struct Compiler {
     version: String,
@@ -66,15 +71,18 @@ impl Device {
         let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let cache_bytes = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
+        let most_shared = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         let architectures = architectures()?;
         Ok(Device {
             context,
             architecture: Architecture::try_from(major * 10 + minor).unwrap_or(0),
             cache_bytes: usize::try_from(cache_bytes).unwrap_or(0),
+            most_shared: u32::try_from(most_shared).unwrap_or(0),
             compiler: Compiler { version, architectures, folder: folder.map(Path::to_owned) },
             modules: RefCell::new(BTreeMap::new()),
             shared: RefCell::new(BTreeMap::new()),
             checked: RefCell::new(BTreeMap::new()),
+            expected: RefCell::new(None),
             watch: RefCell::new(None),
         })
     }
@@ -82,13 +90,22 @@ impl Device {
     /// A kernel, compiled and loaded at its first use.
     pub fn function(&self, kernel: &CudaKernel) -> Result<Function, DeviceError> {
         let options = options(kernel, self.architecture, &self.compiler.architectures)?;
-        let unit = (kernel.file, options);
-        if let Some(module) = self.modules.borrow().get(&unit) {
-            return module.function(kernel.entry);
-        }
-        let module = self.load(kernel, &unit.1)?;
-        self.modules.borrow_mut().insert(unit, module.clone());
-        module.function(kernel.entry)
+        let unit = (kernel.source.clone(), options);
+        let loaded = self.modules.borrow().get(&unit).cloned();
+        let module = match loaded {
+            Some(module) => module,
+            None => {
+                let module = self.load(kernel, &unit.1)?;
+                self.modules.borrow_mut().insert(unit, module.clone());
+                module
+            }
+        };
+        module.function(&kernel.entry).map_err(|error| match &kernel.source {
+            Source::Custom(file) if error.is("CUDA_ERROR_NOT_FOUND") => {
+                DeviceError::Entry { file: file.name.clone(), entry: kernel.entry.to_string(), listed: file.listed() }
+            }
+            _ => error,
+        })
     }
 
     /// Compiles kernels in parallel, ahead of their first use, which reports errors.
@@ -99,7 +116,9 @@ impl Device {
             let Ok(options) = options(&kernel, self.architecture, &self.compiler.architectures) else {
                 continue;
             };
-            units.entry((kernel.file, options)).or_insert(kernel);
+            if !kernel.source.is_image() {
+                units.entry((kernel.source.clone(), options)).or_insert(kernel);
+            }
         }
         units.retain(|unit, _| !self.modules.borrow().contains_key(unit));
         let units: Vec<(Unit, CudaKernel)> = units.into_iter().collect();
@@ -140,6 +159,15 @@ impl Device {
         Ok(found)
     }
 
+    /// The results of a reference, if those of that name were the last ones.
+    pub(super) fn expected(&self, name: &str) -> Option<Rc<Vec<Numbers>>> {
+        self.expected.borrow().as_ref().filter(|(last, _)| last == name).map(|(_, expected)| expected.clone())
+    }
+
+    pub(super) fn keep_expected(&self, name: String, expected: Rc<Vec<Numbers>>) {
+        *self.expected.borrow_mut() = Some((name, expected));
+    }
+
     /// The watch of the device, made at the first call.
     pub fn watch_or(&self, make: impl FnOnce() -> Result<Watch, DeviceError>) -> Result<Rc<Watch>, DeviceError> {
         if let Some(watch) = self.watch.borrow().as_ref() {
@@ -151,6 +179,14 @@ impl Device {
     }
 
     fn load(&self, kernel: &CudaKernel, options: &[String]) -> Result<Rc<Module>, DeviceError> {
+        if let Some(file) = kernel.source.image() {
+            return self.context.load(&file.content).map_err(|error| match error {
+                DeviceError::Driver { code, .. } => {
+                    DeviceError::Image { file: file.name.clone(), architecture: self.architecture, code }
+                }
+                other => other,
+            });
+        }
         let cached = self.compiler.cache_file(kernel, options);
         if let Some(module) = cached.as_ref().and_then(|path| self.context.load(&fs::read(path).ok()?).ok()) {
             return Ok(module);
@@ -167,11 +203,43 @@ impl Device {
     }
 }
 
+impl Source {
+    fn text(&self) -> Result<String, DeviceError> {
+        match self {
+            Source::BuiltIn(file) => {
+                operation::source(file).ok_or_else(|| DeviceError::Program(format!("there is no kernel file `{file}`")))
+            }
+            Source::Custom(file) => Ok(String::from_utf8_lossy(&file.content).into_owned()),
+        }
+    }
+
+    /// The file that is compiled already.
+    fn image(&self) -> Option<&SourceFile> {
+        match self {
+            Source::Custom(file) if is_image(&file.name) => Some(file),
+            _ => None,
+        }
+    }
+
+    fn is_image(&self) -> bool {
+        self.image().is_some()
+    }
+
+    /// What the compiled kernel depends on beside the text: the headers.
+    fn depends_on(&self) -> Vec<String> {
+        match self {
+            Source::BuiltIn(_) => Vec::new(),
+            Source::Custom(file) => vec![file.digest.clone()],
+        }
+    }
+}
+
 impl Compiler {
     /// Where a compiled kernel file is stored: named by all that the result depends on.
     fn cache_file(&self, kernel: &CudaKernel, options: &[String]) -> Option<PathBuf> {
-        let source = operation::source(kernel.file)?;
-        let all = format!("nvrtc {}\n{}\n{source}", self.version, options.join("\n"));
+        let source = kernel.source.text().ok()?;
+        let all =
+            format!("nvrtc {}\n{}\n{source}", self.version, [options, &kernel.source.depends_on()].concat().join("\n"));
         Some(self.folder.as_ref()?.join(format!("{}.cubin", &digest::sha256_hex(all.as_bytes())[..32])))
     }
 }
@@ -227,28 +295,28 @@ pub fn options(
         let nearest = nearest.ok_or_else(|| DeviceError::Compiler(format!("it knows no sm_{architecture}")))?;
         format!("compute_{nearest}")
     };
-    let mut options = vec![
-        format!("--gpu-architecture={target}"),
-        "--std=c++17".to_owned(),
-        "--ptxas-options=-v".to_owned(),
-        format!("-DELEMENT={}", kernel.dtype.macro_value()),
-    ];
+    let mut options = vec![format!("--gpu-architecture={target}"), "--ptxas-options=-v".to_owned()];
+    match &kernel.source {
+        Source::BuiltIn(_) => {
+            options.extend(["--std=c++17".to_owned(), format!("-DELEMENT={}", kernel.dtype.macro_value())]);
+        }
+        Source::Custom(file) => options.extend(file.options.clone()),
+    }
     options.extend(kernel.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
     Ok(options)
 }
 
 pub fn compile(kernel: &CudaKernel, options: &[String]) -> Result<Compiled, DeviceError> {
-    let source = operation::source(kernel.file)
-        .ok_or_else(|| DeviceError::Program(format!("there is no kernel file `{}`", kernel.file)))?;
+    let source = kernel.source.text()?;
     let text = |text: &str| CString::new(text).map_err(|_| DeviceError::Program("a source has a zero byte".into()));
     let fault = |error: result::NvrtcError| DeviceError::Compiler(format!("{:?}", error.0));
-    let program = result::create_program(&text(&source)?, Some(&text(kernel.file)?)).map_err(fault)?;
+    let program = result::create_program(&text(&source)?, Some(&text(kernel.source.name())?)).map_err(fault)?;
     // SAFETY: the program was just made and is destroyed after its last use.
     unsafe {
         let done = result::compile_program(program, options);
         let log = result::get_program_log(program).map(|raw| from_c(&raw)).unwrap_or_default();
         let compiled = match done {
-            Err(_) => Err(DeviceError::Compile { file: kernel.file, log }),
+            Err(_) => Err(DeviceError::Compile { file: kernel.source.name().to_owned(), log }),
             Ok(()) => image(program).map(|image| Compiled { image, log }),
         };
         // A failure only leaks memory.
@@ -319,10 +387,8 @@ mod tests {
     #[test]
     fn options_name_an_architecture_of_the_compiler() {
         let kernel = CudaKernel {
-            file: "empty.cu",
-            entry: "empty",
-            dtype: Dtype::Bf16,
-            defines: BTreeMap::from([("BLOCK", 64)]),
+            defines: BTreeMap::from([("BLOCK".into(), 64)]),
+            ..CudaKernel::built_in("empty.cu", "empty", Dtype::Bf16)
         };
         let check = |architecture, known: &[Architecture], expected: &str| {
             let options = options(&kernel, architecture, known).expect("it knows one");

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{DriverError, result, sys};
 
-use crate::gpu::DeviceError;
+use crate::gpu::{DeviceError, probe};
 
 /// A device's primary context and its only stream. It belongs to the thread that opened it.
 pub struct Context {
@@ -81,7 +81,12 @@ pub struct DeviceBuffer {
     context: Rc<Context>,
     pointer: sys::CUdeviceptr,
     bytes: usize,
+    /// Bytes behind it that are filled with [`GUARD`].
+    guard: usize,
 }
+
+/// Fills what no kernel may write.
+const GUARD: u8 = 0xa5;
 
 /// A word of host memory that kernels read while the host writes it.
 pub struct Flag {
@@ -92,8 +97,13 @@ pub struct Flag {
 
 impl Context {
     pub fn allocate(self: &Rc<Context>, bytes: usize) -> Result<DeviceBuffer, DeviceError> {
+        self.allocate_guarded(bytes, 0)
+    }
+
+    /// With as many bytes behind it that [`DeviceBuffer::overrun`] checks.
+    pub fn allocate_guarded(self: &Rc<Context>, bytes: usize, guard: usize) -> Result<DeviceBuffer, DeviceError> {
         // SAFETY: the stream lives as long as the context; the memory is freed on it when the buffer is dropped.
-        let pointer = match unsafe { result::malloc_async(self.stream, bytes.max(1)) } {
+        let pointer = match unsafe { result::malloc_async(self.stream, bytes.saturating_add(guard).max(1)) } {
             Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 return Err(DeviceError::Memory { needed: bytes, free: self.memory().map_or(0, |(free, _)| free) });
             }
@@ -101,7 +111,13 @@ impl Context {
         };
         self.allocated.set(self.allocated.get() + bytes);
         self.highest.set(self.highest.get().max(self.allocated.get()));
-        Ok(DeviceBuffer { context: self.clone(), pointer, bytes })
+        let buffer = DeviceBuffer { context: self.clone(), pointer, bytes, guard };
+        if guard > 0 {
+            // SAFETY: as many bytes follow those of the buffer.
+            let answer = unsafe { result::memset_d8_async(buffer.behind(), GUARD, guard, self.stream) };
+            checked("cuMemsetD8Async", answer)?;
+        }
+        Ok(buffer)
     }
 
     /// The most bytes of buffers at one time since [`Context::reset_highest`].
@@ -162,6 +178,22 @@ impl DeviceBuffer {
 
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    fn behind(&self) -> sys::CUdeviceptr {
+        self.pointer + self.bytes as u64
+    }
+
+    /// The changed bytes of the guard: how many, and how far the last one is behind the buffer; `None` where there is none.
+    pub fn overrun(&self) -> Result<Option<(usize, usize)>, DeviceError> {
+        self.context.wait()?;
+        let mut bytes = vec![GUARD; self.guard];
+        if !bytes.is_empty() {
+            // SAFETY: as many bytes follow those of the buffer.
+            checked("cuMemcpyDtoH", unsafe { result::memcpy_dtoh_sync(&mut bytes, self.behind()) })?;
+        }
+        let last = bytes.iter().rposition(|byte| *byte != GUARD);
+        Ok(last.map(|place| (bytes.iter().filter(|byte| **byte != GUARD).count(), place + 1)))
     }
 
     pub fn set(&self, byte: u8) -> Result<(), DeviceError> {
@@ -254,17 +286,16 @@ impl Context {
         &self,
         function: &Function,
         grid: [u32; 3],
-        block: u32,
+        block: [u32; 3],
         shared: u32,
         arguments: &[u64],
     ) -> Result<(), DeviceError> {
         let mut words = arguments.to_vec();
         let mut pointers: Vec<*mut c_void> = words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
-        let grid = (grid[0], grid[1], grid[2]);
+        let (grid, block) = ((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]));
         // SAFETY: the function belongs to a loaded module; the driver copies as many bytes of each word as the kernel's
         // parameter has, at most eight, before it returns; parity checks show that they fit the kernel.
-        let answer =
-            unsafe { result::launch_kernel(function.raw, grid, (block, 1, 1), shared, self.stream, &mut pointers) };
+        let answer = unsafe { result::launch_kernel(function.raw, grid, block, shared, self.stream, &mut pointers) };
         checked("cuLaunchKernel", answer)
     }
 }
@@ -278,7 +309,43 @@ impl Module {
     }
 }
 
+/// What a launch of a function may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionLimits {
+    /// Threads of a block, which its registers limit.
+    pub threads: u32,
+    /// Bytes of a block that it declares itself.
+    pub static_shared: u32,
+}
+
 impl Function {
+    pub fn limits(&self) -> Result<FunctionLimits, DeviceError> {
+        use sys::CUfunction_attribute as Attribute;
+        let number = |attribute| {
+            // SAFETY: the function belongs to a loaded module, which it keeps alive.
+            let answer = unsafe { result::function::get_function_attribute(self.raw, attribute) };
+            checked("cuFuncGetAttribute", answer).map(|value| u32::try_from(value).unwrap_or(0))
+        };
+        Ok(FunctionLimits {
+            threads: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            static_shared: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+        })
+    }
+
+    /// The bytes of each parameter; `None` where the driver is too old to say.
+    pub fn parameters(&self) -> Option<Vec<usize>> {
+        if !probe::describes_parameters() {
+            return None;
+        }
+        let size = |place| {
+            let (mut offset, mut size) = (0, 0);
+            // SAFETY: the driver has the function, and both numbers outlive the call that writes them.
+            let answer = unsafe { sys::cuFuncGetParamInfo(self.raw, place, &raw mut offset, &raw mut size) };
+            (answer == sys::CUresult::CUDA_SUCCESS).then_some(size)
+        };
+        Some((0..).map_while(size).collect())
+    }
+
     /// Permits launches with that much dynamic shared memory, which is needed beyond 48 KiB.
     pub fn permit_shared(&self, bytes: u32) -> Result<(), DeviceError> {
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;

@@ -1,14 +1,14 @@
 //! A program with its memory on a device: filled, launched, poisoned and read back.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::DeviceError;
+use super::custom::fill;
 use super::device::Device;
 use super::driver::{DeviceBuffer, Function};
 use super::operation::{HostInputs, widen};
 use super::program::{
-    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Random, Step,
+    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Step,
 };
 
 /// In every element type this byte repeated is a NaN, in integers a number that no tile or level has.
@@ -25,11 +25,12 @@ pub struct Instance {
     device: Rc<Device>,
     program: DeviceProgram,
     buffers: Vec<Rc<DeviceBuffer>>,
+    seed: u64,
     steps: Vec<Ready>,
 }
 
 enum Ready {
-    Launch { function: Function, grid: [u32; 3], block: u32, shared: u32, arguments: Vec<u64> },
+    Launch { function: Function, grid: [u32; 3], block: [u32; 3], shared: u32, arguments: Vec<u64> },
     Zero(Rc<DeviceBuffer>),
 }
 
@@ -58,7 +59,7 @@ impl Instance {
         let buffers: Vec<Rc<DeviceBuffer>> =
             program.buffers.iter().map(|spec| buffer(device, spec, supply)).collect::<Result<_, _>>()?;
         let steps = program.steps.iter().map(|step| ready(device, step, &buffers)).collect::<Result<_, _>>()?;
-        Ok(Instance { device: device.clone(), program, buffers, steps })
+        Ok(Instance { device: device.clone(), program, buffers, seed: supply.seed, steps })
     }
 
     pub fn program(&self) -> &DeviceProgram {
@@ -74,10 +75,10 @@ impl Instance {
         })
     }
 
-    /// Overwrites the buffers that a call writes, so that missing results show.
+    /// Overwrites the buffers that a call writes, so that missing results show; what it updates has its first content again.
     pub fn poison(&self) -> Result<(), DeviceError> {
         let written = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| is_written(spec));
-        written.into_iter().try_for_each(|(_, buffer)| buffer.set(POISON))
+        written.into_iter().try_for_each(|(spec, buffer)| set(&self.device, buffer, spec, &spec.content, self.seed))
     }
 
     /// The inputs, which stand before all other buffers.
@@ -97,7 +98,7 @@ impl Instance {
 }
 
 fn is_written(spec: &BufferSpec) -> bool {
-    matches!(spec.content, Content::Output | Content::Scratch)
+    matches!(spec.content, Content::Output | Content::Scratch | Content::Update(_))
 }
 
 fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Result<Ready, DeviceError> {
@@ -106,6 +107,7 @@ fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Resu
         Step::Launch(launch) => launch,
     };
     let function = device.function(&launch.kernel)?;
+    check_launch(device, &function, launch)?;
     if launch.shared > PLAIN_SHARED {
         function.permit_shared(launch.shared)?;
     }
@@ -115,6 +117,7 @@ fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Resu
         Argument::I32(value) => u64::from(value.cast_unsigned()),
         Argument::I64(value) => value.cast_unsigned(),
         Argument::F32(value) => u64::from(value.to_bits()),
+        Argument::Bits(bits, _) => *bits,
     });
     Ok(Ready::Launch {
         function,
@@ -125,28 +128,81 @@ fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Resu
     })
 }
 
+/// Whether the device and the kernel allow the launch: the driver only says that a value is invalid, or reads beyond the
+/// arguments.
+fn check_launch(device: &Device, function: &Function, launch: &Launch) -> Result<(), DeviceError> {
+    let entry = &launch.kernel.entry;
+    let limits = function.limits()?;
+    let threads = launch.block.iter().product::<u32>();
+    if threads > limits.threads {
+        let most = limits.threads;
+        return Err(DeviceError::Launch(format!(
+            "`{entry}` has blocks of {threads} threads, its registers allow {most}"
+        )));
+    }
+    let shared = launch.shared.saturating_add(limits.static_shared);
+    if shared > device.most_shared {
+        let most = device.most_shared;
+        let text = format!("`{entry}` takes {shared} bytes of shared memory a block, the device has {most}");
+        return Err(DeviceError::Launch(text));
+    }
+    let Some(parameters) = function.parameters() else { return Ok(()) };
+    let given: Vec<usize> = launch.arguments.iter().map(|argument| argument.bytes()).collect();
+    if parameters.len() != given.len() {
+        let text = format!("`{entry}` has {} parameters, {} arguments are given", parameters.len(), given.len());
+        return Err(DeviceError::Launch(text));
+    }
+    match (0..given.len()).find(|place| parameters[*place] != given[*place]) {
+        Some(place) => Err(DeviceError::Launch(format!(
+            "parameter {} of `{entry}` has {} bytes, its argument has {}",
+            place + 1,
+            parameters[place],
+            given[place]
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// The buffer of a set for a specification, made and filled by the first call.
 fn buffer(device: &Rc<Device>, spec: &BufferSpec, supply: Supply) -> Result<Rc<DeviceBuffer>, DeviceError> {
     let (is_written, Supply { seed, inputs, outputs }) = (is_written(spec), supply);
-    let set = if is_written { format!("written {outputs}") } else { format!("read {inputs} {seed}") };
-    let name = format!("{spec:?} {set}");
+    let owner = if is_written { format!("written {outputs}") } else { format!("read {inputs} {seed}") };
+    let name = format!("{spec:?} {owner}");
     device.shared(&name, || {
-        let buffer = device.context.allocate(spec.bytes())?;
-        match &spec.content {
-            Content::Output | Content::Scratch => buffer.set(POISON)?,
-            Content::Integers(values) => {
-                buffer.upload(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
-            }
-            Content::Floats(values) => {
-                buffer.upload(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
-            }
-            Content::Random(random) => fill(device, &buffer, spec, *random, supply.seed)?,
-        }
+        let buffer = device.context.allocate_guarded(spec.bytes(), spec.guard)?;
+        set(device, &buffer, spec, &spec.content, seed)?;
         Ok(buffer)
     })
 }
 
-fn fill(
+fn set(
+    device: &Rc<Device>,
+    buffer: &DeviceBuffer,
+    spec: &BufferSpec,
+    content: &Content,
+    seed: u64,
+) -> Result<(), DeviceError> {
+    match content {
+        Content::Output | Content::Scratch => buffer.set(POISON),
+        Content::Integers(values) => {
+            buffer.upload(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
+        }
+        Content::Floats(values) => {
+            buffer.upload(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
+        }
+        Content::Random(random) => draw(device, buffer, spec, *random, seed),
+        Content::Made(fill, stream) => {
+            buffer.upload(&fill::bytes(fill, spec, seed_of(seed, *stream)).map_err(DeviceError::Custom)?)
+        }
+        Content::Update(first) => set(device, buffer, spec, first, seed),
+    }
+}
+
+fn seed_of(seed: u64, stream: u64) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream.wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+fn draw(
     device: &Rc<Device>,
     buffer: &DeviceBuffer,
     spec: &BufferSpec,
@@ -156,18 +212,18 @@ fn fill(
     let dtype = match spec.data {
         Data::Element(dtype) => dtype,
         Data::F32 => Dtype::F32,
-        Data::I32 => return Err(DeviceError::Program(format!("`{}` cannot be drawn: it holds integers", spec.name))),
+        _ => return Err(DeviceError::Program(format!("`{}` cannot be drawn: it holds integers", spec.name))),
     };
     let (entry, parameters) = match random.distribution {
         Distribution::Uniform(low, high) => ("fill_uniform", vec![low, high]),
         Distribution::Normal(deviation) => ("fill_normal", vec![deviation]),
     };
-    let kernel = CudaKernel { file: "fill.cu", entry, dtype, defines: BTreeMap::new() };
+    let kernel = CudaKernel::built_in("fill.cu", entry, dtype);
     let function = device.function(&kernel)?;
     let blocks = spec.count.div_ceil(FILL_BLOCK as usize).max(1);
     let blocks = u32::try_from(blocks).map_err(|_| DeviceError::Program(format!("`{}` is too large", spec.name)))?;
-    let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ random.stream.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let seed = seed_of(seed, random.stream);
     let mut arguments = vec![buffer.address(), spec.count as u64, seed];
     arguments.extend(parameters.iter().map(|value| u64::from(value.to_bits())));
-    device.context.launch(&function, [blocks, 1, 1], FILL_BLOCK, 0, &arguments)
+    device.context.launch(&function, [blocks, 1, 1], [FILL_BLOCK, 1, 1], 0, &arguments)
 }

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod parity;
 pub mod suite;
 pub mod survey;
+pub mod custom;
 
 use crate::parity::difference;
 
@@ -69,7 +70,19 @@ pub enum DeviceError {
         free: usize,
     },
     #[error("nvrtc_compile_failed: {file}: {log}")]
-    Compile { file: &'static str, log: String },
+    Compile { file: String, log: String },
+    #[error("kernel_not_found: `{file}` has no kernel `{entry}`{listed}")]
+    Entry {
+        file: String,
+        entry: String,
+        /// The kernels of the file, as the end of a sentence.
+        listed: String,
+    },
+    #[error("kernel_not_loaded: `{file}` for sm_{architecture}: {code}")]
+    Image { file: String, architecture: u32, code: String },
+    /// A launch that the device or the kernel does not allow.
+    #[error("launch_refused: {0}")]
+    Launch(String),
     #[error("nvrtc_failed: {0}")]
     Compiler(String),
     /// A kernel computes something else than its reference.
@@ -79,6 +92,14 @@ pub enum DeviceError {
         /// By how much; absent where parts of it are no numbers.
         error: Option<f64>,
     },
+    /// A kernel of the user computes something else than its reference, or writes where it may not.
+    #[error("parity: {0}")]
+    Parity(String),
+    #[error("reference_failed: {0}")]
+    Reference(String),
+    /// The description of a kernel of the user, or a file of it, is wrong.
+    #[error("{0}")]
+    Custom(String),
     #[error("the program is wrong: {0}")]
     Program(String),
 }

@@ -4,7 +4,6 @@
 //! uneven shapes and at the timed shape: there against the CPU where that is fast, else against the plain CUDA form, which
 //! the small shapes have verified.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::DeviceError;
@@ -15,7 +14,7 @@ use super::program::{Content, CudaKernel, Data, DeviceProgram, Dtype};
 use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// The CPU checks programs up to this size.
-const MOST_CPU_BYTES: usize = 64 << 20;
+pub(super) const MOST_CPU_BYTES: usize = 64 << 20;
 
 /// The set of buffers for checks at uneven shapes, which no benchmark uses.
 const SET: u32 = 1 << 18;
@@ -27,7 +26,7 @@ const COMPARE_BLOCKS: u32 = 1024;
 
 /// The largest mean error as a share of the mean expected size. Where two roundings of 8-bit elements nearly cancel, single
 /// elements may exceed it; a result of zeros may not.
-const MOST_MEAN_SHARE: f64 = 0.25;
+pub(super) const MOST_MEAN_SHARE: f64 = 0.25;
 
 /// The parity of a form at the uneven shapes of its operation, once a process.
 pub fn uneven(
@@ -160,7 +159,7 @@ fn on_device(
     count: usize,
     tolerance: f64,
 ) -> Result<Parity, DeviceError> {
-    let kernel = CudaKernel { file: "compare.cu", entry: "compare", dtype: element, defines: BTreeMap::new() };
+    let kernel = CudaKernel::built_in("compare.cu", "compare", element);
     let function = device.function(&kernel)?;
     let blocks = count.div_ceil(COMPARE_BLOCK as usize).clamp(1, COMPARE_BLOCKS as usize);
     let largest = device.context.allocate(blocks * 4)?;
@@ -175,7 +174,7 @@ fn on_device(
         beyond.address(),
         not_numbers.address(),
     ];
-    device.context.launch(&function, [blocks as u32, 1, 1], COMPARE_BLOCK, 0, &arguments)?;
+    device.context.launch(&function, [blocks as u32, 1, 1], [COMPARE_BLOCK, 1, 1], 0, &arguments)?;
     let (largest, beyond, not_numbers) = (largest.download()?, beyond.download()?, not_numbers.download()?);
     let errors = largest.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().expect("four bytes")));
     let error = errors.fold(0.0_f32, f32::max);

@@ -87,7 +87,10 @@ const DRIVER: &str = "\
     cuMemsetD8Async cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamBeginCapture_v2 \
     cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphUpload cuGraphLaunch cuGraphDestroy cuGraphExecDestroy \
     cuEventCreate cuEventRecord cuEventSynchronize cuEventElapsedTime_v2 cuEventDestroy_v2 cuModuleLoadData \
-    cuModuleUnload cuModuleGetFunction cuFuncSetAttribute cuLaunchKernel";
+    cuModuleUnload cuModuleGetFunction cuFuncGetAttribute cuFuncSetAttribute cuLaunchKernel";
+
+/// Functions that newer drivers have, CUDA 12.4.
+const PARAMETERS: &str = "cuFuncGetParamInfo";
 
 const COMPILER: &str = "\
     nvrtcVersion nvrtcCreateProgram nvrtcCompileProgram nvrtcDestroyProgram nvrtcGetPTX nvrtcGetPTXSize \
@@ -104,6 +107,11 @@ fn has_driver_functions(names: &'static str) -> Result<(), GpuError> {
         driver::sys::culib()
     };
     missing(library, names).map_or(Ok(()), |name| Err(GpuError::OldDriver(name)))
+}
+
+/// Whether the driver can describe the parameters of a kernel. There must be a driver.
+pub(super) fn describes_parameters() -> bool {
+    has_driver_functions(PARAMETERS).is_ok()
 }
 
 /// Loads NVRTC from where the loader finds it, else from usual places, and looks up its functions.
@@ -130,8 +138,23 @@ fn missing(library: &libloading::Library, names: &'static str) -> Option<&'stati
     names.split_whitespace().find(|name| unsafe { library.get::<*const ()>(name.as_bytes()) }.is_err())
 }
 
+/// The folders with headers of CUDA, such as `cuda_fp16.h`.
+pub fn header_folders() -> Vec<PathBuf> {
+    let folders = library_folders(&|name| std::env::var_os(name));
+    let headers = folders.iter().filter_map(|folder| Some(folder.parent()?.join("include")));
+    let mut found: Vec<PathBuf> = headers.filter(|folder| folder.join("cuda_fp16.h").is_file()).collect();
+    found.dedup();
+    found
+}
+
 /// Existing files of NVRTC in the folders of toolkits, wheels and conda, in that order.
 fn compiler_places(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let folders = library_folders(variable);
+    let files = folders.iter().flat_map(|folder| COMPILER_FILES.map(|file| folder.join(file)));
+    files.filter(|file| file.is_file()).collect()
+}
+
+fn library_folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let mut toolkits: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(folder).collect();
     toolkits.push(PathBuf::from("/usr/local/cuda"));
@@ -150,8 +173,7 @@ fn compiler_places(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> 
             folders.extend(wheels.iter().map(|wheel| wheel.join("lib")));
         }
     }
-    let files = folders.iter().flat_map(|folder| COMPILER_FILES.map(|file| folder.join(file)));
-    files.filter(|file| file.is_file()).collect()
+    folders
 }
 
 /// The entries whose names start so, in descending order: newest versions mostly first.

@@ -1,8 +1,13 @@
 //! What one call of an operation does on the device, as plain data that is tested without a device.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use super::custom::source::SourceFile;
 
 /// The element type of maps, tiles and tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,10 +31,12 @@ pub struct DeviceProgram {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BufferSpec {
     /// Such as `map`, for messages.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub data: Data,
     pub count: usize,
     pub content: Content,
+    /// Bytes behind it that no call may write.
+    pub guard: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +46,14 @@ pub enum Data {
     F32,
     /// Tile ids, levels.
     I32,
+    F64,
+    I8,
+    I16,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
 }
 
 /// The content of a buffer.
@@ -48,10 +63,28 @@ pub enum Content {
     Random(Random),
     Integers(Vec<i32>),
     Floats(Vec<f32>),
+    /// Made on the host before the first call; the number is the stream of random values.
+    Made(Fill, u64),
     /// Written by the call and compared with the reference. Poisoned before every check.
     Output,
     /// Written and read by the call alone. Poisoned before every check.
     Scratch,
+    /// Read by the call and overwritten with its result. Filled again before every check.
+    Update(Box<Content>),
+}
+
+/// What the host fills a buffer with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fill {
+    Normal,
+    Uniform(f64, f64),
+    /// From the first up to the second, which is not drawn.
+    Integers(i64, i64),
+    Iota,
+    Integer(i64),
+    Float(f64),
+    /// A `.npy` file whose array has that shape.
+    File(PathBuf, Vec<u64>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,7 +113,8 @@ pub struct Launch {
     pub kernel: CudaKernel,
     /// Blocks along x, y and z.
     pub grid: [u32; 3],
-    pub block: u32,
+    /// Threads along x, y and z.
+    pub block: [u32; 3],
     pub shared: u32,
     /// In the order of the kernel's parameters.
     pub arguments: Vec<Argument>,
@@ -89,14 +123,35 @@ pub struct Launch {
 /// A kernel as it is compiled: equal values are compiled once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CudaKernel {
-    /// Under `kernels/`, such as `tile_pack.cu`.
-    pub file: &'static str,
+    pub source: Source,
     /// The name of the `extern "C"` function.
-    pub entry: &'static str,
-    /// The compiler sees it as the macro `ELEMENT`.
+    pub entry: Cow<'static, str>,
+    /// The compiler sees it as the macro `ELEMENT` in what is built in.
     pub dtype: Dtype,
     /// Further macros, such as `BLOCK`.
-    pub defines: BTreeMap<&'static str, u32>,
+    pub defines: BTreeMap<Cow<'static, str>, i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// Under `kernels/`, such as `tile_pack.cu`.
+    BuiltIn(&'static str),
+    Custom(Arc<SourceFile>),
+}
+
+impl Source {
+    pub fn name(&self) -> &str {
+        match self {
+            Source::BuiltIn(file) => file,
+            Source::Custom(file) => &file.name,
+        }
+    }
+}
+
+impl CudaKernel {
+    pub fn built_in(file: &'static str, entry: &'static str, dtype: Dtype) -> CudaKernel {
+        CudaKernel { source: Source::BuiltIn(file), entry: entry.into(), dtype, defines: BTreeMap::new() }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,6 +161,18 @@ pub enum Argument {
     I32(i32),
     I64(i64),
     F32(f32),
+    /// The bits of any number, in the low bytes, and how many bytes it has.
+    Bits(u64, usize),
+}
+
+impl Argument {
+    pub fn bytes(self) -> usize {
+        match self {
+            Argument::Buffer(_) | Argument::Null | Argument::I64(_) => 8,
+            Argument::I32(_) | Argument::F32(_) => 4,
+            Argument::Bits(_, bytes) => bytes,
+        }
+    }
 }
 
 impl Dtype {
@@ -150,7 +217,10 @@ impl Data {
     pub fn bytes(self) -> usize {
         match self {
             Data::Element(dtype) => dtype.bytes(),
-            Data::F32 | Data::I32 => 4,
+            Data::I8 | Data::U8 => 1,
+            Data::I16 | Data::U16 => 2,
+            Data::F32 | Data::I32 | Data::U32 => 4,
+            Data::F64 | Data::I64 | Data::U64 => 8,
         }
     }
 }
@@ -183,12 +253,16 @@ impl DeviceProgram {
         self.steps.iter().find_map(|step| match step {
             Step::Zero(place) => missing(*place),
             Step::Launch(launch) => {
-                let entry = launch.kernel.entry;
+                let entry = &launch.kernel.entry;
                 let [x, y, z] = launch.grid;
-                if [x, y, z, launch.block].contains(&0) || y > 65_535 || z > 65_535 || launch.block > 1024 {
+                let [across, down, deep] = launch.block;
+                let threads = launch.block.iter().map(|size| u64::from(*size)).product::<u64>();
+                let is_empty = [x, y, z, across, down, deep].contains(&0);
+                if is_empty || x > 0x7fff_ffff || y > 65_535 || z > 65_535 || threads > 1024 || deep > 64 {
+                    let limits =
+                        "at most 2147483647, 65535 and 65535 blocks of 1024 threads, 64 along z, can be launched";
                     return Some(format!(
-                        "`{entry}` has a grid of {:?} blocks of {} threads",
-                        launch.grid, launch.block
+                        "`{entry}` has a grid of {x} x {y} x {z} blocks of {across} x {down} x {deep} threads; {limits}"
                     ));
                 }
                 launch.arguments.iter().find_map(|argument| match argument {

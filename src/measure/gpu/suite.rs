@@ -7,14 +7,15 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::MeasureError;
+use crate::gpu::custom::{self, settings::CustomScope};
 use crate::gpu::device::Device;
 use crate::gpu::facts::DeviceFacts;
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::operation::{self, Form, Operation};
-use crate::gpu::program::Dtype;
+use crate::gpu::program::{DeviceProgram, Dtype};
 use crate::gpu::settings::{Profile, Scope, Track};
 use crate::gpu::{DeviceError, parity, timer};
-use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepared, Workload};
+use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepare, Prepared, Workload};
 use sprag_base::digest;
 use sprag_model::autotune::{Key, shape_bucket};
 use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
@@ -45,17 +46,8 @@ pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureErr
 
 /// The validity of the choice of a configuration, by the id of its benchmark.
 pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
-    let (major, minor) = device.compute_capability;
-    let key = |one: &Timed| Key {
-        op: one.operation.name.to_owned(),
-        bucket: bucket(&one.operation),
-        dtype: one.dtype.word().to_owned(),
-        source_digest: one.source_digest(),
-        nvrtc: device.nvrtc.clone(),
-        driver: device.driver.clone(),
-        device: device.model.clone(),
-        compute_capability: format!("{major}.{minor}"),
-    };
+    let key =
+        |one: &Timed| key(one.operation.name, bucket(&one.operation), one.dtype.word(), one.source_digest(), device);
     timed(scope).iter().map(|one| Ok((one.benchmark(suite, TUNED, Track::Hot)?.id(), key(one)))).collect()
 }
 
@@ -97,39 +89,21 @@ struct Timed {
 impl Timed {
     fn workload(&self, suite: &str, scope: &Scope, variant: &str, track: Track) -> Result<Workload, MeasureError> {
         let Timed { operation, dtype, is_large } = self;
-        // A copy reads and writes, so half the bytes move as much.
-        let copy = |moved: usize| Calibration::DeviceCopy { bytes: (moved / 2).next_multiple_of(16).max(16), track };
-        let moved = operation.bytes_moved(*dtype);
-        let launch = Calibration::DeviceLaunch { track };
         let is_tuned = variant == TUNED;
         let (one, folder) = (self.clone(), scope.compiled.clone());
-        Ok(Workload {
-            benchmark: self.benchmark(suite, variant, track)?,
-            // A gate judges the kernels themselves; the other tracks explain more.
-            role: if track == Track::Hot { Role::Tracked } else { Role::Reported },
-            class: Class::Device,
-            threads: 1,
-            work: operation.work,
-            // A launch dominates small kernels, memory large ones.
-            companion: Companion::Calibration(moved.filter(|_| *is_large).map_or(launch, copy)),
-            limit: moved.map(|moved| Limit { kernel: copy(moved), bytes: moved as f64 }),
-            configurations: if is_tuned {
-                operation.candidates.iter().map(|one| one.name()).collect()
-            } else {
-                Vec::new()
-            },
-            tuned_with: if track == Track::Hot { None } else { Some(self.benchmark(suite, variant, Track::Hot)?.id()) },
-            prepare: Box::new(move |order| {
-                let form = if is_tuned {
-                    Form::Tuned(one.operation.configuration(order.configuration)?)
-                } else {
-                    Form::Reference
-                };
-                let prepared = Device::of_this_thread(folder.as_deref())
-                    .and_then(|device| one.prepare(&device, form, track, order));
-                prepared.map_err(|error| error.reason())
-            }),
-        })
+        let prepare = Box::new(move |order: &Order<'_>| {
+            let form =
+                if is_tuned { Form::Tuned(one.operation.configuration(order.configuration)?) } else { Form::Reference };
+            let prepared =
+                Device::of_this_thread(folder.as_deref()).and_then(|device| one.prepare(&device, form, track, order));
+            prepared.map_err(|error| error.reason())
+        });
+        let configurations =
+            if is_tuned { operation.candidates.iter().map(|one| one.name()).collect() } else { Vec::new() };
+        let leader = self.benchmark(suite, variant, Track::Hot)?;
+        let moved = operation.bytes_moved(*dtype);
+        let measured = OnDevice { track, work: operation.work, moved, is_large: *is_large, configurations };
+        Ok(measured.workload(self.benchmark(suite, variant, track)?, &leader, prepare))
     }
 
     fn benchmark(&self, suite: &str, variant: &str, track: Track) -> Result<Benchmark, BenchmarkError> {
@@ -142,9 +116,10 @@ impl Timed {
     fn source_digest(&self) -> String {
         let candidates = self.operation.candidates.iter().copied().map(Form::Tuned);
         let programs = candidates.map(|form| self.operation.program(self.dtype, form));
-        let files: BTreeSet<&str> =
-            programs.flat_map(|program| program.kernels().map(|kernel| kernel.file).collect::<Vec<_>>()).collect();
-        let text: String = files.into_iter().filter_map(operation::source).collect();
+        let files: BTreeSet<String> = programs
+            .flat_map(|program| program.kernels().map(|kernel| kernel.source.name().to_owned()).collect::<Vec<_>>())
+            .collect();
+        let text: String = files.iter().filter_map(|file| operation::source(file)).collect();
         digest::sha256_hex(text.as_bytes())[..16].to_owned()
     }
 
@@ -165,20 +140,105 @@ impl Timed {
         let bytes = program.bytes();
         // The bytes that a call touches must exceed the cache, not those that its buffers could hold.
         let touched = operation.bytes_moved(*dtype).unwrap_or(bytes);
-        let sets = u32::try_from(track.sets(touched, device.cache_bytes)).unwrap_or(u32::MAX);
-        let first_set = if order.is_twin { TWIN_SET } else { 0 };
-        let supply = |set| Supply::of_set(order.seed, first_set + set);
-        let instance = |set| Instance::new(device, program.clone(), supply(set)).map(Rc::new);
-        let instances = (0..sets).map(instance).collect::<Result<Vec<_>, _>>()?;
+        let instances = instances(device, &program, touched, track, order)?;
         if order.check {
-            parity =
-                parity::worse(parity, parity::at_shape(device, &instances[0], operation, (*dtype, form), supply(0))?);
+            let supply = supply(order, 0);
+            parity = parity::worse(parity, parity::at_shape(device, &instances[0], operation, (*dtype, form), supply)?);
             if form == Form::Reference && parity.status != ParityStatus::Mismatch {
                 parity = Parity { status: ParityStatus::Reference, ..parity };
             }
         }
         let pool_bytes = bytes.saturating_mul(instances.len());
         timer::prepared(device, instances, track, parity, pool_bytes)
+    }
+}
+
+/// What is timed on a device by a track.
+pub(super) struct OnDevice {
+    pub(super) track: Track,
+    pub(super) work: (&'static str, f64),
+    /// Bytes that a call must read and write; absent where there is no bound.
+    pub(super) moved: Option<usize>,
+    /// Whether memory bounds it, not the launch.
+    pub(super) is_large: bool,
+    pub(super) configurations: Vec<String>,
+}
+
+impl OnDevice {
+    /// `leader` is the benchmark of the hot track.
+    pub(super) fn workload(self, benchmark: Benchmark, leader: &Benchmark, prepare: Prepare) -> Workload {
+        let OnDevice { track, work, moved, is_large, configurations } = self;
+        // A copy reads and writes, so half the bytes move as much.
+        let copy = |moved: usize| Calibration::DeviceCopy { bytes: (moved / 2).next_multiple_of(16).max(16), track };
+        let launch = Calibration::DeviceLaunch { track };
+        Workload {
+            benchmark,
+            // A gate judges the kernels themselves; the other tracks explain more.
+            role: if track == Track::Hot { Role::Tracked } else { Role::Reported },
+            class: Class::Device,
+            threads: 1,
+            work,
+            // A launch dominates small kernels, memory large ones.
+            companion: Companion::Calibration(moved.filter(|_| is_large).map_or(launch, copy)),
+            limit: moved.map(|moved| Limit { kernel: copy(moved), bytes: moved as f64 }),
+            configurations,
+            tuned_with: if track == Track::Hot { None } else { Some(leader.id()) },
+            prepare,
+        }
+    }
+}
+
+/// As many sets of buffers as the track needs, for a call that touches so many bytes.
+pub(super) fn instances(
+    device: &Rc<Device>,
+    program: &DeviceProgram,
+    touched: usize,
+    track: Track,
+    order: &Order<'_>,
+) -> Result<Vec<Rc<Instance>>, DeviceError> {
+    let sets = u32::try_from(track.sets(touched, device.cache_bytes)).unwrap_or(u32::MAX);
+    (0..sets).map(|set| Instance::new(device, program.clone(), supply(order, set)).map(Rc::new)).collect()
+}
+
+fn supply(order: &Order<'_>, set: u32) -> Supply {
+    Supply::of_set(order.seed, if order.is_twin { TWIN_SET } else { 0 } + set)
+}
+
+/// What runs on a device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceScope {
+    Gpu(Scope),
+    Cuda(CustomScope),
+}
+
+impl DeviceScope {
+    pub fn workloads(&self, suite: &str) -> Result<Vec<Workload>, MeasureError> {
+        match self {
+            DeviceScope::Gpu(scope) => workloads(suite, scope),
+            DeviceScope::Cuda(scope) => custom::suite::workloads(suite, scope),
+        }
+    }
+
+    pub fn keys(&self, suite: &str, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
+        match self {
+            DeviceScope::Gpu(scope) => keys(suite, scope, device),
+            DeviceScope::Cuda(scope) => custom::suite::keys(suite, scope, device),
+        }
+    }
+}
+
+/// The validity of a choice on a device.
+pub(super) fn key(op: &str, bucket: String, dtype: &str, source_digest: String, device: &DeviceFacts) -> Key {
+    let (major, minor) = device.compute_capability;
+    Key {
+        op: op.to_owned(),
+        bucket,
+        dtype: dtype.to_owned(),
+        source_digest,
+        nvrtc: device.nvrtc.clone(),
+        driver: device.driver.clone(),
+        device: device.model.clone(),
+        compute_capability: format!("{major}.{minor}"),
     }
 }
 

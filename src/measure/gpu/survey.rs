@@ -1,15 +1,17 @@
 //! Every kernel in every variant: whether it compiles and what it takes, and whether it is right on the device.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::gpu::custom::{self, settings::CustomScope};
 use crate::gpu::device::{self, Architecture, Device, Usage};
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::operation::{Form, Operation, service_kernels};
-use crate::gpu::program::{CudaKernel, DeviceProgram, Dtype};
+use crate::gpu::program::{CudaKernel, Dtype};
 use crate::gpu::settings::{Profile, fp8_unavailable};
 use crate::gpu::{DeviceError, parity, probe};
 use sprag_model::benchmark::{Parity, ParityStatus};
@@ -20,14 +22,14 @@ const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];
 /// A kernel as it was compiled for an architecture.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CompiledKernel {
-    /// The file under `kernels/`.
-    pub file: &'static str,
+    /// The file under `kernels/`, or of your own.
+    pub file: String,
     /// The kernel.
     pub entry: String,
     /// The element type.
     pub dtype: &'static str,
     /// The macros that make the variant.
-    pub defines: BTreeMap<&'static str, u32>,
+    pub defines: BTreeMap<String, i64>,
     /// The architecture, such as `sm_90`.
     pub arch: String,
     /// `ok` or `failed`.
@@ -45,17 +47,17 @@ pub struct CompiledKernel {
 /// A form of an operation at one shape, checked on the device.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Checked {
-    /// The operation.
-    pub operation: &'static str,
+    /// The operation, or a kernel of your own.
+    pub operation: String,
     /// The shape.
     pub shape: String,
-    /// The element type.
-    pub dtype: &'static str,
+    /// The element type; of a kernel of your own, those of its arguments.
+    pub dtype: String,
     /// `reference` or `tuned`.
     pub form: &'static str,
     /// The configuration of the tuned form.
     pub configuration: Option<String>,
-    /// `exact`, `within`, `mismatch` or `failed`.
+    /// `exact`, `within`, `mismatch`, `failed`, or `unchecked` without a reference.
     pub status: &'static str,
     /// The largest difference from the CPU reference.
     pub max_abs_error: Option<f64>,
@@ -65,11 +67,13 @@ pub struct Checked {
     pub reason: Option<String>,
 }
 
-/// Compiles every kernel in every variant for the architectures that NVRTC knows of those asked for.
-pub fn compile(architectures: &[Architecture]) -> Result<Vec<CompiledKernel>, DeviceError> {
+/// Compiles kernels in every variant for the architectures that NVRTC knows of those asked for: the built-in ones, or those
+/// of a suite of the user.
+pub fn compile(architectures: &[Architecture], own: Option<&CustomScope>) -> Result<Vec<CompiledKernel>, DeviceError> {
     probe::nvrtc()?;
     let known = device::architectures()?;
-    let units: Vec<(CudaKernel, Architecture)> = kernels()
+    let kernels = own.map_or_else(|| Ok(kernels()), custom::suite::kernels)?;
+    let units: Vec<(CudaKernel, Architecture)> = kernels
         .into_iter()
         .flat_map(|kernel| architectures.iter().map(move |one| (kernel.clone(), *one)))
         .filter(|(kernel, one)| kernel.dtype != Dtype::E4m3 || fp8_unavailable(Some((one / 10, one % 10))).is_none())
@@ -82,10 +86,10 @@ pub fn compile(architectures: &[Architecture]) -> Result<Vec<CompiledKernel>, De
 /// All kernels of a file with one set of macros, for an architecture.
 fn compile_unit(kernel: &CudaKernel, architecture: Architecture, known: &[Architecture]) -> Vec<CompiledKernel> {
     let entry = |entry: &str, usage: Option<Usage>, log: Option<String>| CompiledKernel {
-        file: kernel.file,
+        file: kernel.source.name().to_owned(),
         entry: entry.to_owned(),
         dtype: kernel.dtype.word(),
-        defines: kernel.defines.clone(),
+        defines: kernel.defines.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
         arch: format!("sm_{architecture}"),
         status: if log.is_none() { "ok" } else { "failed" },
         registers: usage.map(|usage| usage.registers),
@@ -95,12 +99,12 @@ fn compile_unit(kernel: &CudaKernel, architecture: Architecture, known: &[Archit
     };
     let compiled = device::options(kernel, architecture, known).and_then(|options| device::compile(kernel, &options));
     match compiled {
-        Err(error) => vec![entry(kernel.entry, None, Some(error.to_string()))],
+        Err(error) => vec![entry(&kernel.entry, None, Some(error.to_string()))],
         Ok(compiled) => {
             let usage = compiled.usage();
             match usage.is_empty() {
                 // PTX for an architecture that the compiler does not know: nothing is assembled.
-                true => vec![entry(kernel.entry, None, None)],
+                true => vec![entry(&kernel.entry, None, None)],
                 false => usage.into_iter().map(|(name, usage)| entry(&name, Some(usage), None)).collect(),
             }
         }
@@ -110,9 +114,10 @@ fn compile_unit(kernel: &CudaKernel, architecture: Architecture, known: &[Archit
 /// One kernel of every file, element type and set of macros that a program of the timed shapes launches. Shapes that
 /// nothing divides evenly add narrower accesses and other tile sizes of the same variants, by the thousand.
 fn kernels() -> BTreeSet<CudaKernel> {
-    let mut found: BTreeMap<(&str, Dtype, BTreeMap<&str, u32>), CudaKernel> = BTreeMap::new();
+    let mut found = BTreeMap::new();
     let mut add = |kernel: &CudaKernel| {
-        found.entry((kernel.file, kernel.dtype, kernel.defines.clone())).or_insert_with(|| kernel.clone());
+        let unit = (kernel.source.clone(), kernel.dtype, kernel.defines.clone());
+        found.entry(unit).or_insert_with(|| kernel.clone());
     };
     for operation in Operation::every().into_iter().chain(Operation::all(&Profile::LARGE)) {
         for (dtype, form) in forms(&operation, &DTYPES) {
@@ -130,31 +135,45 @@ fn forms(operation: &Operation, dtypes: &[Dtype]) -> Vec<(Dtype, Form)> {
     dtypes.iter().flat_map(|dtype| forms.iter().map(move |form| (*dtype, *form))).collect()
 }
 
-/// One check: a form of an operation at a shape that nothing divides evenly, in an element type.
-#[derive(Clone, Debug)]
+/// One check: a form of a kernel at a shape. A built-in one is checked at shapes that nothing divides evenly.
 pub struct Check {
-    operation: Operation,
-    dtype: Dtype,
-    form: Form,
+    pub(super) operation: String,
+    pub(super) shape: String,
+    pub(super) dtype: String,
+    /// Absent for a plain form.
+    pub(super) configuration: Option<String>,
+    /// To be compiled before.
+    pub(super) kernels: Vec<CudaKernel>,
+    /// With a seed.
+    pub(super) run: Box<CheckRun>,
 }
 
-impl Check {
-    /// What it is found by, such as `tile_pack b=1 c=7 h=16 w=24 t=8 k=3 f16 block256 vector16 unroll4 chunk2`; a plain
-    /// form ends with `reference`.
-    fn name(&self) -> String {
-        let form = self.configuration().unwrap_or_else(|| "reference".to_owned());
-        format!("{} {} {} {form}", self.operation.name, self.operation.label(), self.dtype.word())
-    }
+pub(super) type CheckRun = dyn Fn(&Rc<Device>, u64) -> Result<Parity, DeviceError>;
 
-    fn configuration(&self) -> Option<String> {
-        match self.form {
-            Form::Reference => None,
-            Form::Tuned(config) => Some(config.name()),
+impl Check {
+    fn built_in(operation: Operation, dtype: Dtype, form: Form) -> Check {
+        let program = operation.program(dtype, form);
+        Check {
+            operation: operation.name.to_owned(),
+            shape: operation.label(),
+            dtype: dtype.word().to_owned(),
+            configuration: match form {
+                Form::Reference => None,
+                Form::Tuned(config) => Some(config.name()),
+            },
+            kernels: program.kernels().cloned().collect(),
+            run: Box::new(move |device, seed| {
+                let instance = Instance::new(device, program.clone(), Supply::of_set(seed, 0))?;
+                parity::against_cpu(&instance, &operation, dtype)
+            }),
         }
     }
 
-    fn program(&self) -> DeviceProgram {
-        self.operation.program(self.dtype, self.form)
+    /// What it is found by, such as `tile_pack b=1 c=7 h=16 w=24 t=8 k=3 f16 block256 vector16 unroll4 chunk2`; a plain
+    /// form ends with `reference`.
+    fn name(&self) -> String {
+        let Check { operation, shape, dtype, configuration, .. } = self;
+        format!("{operation} {shape} {dtype} {}", configuration.as_deref().unwrap_or("reference"))
     }
 
     fn came_out(&self, parity: Result<Parity, DeviceError>) -> Checked {
@@ -163,11 +182,11 @@ impl Check {
             Ok(parity) => (word(parity.status), parity.max_abs_error, parity.tolerance, None),
         };
         Checked {
-            operation: self.operation.name,
-            shape: self.operation.label(),
-            dtype: self.dtype.word(),
-            form: if self.form == Form::Reference { "reference" } else { "tuned" },
-            configuration: self.configuration(),
+            operation: self.operation.clone(),
+            shape: self.shape.clone(),
+            dtype: self.dtype.clone(),
+            form: if self.configuration.is_none() { "reference" } else { "tuned" },
+            configuration: self.configuration.clone(),
             status,
             max_abs_error: error,
             tolerance,
@@ -176,34 +195,32 @@ impl Check {
     }
 }
 
-/// Every check whose name contains one of the texts (all where there is none), of the element types that a device of
-/// that compute capability has.
-pub fn checks(filters: &[String], capability: (u32, u32)) -> Vec<Check> {
+/// Every check whose name contains one of the texts (all where there is none): of the built-in kernels in the element types
+/// that a device of that compute capability has, or of a suite of the user.
+pub fn checks(own: Option<&CustomScope>, filters: &[String], capability: (u32, u32)) -> Vec<Check> {
     let has = |dtype: &Dtype| *dtype != Dtype::E4m3 || fp8_unavailable(Some(capability)).is_none();
     let dtypes: Vec<Dtype> = DTYPES.into_iter().filter(has).collect();
-    let wanted_of = |operation: Operation| {
+    let of_shape = |operation: Operation| {
         let forms = forms(&operation, &dtypes);
-        forms.into_iter().map(move |(dtype, form)| Check { operation: operation.clone(), dtype, form })
+        forms.into_iter().map(move |(dtype, form)| Check::built_in(operation.clone(), dtype, form))
     };
-    let is_wanted = |check: &Check| {
-        let name = check.name();
-        filters.is_empty() || filters.iter().any(|text| name.contains(text.as_str()))
-    };
-    let shapes = Operation::every().into_iter().flat_map(|operation| operation.uneven());
-    shapes.flat_map(wanted_of).filter(is_wanted).collect()
+    let built_in =
+        || Operation::every().into_iter().flat_map(|operation| operation.uneven()).flat_map(of_shape).collect();
+    let mut checks: Vec<Check> = own.map_or_else(built_in, custom::suite::checks);
+    let is_wanted = |name: String| filters.is_empty() || filters.iter().any(|text| name.contains(text.as_str()));
+    checks.retain(|check| is_wanted(check.name()));
+    checks
 }
 
 /// Makes the checks on the device, after their kernels were compiled; `progress` hears how many are done. A kernel that
 /// breaks the device is the last of those that come back: nothing more can be checked on it.
 pub fn check(checks: &[Check], seed: u64, progress: &mut dyn FnMut(usize)) -> Result<Vec<Checked>, DeviceError> {
     let device = Device::of_this_thread(None)?;
-    let programs = checks.iter().map(Check::program);
-    device.compile(programs.flat_map(|program| program.kernels().cloned().collect::<Vec<CudaKernel>>()));
+    device.compile(checks.iter().flat_map(|check| check.kernels.clone()));
     let mut found = Vec::with_capacity(checks.len());
     for check in checks {
         progress(found.len());
-        let parity = Instance::new(&device, check.program(), Supply::of_set(seed, 0))
-            .and_then(|instance| parity::against_cpu(&instance, &check.operation, check.dtype));
+        let parity = (check.run)(&device, seed);
         let is_broken = parity.as_ref().is_err_and(DeviceError::lasts);
         found.push(check.came_out(parity));
         if is_broken {
@@ -218,7 +235,7 @@ fn word(status: ParityStatus) -> &'static str {
         ParityStatus::Exact | ParityStatus::Reference => "exact",
         ParityStatus::Within => "within",
         ParityStatus::Mismatch => "mismatch",
-        ParityStatus::Unchecked => "failed",
+        ParityStatus::Unchecked => "unchecked",
     }
 }
 
@@ -228,8 +245,8 @@ mod tests {
 
     #[test]
     fn every_file_that_is_built_in_is_surveyed() {
-        let surveyed: BTreeSet<&str> = kernels().iter().map(|kernel| kernel.file).collect();
-        let built_in: BTreeSet<&str> = crate::gpu::operation::files().collect();
+        let surveyed: BTreeSet<String> = kernels().iter().map(|kernel| kernel.source.name().to_owned()).collect();
+        let built_in: BTreeSet<String> = crate::gpu::operation::files().map(str::to_owned).collect();
         assert_eq!(surveyed, built_in);
     }
 }

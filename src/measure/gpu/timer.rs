@@ -10,7 +10,6 @@
 //! Only the work lies between events: a kernel holds the stream until all is queued. Events have a resolution of half a
 //! microsecond, so replays take about a millisecond.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -121,7 +120,7 @@ impl DeviceTimer {
         let context = &self.device.context;
         context.wait()?;
         self.gate.flag.set(0);
-        context.launch(&self.gate.spin, [1, 1, 1], 1, 0, &[self.gate.flag.address(), LONGEST_WAIT])?;
+        context.launch(&self.gate.spin, [1, 1, 1], [1, 1, 1], 0, &[self.gate.flag.address(), LONGEST_WAIT])?;
         let queued = self.start.record().and_then(|()| work()).and_then(|()| self.stop.record());
         // Also after an error: the device must not wait on.
         self.gate.flag.set(1);
@@ -131,11 +130,11 @@ impl DeviceTimer {
 
 impl Gate {
     fn new(device: &Device) -> Result<Gate, DeviceError> {
-        let kernel = CudaKernel { file: "spin.cu", entry: "spin", dtype: Dtype::F32, defines: BTreeMap::new() };
+        let kernel = CudaKernel::built_in("spin.cu", "spin", Dtype::F32);
         let gate = Gate { flag: device.context.flag()?, spin: device.function(&kernel)? };
         // The first launch loads it, which must not happen in a sample.
         gate.flag.set(1);
-        device.context.launch(&gate.spin, [1, 1, 1], 1, 0, &[gate.flag.address(), LONGEST_WAIT])?;
+        device.context.launch(&gate.spin, [1, 1, 1], [1, 1, 1], 0, &[gate.flag.address(), LONGEST_WAIT])?;
         device.context.wait()?;
         Ok(gate)
     }
@@ -266,14 +265,13 @@ struct DeviceClock {
 
 impl DeviceClock {
     fn new(device: &Rc<Device>) -> Result<DeviceClock, DeviceError> {
-        let kernel =
-            CudaKernel { file: "clock.cu", entry: "clock_reading", dtype: Dtype::F32, defines: Default::default() };
+        let kernel = CudaKernel::built_in("clock.cu", "clock_reading", Dtype::F32);
         let readings = device.context.allocate(2 * size_of::<u64>())?;
         Ok(DeviceClock { context: device.context.clone(), kernel: device.function(&kernel)?, readings })
     }
 
     fn hertz(&self) -> Result<f64, DeviceError> {
-        self.context.launch(&self.kernel, [1, 1, 1], 1, 0, &[self.readings.address()])?;
+        self.context.launch(&self.kernel, [1, 1, 1], [1, 1, 1], 0, &[self.readings.address()])?;
         let bytes = self.readings.download()?;
         let number = |place: usize| {
             let part = bytes[place * 8..][..8].try_into().expect("eight bytes were taken");

@@ -232,8 +232,8 @@ fn right(parity: &Parity, shape: &str) -> Result<(), DeviceError> {
 fn kernels(program: &DeviceProgram) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for kernel in program.kernels() {
-        if !names.iter().any(|name| name == kernel.entry) {
-            names.push(kernel.entry.to_owned());
+        if !names.iter().any(|name| *name == kernel.entry) {
+            names.push(kernel.entry.to_string());
         }
     }
     names
@@ -340,14 +340,14 @@ mod tests {
         let path = fixed(TimedOperation::EndToEnd);
         let program = path.program(Dtype::F16, Form::Tuned(path.candidates[0]));
         let entries = ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"];
-        assert!(program.launches().map(|launch| launch.kernel.entry).eq(entries.repeat(2)));
+        assert!(program.launches().map(|launch| &*launch.kernel.entry).eq(entries.repeat(2)));
         assert_eq!(kernels(&program), entries);
     }
 
     #[test]
     fn a_reason_is_one_line() {
         let log = "tile_pack.cu(3): error: no\n1 error\n".to_owned();
-        let error = DeviceError::Compile { file: "tile_pack.cu", log };
+        let error = DeviceError::Compile { file: "tile_pack.cu".to_owned(), log };
         assert_eq!(reason(&error), "nvrtc_compile_failed: tile_pack.cu: tile_pack.cu(3): error: no");
         let wrong = DeviceError::Wrong { shape: "b=1".to_owned(), error: None };
         assert!(reason(&wrong).starts_with("parity: the result at b=1 "), "{}", reason(&wrong));

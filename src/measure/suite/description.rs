@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::gpu::custom::settings::KernelSettings;
 use crate::gpu::settings::{AskedDtype, Profile};
 use crate::plan::Protocol;
 use crate::protocol::Configurations;
@@ -32,6 +33,7 @@ pub struct Suite {
 pub enum Work {
     Cpu,
     Gpu(GpuSuite),
+    Cuda(CudaSuite),
     Command(CommandSettings),
     Trt(Box<TrtSuite>),
 }
@@ -41,6 +43,17 @@ pub struct GpuSuite {
     pub profiles: Vec<Profile>,
     pub dtypes: Vec<AskedDtype>,
     /// For compiled kernels and tuned configurations; or why the project has none.
+    pub private_folder: Result<PathBuf, String>,
+}
+
+/// CUDA kernels of the user.
+#[derive(Clone, Debug)]
+pub struct CudaSuite {
+    pub root: PathBuf,
+    pub kernels: Vec<KernelSettings>,
+    /// How long a worker may send nothing before it is stopped.
+    pub time_out: Duration,
+    /// As of [`GpuSuite`].
     pub private_folder: Result<PathBuf, String>,
 }
 

@@ -1,31 +1,33 @@
-//! The suite of CUDA kernels: from its description and the device to what is measured, or why nothing is.
+//! Suites of CUDA kernels, built in or of the user: from their description and the device to what is measured, or why nothing is.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::environment;
+use crate::gpu::custom::{self, settings::CustomScope};
 use crate::gpu::facts::DeviceFacts;
 use crate::gpu::settings::Scope;
-use crate::gpu::suite::DeviceLock;
-use crate::gpu::{facts, probe, suite, suite as catalogue};
+use crate::gpu::suite::{DeviceLock, DeviceScope};
+use crate::gpu::{facts, probe, suite};
 use crate::suite::description::{
-    self, CommitProgram, GpuSuite, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
+    self, CommitProgram, CudaSuite, GpuSuite, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
 };
-use crate::suite::kernels::{self, BenchDevice, DEVICE_PATIENCE, KernelBench, TunedConfigurations};
+use crate::suite::kernels::{self, BenchDevice, KernelBench, TunedConfigurations};
 use crate::workload::{self, Workload};
 use sprag_model::run::{Run, RunStatus};
+
+/// The folder of compiled kernels in the private folder. Without one every worker compiles.
+pub(crate) const COMPILED: &str = "compiled";
+
+const DEVICE_PATIENCE: Duration = Duration::from_secs(600);
 
 /// A compute capability with every element type.
 const TODAY: (u32, u32) = (9, 0);
 
 impl GpuSuite {
-    /// The folder of compiled kernels. Without one every worker compiles.
-    pub fn compiled_folder(&self) -> Option<PathBuf> {
-        self.private_folder.as_ref().ok().map(|folder| folder.join("compiled"))
-    }
-
     /// What runs on a device of that compute capability; without a device, on a current one.
     fn scope(&self, capability: Option<(u32, u32)>, compiled: Option<PathBuf>) -> Scope {
         let capability = capability.or(Some(TODAY));
@@ -49,11 +51,54 @@ impl GpuSuite {
     }
 }
 
+/// A suite on a device.
+#[derive(Clone, Copy)]
+pub(super) enum DeviceSuite<'a> {
+    Gpu(&'a GpuSuite),
+    Cuda(&'a CudaSuite),
+}
+
+impl DeviceSuite<'_> {
+    fn private_folder(&self) -> &Result<PathBuf, String> {
+        match self {
+            DeviceSuite::Gpu(gpu) => &gpu.private_folder,
+            DeviceSuite::Cuda(cuda) => &cuda.private_folder,
+        }
+    }
+
+    /// What runs on a device of that compute capability.
+    fn scope(&self, capability: Option<(u32, u32)>) -> DeviceScope {
+        let compiled = self.private_folder().as_ref().ok().map(|folder| folder.join(COMPILED));
+        match self {
+            DeviceSuite::Gpu(gpu) => DeviceScope::Gpu(gpu.scope(capability, compiled)),
+            DeviceSuite::Cuda(cuda) => {
+                DeviceScope::Cuda(CustomScope { root: cuda.root.clone(), kernels: cuda.kernels.clone(), compiled })
+            }
+        }
+    }
+
+    fn recorded(&self, scope: &DeviceScope, capability: Option<(u32, u32)>) -> BTreeMap<String, Value> {
+        match (self, scope) {
+            (DeviceSuite::Gpu(gpu), DeviceScope::Gpu(scope)) => gpu.recorded(scope, capability),
+            (_, DeviceScope::Cuda(scope)) => custom::suite::recorded(scope),
+            (DeviceSuite::Cuda(_), DeviceScope::Gpu(_)) => BTreeMap::new(),
+        }
+    }
+
+    /// How long a worker may send nothing: it compiles many variants of one kernel, or waits for one that hangs.
+    fn patience(&self) -> Duration {
+        match self {
+            DeviceSuite::Gpu(_) => DEVICE_PATIENCE,
+            DeviceSuite::Cuda(cuda) => cuda.time_out,
+        }
+    }
+}
+
 /// Measures the suite or the shard's part of it; without a usable device the run is skipped with a reason.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
-    gpu: &GpuSuite,
+    device_suite: DeviceSuite<'_>,
     (options, program): (&MeasureOptions<'_>, Option<&CommitProgram>),
     observer: &dyn Observer,
 ) -> Result<SuiteOutcome, SuiteError> {
@@ -63,8 +108,8 @@ pub(super) fn measure(
     let model = probe::device().ok().map(|device| device.name);
     let found = facts::read();
     let capability = found.as_ref().ok().map(|found| found.compute_capability);
-    let scope = gpu.scope(capability, gpu.compiled_folder());
-    let workloads = catalogue::workloads(name, &scope)?;
+    let scope = device_suite.scope(capability);
+    let workloads = scope.workloads(name)?;
     let device = match found {
         Ok(found) => found,
         Err(error) => {
@@ -75,14 +120,15 @@ pub(super) fn measure(
             });
         }
     };
-    let keys = catalogue::keys(name, &scope, &device)?;
-    let tuned = TunedConfigurations::load(&gpu.private_folder, keys, options.retune, observer);
+    let keys = scope.keys(name, &device)?;
+    let tuned = TunedConfigurations::load(device_suite.private_folder(), keys, options.retune, observer);
     let mut bench = KernelBench {
         device: Some(BenchDevice {
             model: device.model.clone(),
             facts: device.facts.clone(),
-            settings: gpu.recorded(&scope, capability),
+            settings: device_suite.recorded(&scope, capability),
             arguments: worker_arguments(&scope),
+            patience: device_suite.patience(),
             tuned,
         }),
         workloads,
@@ -113,11 +159,11 @@ impl SharedDevice {
     /// Why the device cannot be used.
     pub fn open(name: &str, gpu: &GpuSuite, observer: &dyn Observer) -> Result<SharedDevice, String> {
         let device = facts::read().map_err(|error| error.to_string())?;
-        let scope = gpu.scope(Some(device.compute_capability), gpu.compiled_folder());
+        let scope = DeviceSuite::Gpu(gpu).scope(Some(device.compute_capability));
         Ok(SharedDevice {
-            workloads: catalogue::workloads(name, &scope).map_err(|error| error.to_string())?,
+            workloads: scope.workloads(name).map_err(|error| error.to_string())?,
             arguments: worker_arguments(&scope),
-            patience_seconds: DEVICE_PATIENCE,
+            patience_seconds: DEVICE_PATIENCE.as_secs_f64(),
             _lock: lock(&device, observer),
             model: device.model,
             facts: device.facts,
@@ -125,8 +171,12 @@ impl SharedDevice {
     }
 }
 
-fn worker_arguments(scope: &Scope) -> [String; 2] {
-    ["--gpu".to_owned(), serde_json::to_string(scope).expect("a scope holds nothing that JSON cannot")]
+fn worker_arguments(scope: &DeviceScope) -> [String; 2] {
+    let (option, json) = match scope {
+        DeviceScope::Gpu(scope) => ("--gpu", serde_json::to_string(scope)),
+        DeviceScope::Cuda(scope) => ("--cuda", serde_json::to_string(scope)),
+    };
+    [option.to_owned(), json.expect("a scope holds nothing that JSON cannot")]
 }
 
 /// A run without a device; `None` where filters leave nothing of it.

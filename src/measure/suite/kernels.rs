@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
@@ -26,9 +27,6 @@ use sprag_model::run::{Run, RunStatus};
 use sprag_model::sample::{Estimate, Measurement, Role};
 use sprag_model::shard::Shard;
 
-/// Seconds that a worker on a device may send nothing.
-pub(super) const DEVICE_PATIENCE: f64 = 600.0;
-
 pub(super) struct KernelBench<'a> {
     pub(super) workloads: Vec<Workload>,
     /// Absent for the CPU.
@@ -43,6 +41,8 @@ pub(super) struct BenchDevice {
     pub(super) settings: BTreeMap<String, Value>,
     /// Of its workers.
     pub(super) arguments: [String; 2],
+    /// How long one of them may send nothing.
+    pub(super) patience: Duration,
     pub(super) tuned: TunedConfigurations,
 }
 
@@ -74,9 +74,8 @@ pub(super) fn measure(
         },
     };
     let mut protocol = options.effort.protocol(suite.processes);
-    if device.is_some() {
-        // A worker that compiles many variants of one kernel sends nothing meanwhile.
-        protocol.patience_seconds = DEVICE_PATIENCE;
+    if let Some(device) = &device {
+        protocol.patience_seconds = device.patience.as_secs_f64();
     }
     let model = device.as_ref().map(|device| device.model.as_str());
     let machine = description::machine(context, model);

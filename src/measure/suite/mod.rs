@@ -8,7 +8,7 @@ pub mod gpu;
 pub mod kernels;
 mod trt;
 
-pub use description::{CommandSettings, CommitProgram, Effort, Extent, GpuSuite, MeasureOptions};
+pub use description::{CommandSettings, CommitProgram, CudaSuite, Effort, Extent, GpuSuite, MeasureOptions};
 pub use description::{
     Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, TrtSuite, Work, built_from_fault, is_ours,
 };
@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::cpu;
 use crate::environment::pressure::{self, Pressure, PressureChange};
 use crate::environment::redact::{redacted, redacted_arguments, without_secrets};
+use crate::suite::gpu::DeviceSuite;
 use crate::suite::kernels::KernelBench;
 use crate::suite::trt::SLOWEST_LAYER;
 use sprag_model::environment::Environment;
@@ -40,7 +41,8 @@ pub fn measure(
             let mut bench = KernelBench { workloads: cpu::workloads(&suite.name)?, device: None, program };
             kernels::measure(context, suite, options, &mut bench, observer)?
         }
-        Work::Gpu(gpu) => gpu::measure(context, suite, gpu, (options, program), observer)?,
+        Work::Gpu(one) => gpu::measure(context, suite, DeviceSuite::Gpu(one), (options, program), observer)?,
+        Work::Cuda(one) => gpu::measure(context, suite, DeviceSuite::Cuda(one), (options, None), observer)?,
         Work::Command(settings) => command::measure(context, suite, settings, options, subject, observer)?,
         Work::Trt(plan) => trt::measure(context, suite, plan, options, observer)?,
     };

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::rules::Fault;
 use sprag_formats::OutputFormat;
+use sprag_measure::gpu::custom::settings::KernelSettings;
 use sprag_measure::gpu::settings::AskedDtype;
 use sprag_measure::suite::CommandSettings;
 use sprag_model::benchmark::Benchmark;
@@ -18,6 +19,9 @@ const DEFAULT_PROCESSES: u32 = 5;
 
 /// Time for a thorough benchmark or its build step.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 600;
+
+/// A kernel that hangs costs as much for each of its benchmarks.
+const DEFAULT_KERNEL_SECONDS: u64 = 120;
 
 /// A build of this program from scratch on a small machine.
 const DEFAULT_CARGO_SECONDS: u64 = 3600;
@@ -64,7 +68,8 @@ pub struct Suite {
     /// `command`: a program and its arguments, run once before the first process.
     #[serde(default)]
     pub build: Vec<String>,
-    /// `command` and `trt`: the most seconds that one process may take. Default: 600.
+    /// `command` and `trt`: the most seconds that one process may take. Default: 600. `cuda`: the most seconds that compiling
+    /// and checking one configuration of a kernel may take. Default: 120.
     pub timeout_seconds: Option<u64>,
     /// The most seconds that `build` may take, or with `cpu` the build of a commit. Default: 600, with `cpu` 3600.
     pub build_timeout_seconds: Option<u64>,
@@ -82,6 +87,9 @@ pub struct Suite {
     pub profiles: Option<Vec<GpuProfile>>,
     /// `gpu`: the element types to measure. Default: `fp16`, `bf16` and `fp32`.
     pub dtypes: Option<Vec<AskedDtype>>,
+    /// `cuda`: the kernels, each in a section `[[suites.NAME.kernel]]`.
+    #[serde(default)]
+    pub kernel: Vec<KernelSettings>,
     /// `trt`: the engine, relative to the root of the project.
     pub engine: Option<PathBuf>,
     /// `trt`: more shapes to time, such as `image=1x3x128x128;centers=1024x2`.
@@ -107,6 +115,8 @@ pub enum SuiteKind {
     Cpu,
     /// Sprag's own CUDA kernels.
     Gpu,
+    /// CUDA kernels of your own.
+    Cuda,
     /// A program that measures itself.
     Command,
     /// An engine of TensorRT.
@@ -118,6 +128,7 @@ impl SuiteKind {
         match self {
             SuiteKind::Cpu => "cpu",
             SuiteKind::Gpu => "gpu",
+            SuiteKind::Cuda => "cuda",
             SuiteKind::Command => "command",
             SuiteKind::Trt => "trt",
         }
@@ -168,7 +179,8 @@ impl Suite {
     }
 
     pub fn timeout_seconds(&self) -> u64 {
-        self.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+        let usual = if self.kind == SuiteKind::Cuda { DEFAULT_KERNEL_SECONDS } else { DEFAULT_TIMEOUT_SECONDS };
+        self.timeout_seconds.unwrap_or(usual)
     }
 
     pub fn build_timeout_seconds(&self) -> u64 {
@@ -210,6 +222,29 @@ impl Suite {
     }
 
     pub(super) fn fault(&self, name: &str) -> Option<Fault> {
+        self.setting_fault(name).or_else(|| self.kernel_fault(name))
+    }
+
+    fn kernel_fault(&self, name: &str) -> Option<Fault> {
+        self.kernel.iter().enumerate().find_map(|(place, kernel)| {
+            let is_twice = self.kernel[..place].iter().any(|other| other.name == kernel.name);
+            let unnamed = Benchmark::new(name, &kernel.name, &[], "cuda").err();
+            let (keys, fault) = match unnamed {
+                Some(error) => (vec!["name".to_owned()], error.to_string()),
+                None if is_twice => (vec!["name".to_owned()], "there are two kernels of this name".to_owned()),
+                None => kernel.fault()?,
+            };
+            let place = place.to_string();
+            let keys: Vec<&str> =
+                ["suites", name, "kernel", &place].into_iter().chain(keys.iter().map(String::as_str)).collect();
+            let key =
+                keys.iter().skip(4).filter(|key| key.parse::<usize>().is_err()).copied().collect::<Vec<_>>().join(".");
+            let kernel = kernel.name.escape_debug();
+            Some(Fault::new(&keys, format!("`{key}` of the kernel `{kernel}`: {fault}")))
+        })
+    }
+
+    fn setting_fault(&self, name: &str) -> Option<Fault> {
         let fault = self.foreign_key().or_else(|| self.missing()).or_else(|| self.out_of_range());
         let fault = fault.or_else(|| self.repeated()).or_else(|| self.too_slow()).or_else(|| self.unusable());
         fault
@@ -219,8 +254,9 @@ impl Suite {
     fn foreign_key(&self) -> Option<SettingFault<'_>> {
         const COMMAND: &[SuiteKind] = &[SuiteKind::Command];
         const BUILT: &[SuiteKind] = &[SuiteKind::Command, SuiteKind::Cpu];
-        const PROGRAM: &[SuiteKind] = &[SuiteKind::Command, SuiteKind::Trt];
+        const PROGRAM: &[SuiteKind] = &[SuiteKind::Command, SuiteKind::Trt, SuiteKind::Cuda];
         const GPU: &[SuiteKind] = &[SuiteKind::Gpu];
+        const CUDA: &[SuiteKind] = &[SuiteKind::Cuda];
         const TRT: &[SuiteKind] = &[SuiteKind::Trt];
         let keys = [
             ("command", !self.command.is_empty(), COMMAND),
@@ -234,6 +270,7 @@ impl Suite {
             ("output", self.output.is_some(), COMMAND),
             ("profiles", self.profiles.is_some(), GPU),
             ("dtypes", self.dtypes.is_some(), GPU),
+            ("kernel", !self.kernel.is_empty(), CUDA),
             ("engine", self.engine.is_some(), TRT),
             ("shape_cases", !self.shape_cases.is_empty(), TRT),
             ("plugin_lib", self.plugin_lib.is_some(), TRT),
@@ -253,6 +290,9 @@ impl Suite {
             Some((vec![key], format!("` is of the kind `{kind}` and has no `{key}`; {hint}")))
         };
         match self.kind {
+            SuiteKind::Cuda if self.kernel.is_empty() => {
+                needs("kernel", "describe one in a section `[[suites.NAME.kernel]]`")
+            }
             SuiteKind::Trt if self.engine.is_none() => {
                 needs("engine", "name the file that TensorRT has built, as in `engine = \"model.plan\"`")
             }

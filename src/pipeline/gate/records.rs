@@ -354,7 +354,7 @@ fn unconfigured(
 pub fn machine_of(name: Option<&str>, settings: &Suite) -> Machine {
     let gpu_model = match settings.kind {
         SuiteKind::Cpu | SuiteKind::Command => None,
-        SuiteKind::Gpu | SuiteKind::Trt => gpu::probe::device().ok().map(|device| device.name),
+        SuiteKind::Gpu | SuiteKind::Cuda | SuiteKind::Trt => gpu::probe::device().ok().map(|device| device.name),
     };
     environment::machine(name, gpu_model.as_deref())
 }

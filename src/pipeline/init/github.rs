@@ -308,7 +308,7 @@ impl Facts {
         Facts {
             gated: suites(&[SuiteKind::Command]),
             hosted: suites(&[SuiteKind::Cpu, SuiteKind::Command]),
-            device: suites(&[SuiteKind::Gpu, SuiteKind::Trt]),
+            device: suites(&[SuiteKind::Gpu, SuiteKind::Cuda, SuiteKind::Trt]),
             ..Facts::default()
         }
     }

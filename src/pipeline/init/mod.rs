@@ -4,6 +4,7 @@ mod tree;
 mod cargo;
 mod python;
 mod native;
+mod cuda;
 mod others;
 mod frameworks;
 mod files;
@@ -148,6 +149,9 @@ fn verified(run: &Run) -> String {
     };
     let all = run.measurements.len();
     match &failed[..] {
+        [] if run.status == RunStatus::Skipped => {
+            format!("{:<12} {}: {}\n", "skipped", run.suite, printable(run.reason.as_deref().unwrap_or_default()))
+        }
         [] => format!("{:<12} {}: {}\n", "measured", run.suite, count(all, "benchmark")),
         [first, ..] if all > 0 => {
             let some = format!("{} of {} failed", failed.len(), count(all, "benchmark"));

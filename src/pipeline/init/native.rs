@@ -86,6 +86,7 @@ fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {
                 command: std::iter::once(program).chain(words(library.arguments)).collect(),
                 format: library.format,
                 output: library.output.map(str::to_owned),
+                kernel: String::new(),
                 ignored: std::iter::once("build").chain(library.output).map(str::to_owned).collect(),
             });
         }
@@ -174,6 +175,7 @@ fn by_compiler(file: &str, text: &str) -> Option<Found> {
         command: vec![format!("./{stem}"), "--benchmark_format=json".to_owned()],
         format: "google-benchmark",
         output: None,
+        kernel: String::new(),
         ignored: vec![stem.to_owned()],
     })
 }

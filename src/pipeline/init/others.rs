@@ -35,6 +35,7 @@ pub(super) fn jmh(tree: &Tree<'_>) -> Vec<Found> {
         command: words(command),
         format: "jmh",
         output: Some(output.to_owned()),
+        kernel: String::new(),
         ignored: vec![output.to_owned()],
     };
     let jar = "java -jar target/benchmarks.jar -rf json -rff jmh.json";

@@ -85,6 +85,7 @@ pub(super) fn asv(tree: &Tree<'_>) -> Vec<Found> {
             format: "asv",
             output: Some(results.to_owned()),
             // Who tracks results goes on to do so.
+            kernel: String::new(),
             ignored: Some(results.to_owned())
                 .filter(|_| !tree.files.iter().any(|file| file.starts_with(&tracked)))
                 .into_iter()

@@ -116,6 +116,8 @@ pub(super) struct Found {
     pub format: &'static str,
     /// A file that the command writes, relative to the folder; standard output where absent.
     pub output: Option<String>,
+    /// The sections of CUDA kernels, below `SUITE`; without a command then.
+    pub kernel: String,
     /// What git should ignore, relative to the folder.
     pub ignored: Vec<String>,
 }
@@ -162,7 +164,11 @@ impl Found {
 
     fn section(&self, name: &str) -> String {
         let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
-        let mut text = format!("\n# {}: {}\n[suites.{name}]\nkind = \"command\"\n", self.title, one_line(&self.place));
+        let kind = if self.kernel.is_empty() { "command" } else { "cuda" };
+        let mut text = format!("\n# {}: {}\n[suites.{name}]\nkind = \"{kind}\"\n", self.title, one_line(&self.place));
+        if !self.kernel.is_empty() {
+            return text + &self.kernel.replace("SUITE", name);
+        }
         let folder = Some(&self.folder).filter(|folder| !folder.is_empty());
         text.extend(folder.map(|folder| format!("cwd = {}\n", quoted(folder))));
         if !self.build.is_empty() {
@@ -182,7 +188,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// JSON text is TOML text, except for one character.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
 

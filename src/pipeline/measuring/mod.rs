@@ -17,10 +17,12 @@ use crate::{Advice, refuse};
 use sprag_base::files::check_writable;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_history as history;
+use sprag_measure::gpu::custom::settings::CustomScope;
 use sprag_measure::gpu::settings::{AskedDtype, Profile};
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::{
-    self, Effort, GpuSuite, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteOutcome, TrtSuite, Work,
+    self, CudaSuite, Effort, GpuSuite, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteOutcome,
+    TrtSuite, Work,
 };
 use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_measure::tensorrt::sweep::{self, TimingSettings};
@@ -76,6 +78,19 @@ impl GpuOverride {
             private_folder: project.private_folder().map_err(|error| error.to_string()),
         }
     }
+}
+
+/// The kernels of a suite of the kind `cuda`.
+pub fn custom_scope(project: &Project, suite: &str) -> crate::Result<CustomScope> {
+    let selected = project.config.select(&[suite.to_owned()])?;
+    let settings = selected.first().map(|(_, settings)| *settings).filter(|one| one.kind == SuiteKind::Cuda);
+    let Some(settings) = settings else {
+        return refuse(
+            format!("the suite `{suite}` is not of the kind `cuda`"),
+            "leave `--suite` out for Sprag's own kernels",
+        );
+    };
+    Ok(CustomScope { root: project.root.clone(), kernels: settings.kernel.clone(), compiled: None })
 }
 
 pub struct MeasuredSuites {
@@ -173,6 +188,12 @@ fn description(
     let work = match settings.kind {
         SuiteKind::Cpu => Work::Cpu,
         SuiteKind::Gpu => Work::Gpu(request.gpu.suite(project, settings)),
+        SuiteKind::Cuda => Work::Cuda(CudaSuite {
+            root: project.root.clone(),
+            kernels: settings.kernel.clone(),
+            time_out: Duration::from_secs(settings.timeout_seconds()),
+            private_folder: project.private_folder().map_err(|error| error.to_string()),
+        }),
         SuiteKind::Command => Work::Command(settings.command_settings()),
         SuiteKind::Trt => Work::Trt(Box::new(request.trt.plan(project, name, settings)?)),
     };

@@ -154,6 +154,9 @@ pub enum Command {
         /// What of the GPU suite runs, as JSON; the plan is about CPU kernels where absent.
         #[arg(long, value_name = "SCOPE")]
         gpu: Option<String>,
+        /// What of a suite of the user's CUDA kernels runs, as JSON.
+        #[arg(long, value_name = "SCOPE", conflicts_with = "gpu")]
+        cuda: Option<String>,
     },
     /// Lead the process group of a command, and kill it when standard input ends; or keep a folder, and remove it then.
     #[command(hide = true)]
@@ -216,12 +219,15 @@ pub enum Task {
 pub enum KernelsCommand {
     /// Compile every kernel variant with NVRTC, without a device, and print registers and spills.
     Compile(KernelsCompileArgs),
-    /// Run every kernel variant on the device, at odd shapes, and compare it with the CPU reference.
+    /// Run every kernel variant on the device, at odd shapes, and compare it with its reference.
     Check(KernelsCheckArgs),
 }
 
 #[derive(Args, Debug)]
 pub struct KernelsCompileArgs {
+    /// The kernels of this suite of the kind `cuda` in sprag.toml. Default: Sprag's own.
+    #[arg(long, value_name = "NAME")]
+    pub suite: Option<String>,
     /// Compile for these architectures, such as 90 for compute capability 9.0.
     #[arg(long = "arch", value_name = "N", value_delimiter = ',', default_values_t = [80, 90, 100])]
     #[arg(value_parser = architecture)]
@@ -239,6 +245,9 @@ pub struct KernelsCompileArgs {
 
 #[derive(Args, Debug)]
 pub struct KernelsCheckArgs {
+    /// The kernels of this suite of the kind `cuda` in sprag.toml. Default: Sprag's own.
+    #[arg(long, value_name = "NAME")]
+    pub suite: Option<String>,
     /// Only checks whose name contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,

@@ -1,22 +1,29 @@
-//! `sprag kernels`: whether every CUDA kernel compiles in every variant, and whether it is right on the device.
+//! `sprag kernels`: whether every CUDA kernel, Sprag's or those of a suite, compiles in every variant, and whether it is right
+//! on the device.
 
 use std::io::Write;
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::{KernelsCheckArgs, KernelsCompileArgs};
 use crate::commands::progress::Progress;
-use sprag_measure::gpu::{facts, survey};
+use sprag_measure::gpu::custom::settings::CustomScope;
+use sprag_measure::gpu::{DeviceError, facts, survey};
 use sprag_measure::parity;
 use sprag_measure::suite::Observer as _;
 use sprag_pipeline::error::Exit;
+use sprag_pipeline::measuring::custom_scope;
+use sprag_pipeline::project::Project;
 use sprag_pipeline::{Result, refuse, text};
 
 /// Fails if a variant does not compile.
-pub(super) fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> Result<Exit> {
-    let compiled = match survey::compile(&args.architectures) {
+pub(super) fn compile(folder: &Path, args: &KernelsCompileArgs, out: &mut dyn Write) -> Result<Exit> {
+    let own = own_kernels(folder, args.suite.as_deref())?;
+    let compiled = match survey::compile(&args.architectures, own.as_ref()) {
         Ok(compiled) => compiled,
+        Err(DeviceError::Custom(fault)) => return refuse(fault, "mend the kernel's section in sprag.toml"),
         Err(error) => return skipped("kernels", &error.to_string(), args.json, out),
     };
     let failed = compiled.iter().filter(|one| one.status != "ok").count();
@@ -56,12 +63,13 @@ pub(super) fn compile(args: &KernelsCompileArgs, out: &mut dyn Write) -> Result<
     Ok(exit(faults))
 }
 
-pub(super) fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn check(folder: &Path, args: &KernelsCheckArgs, out: &mut dyn Write) -> Result<Exit> {
+    let own = own_kernels(folder, args.suite.as_deref())?;
     let device = match facts::read() {
         Ok(device) => device,
         Err(error) => return skipped("checks", &error.to_string(), args.json, out),
     };
-    let checks = survey::checks(&args.filters, device.compute_capability);
+    let checks = survey::checks(own.as_ref(), &args.filters, device.compute_capability);
     if checks.is_empty() {
         let message = format!("no check is called `{}`", args.filters.join("` or `"));
         let hint = "name a part of an operation, shape, element type or configuration, such as `tile_pack`";
@@ -72,7 +80,7 @@ pub(super) fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> Result<Exit
     progress.begin(&format!("compiling kernels, then {count} on {}", device.model), checks.len() as u64);
     let checked = survey::check(&checks, args.seed, &mut |done| progress.step(done as u64))?;
     progress.end();
-    let is_wrong = |one: &&survey::Checked| !matches!(one.status, "exact" | "within");
+    let is_wrong = |one: &&survey::Checked| !matches!(one.status, "exact" | "within" | "unchecked");
     let wrong = checked.iter().filter(is_wrong).count();
     let broken = (checked.len() < checks.len()).then(|| format!("the device broke after {} of {count}", checked.len()));
     if args.json {
@@ -89,6 +97,10 @@ pub(super) fn check(args: &KernelsCheckArgs, out: &mut dyn Write) -> Result<Exit
     broken.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out, "{} on {}: {wrong} failed", text::count(checked.len(), "check"), text::printable(&device.model))?;
     Ok(exit(wrong))
+}
+
+fn own_kernels(folder: &Path, suite: Option<&str>) -> Result<Option<CustomScope>> {
+    suite.map(|name| custom_scope(&Project::open(folder)?, name)).transpose()
 }
 
 fn skipped(list: &str, reason: &str, is_json: bool, out: &mut dyn Write) -> Result<Exit> {

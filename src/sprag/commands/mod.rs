@@ -68,9 +68,11 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
             Ok(Exit::Done)
         }
         Command::Man { folder: place } => setup::man(&folder.join(place), out),
-        Command::Kernels(KernelsCommand::Compile(args)) => kernels::compile(&args, out),
-        Command::Kernels(KernelsCommand::Check(args)) => kernels::check(&args, out),
-        Command::Worker { task, gpu } => worker::worker(task, gpu.as_deref(), &mut std::io::stdin().lock(), out),
+        Command::Kernels(KernelsCommand::Compile(args)) => kernels::compile(&folder, &args, out),
+        Command::Kernels(KernelsCommand::Check(args)) => kernels::check(&folder, &args, out),
+        Command::Worker { task, gpu, cuda } => {
+            worker::worker(task, [gpu.as_deref(), cuda.as_deref()], &mut std::io::stdin().lock(), out)
+        }
         Command::Guard { remove } => worker::guard(remove.as_deref(), std::io::stdin().lock()),
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn report(folder: &Path, args: &RunArgs, asked: &[(&str, &Suite)]) ->
             SuiteKind::Cpu => Some(ReportKind::Cpu(cpu_settings(args))),
             SuiteKind::Gpu => Some(ReportKind::Gpu(Box::new(gpu_report_options(folder, args)?))),
             SuiteKind::Trt => Some(ReportKind::Trt),
-            SuiteKind::Command => None,
+            SuiteKind::Command | SuiteKind::Cuda => None,
         })
     })
 }

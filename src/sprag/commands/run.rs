@@ -39,10 +39,10 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
         let message = "`--count-instructions` counts CPU kernels, and no suite of them would run";
         return refuse(message, "name a suite of kind `cpu` with `--suite`");
     }
-    if args.retune && !asked.iter().any(|(_, suite)| suite.kind == SuiteKind::Gpu) {
+    if args.retune && !asked.iter().any(|(_, suite)| matches!(suite.kind, SuiteKind::Gpu | SuiteKind::Cuda)) {
         return refuse(
             "`--retune` chooses the configurations of CUDA kernels, and no suite of them would run",
-            "name a suite of kind `gpu` with `--suite`; CPU kernels are tuned in every ordinary run",
+            "name a suite of kind `gpu` or `cuda` with `--suite`; CPU kernels are tuned in every ordinary run",
         );
     }
     let shard = shard_option(args.shard.as_deref())?;

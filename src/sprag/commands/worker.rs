@@ -10,23 +10,32 @@ use serde::de::DeserializeOwned;
 use crate::cli::Task;
 use sprag_base::process::guard_until_end;
 use sprag_measure::command::keeper;
-use sprag_measure::gpu::settings::Scope;
+use sprag_measure::gpu::suite::DeviceScope;
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
 use sprag_measure::seed_report::calls::{self as gpu_calls, GpuCallsPlan};
 use sprag_measure::seed_report::cpu::{self as cpu_calls, CpuCallsPlan};
 use sprag_measure::task::{self, Question};
 use sprag_measure::workload::Workload;
-use sprag_measure::{MeasureError, cpu, gpu, noise, worker};
+use sprag_measure::{MeasureError, cpu, noise, worker};
 use sprag_pipeline::Result;
 use sprag_pipeline::error::{Context as _, Exit};
 
 /// A plan only names benchmarks.
 const MOST_PLAN_BYTES: u64 = 1 << 20;
 
-pub(super) fn worker(task: Task, gpu: Option<&str>, input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Exit> {
-    let scope = gpu.map(|text| serde_json::from_str(text).context("cannot read the scope"));
-    let scope: Option<Scope> = scope.transpose()?;
+pub(super) fn worker(
+    task: Task,
+    [gpu, cuda]: [Option<&str>; 2],
+    input: &mut dyn BufRead,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let scope = match (gpu, cuda) {
+        (Some(text), _) => Some(serde_json::from_str(text).map(DeviceScope::Gpu)),
+        (None, Some(text)) => Some(serde_json::from_str(text).map(DeviceScope::Cuda)),
+        (None, None) => None,
+    };
+    let scope = scope.transpose().context("cannot read the scope")?;
     let workloads = |suite: &str| workloads(suite, scope.as_ref());
     match task {
         Task::Time => {
@@ -59,9 +68,9 @@ pub(super) fn worker(task: Task, gpu: Option<&str>, input: &mut dyn BufRead, out
     Ok(Exit::Done)
 }
 
-fn workloads(suite: &str, scope: Option<&Scope>) -> Result<Vec<Workload>, MeasureError> {
+fn workloads(suite: &str, scope: Option<&DeviceScope>) -> Result<Vec<Workload>, MeasureError> {
     match scope {
-        Some(scope) => gpu::suite::workloads(suite, scope),
+        Some(scope) => scope.workloads(suite),
         None if suite == noise::SUITE => Ok(noise::workloads()),
         None => cpu::workloads(suite),
     }

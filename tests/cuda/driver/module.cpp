@@ -111,6 +111,21 @@ PUBLIC int cuFuncSetAttribute(void* handle, int attribute, int value) {
     return SUCCESS;
 }
 
+PUBLIC int cuFuncGetParamInfo(void* handle, size_t place, size_t* offset, size_t* size) {
+    ENTER;
+    const Function* function = find_function(handle);
+    if (!function) return INVALID_HANDLE;
+    if (!offset || place >= function->parameters.size()) return INVALID_VALUE;
+    *offset = 0;
+    for (size_t i = 0; i <= place; ++i) {
+        const size_t bytes = function->parameters[i], align = bytes < 8 ? bytes : 8;
+        *offset = (*offset + align - 1) / align * align;
+        if (i == place && size) *size = bytes;
+        if (i < place) *offset += bytes;
+    }
+    return SUCCESS;
+}
+
 PUBLIC int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* handle, int threads, size_t shared) {
     ENTER;
     const Function* function = find_function(handle);

@@ -24,7 +24,7 @@ fn bytes(spec: &BufferSpec) -> Vec<u8> {
         (_, Data::Element(Dtype::F16)) => drawn.flat_map(|value| f16::from_f32(value).to_le_bytes()).collect(),
         (_, Data::Element(Dtype::Bf16)) => drawn.flat_map(|value| bf16::from_f32(value).to_le_bytes()).collect(),
         (_, Data::Element(Dtype::E4m3)) => drawn.map(|value| E4m3::from_f32(value).to_bits()).collect(),
-        (_, Data::Element(Dtype::F32) | Data::F32 | Data::I32) => drawn.by_ref().flat_map(f32::to_le_bytes).collect(),
+        _ => drawn.by_ref().flat_map(f32::to_le_bytes).collect(),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn launches(operation: &Operation, check: impl Fn(&Launch, LaunchConf
             assert_eq!(program.fault(), None, "{operation:?} {dtype:?} {form:?}");
             assert_eq!(shared(&program), shared(&plain), "{operation:?} {dtype:?} {form:?}");
             for launch in program.launches() {
-                assert!(source(launch.kernel.file).is_some_and(|text| text.contains(launch.kernel.entry)));
+                assert!(source(launch.kernel.source.name()).is_some_and(|text| text.contains(&*launch.kernel.entry)));
                 // Beyond that a block must ask for shared memory, which only a few kernels do.
                 assert!(launch.shared <= 48 << 10, "{operation:?} {launch:?}");
                 if let Form::Tuned(config) = form {

@@ -86,7 +86,7 @@ mod tests {
                 let blocks = launch.grid[0] as usize;
                 assert!(blocks * piece >= bytes / vector * vector && (blocks - 1) * piece <= bytes);
                 // The rest is less than a vector, and the first block has a thread for each element of it.
-                assert!(vector / launch.kernel.dtype.bytes() <= launch.block as usize);
+                assert!(vector / launch.kernel.dtype.bytes() <= launch.block[0] as usize);
             });
         }
     }

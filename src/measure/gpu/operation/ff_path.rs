@@ -597,14 +597,14 @@ mod tests {
                 let at = |launch: &Launch, name: &str| launch.kernel.defines[name] as usize;
                 let [means, modulation, convolve, finish] =
                     ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"].map(launch);
-                assert!(means.grid[0] as usize * (means.block as usize / 32) >= tiles.len() * map.channels);
+                assert!(means.grid[0] as usize * (means.block[0] as usize / 32) >= tiles.len() * map.channels);
                 assert_eq!(modulation.grid, [(tiles.len() / map.batch) as u32, map.batch as u32, 1]);
                 let chunk = at(convolve, "CHUNK");
-                let outputs = convolve.block as usize * 32 / chunk;
+                let outputs = convolve.block[0] as usize * 32 / chunk;
                 assert!(convolve.grid[0] as usize * chunk >= side * side, "{map:?} {config:?}");
                 assert!(convolve.grid[1] as usize * outputs >= 2 * map.channels, "{map:?} {config:?}");
                 assert_eq!(convolve.grid[2] as usize, tiles.len());
-                assert!(chunk.is_power_of_two() && (4..=convolve.block as usize * 4).contains(&chunk));
+                assert!(chunk.is_power_of_two() && (4..=convolve.block[0] as usize * 4).contains(&chunk));
                 assert_eq!(finish.grid[0] as usize * side, map.height);
                 assert!(finish.grid[1] as usize * at(finish, "UNROLL") >= map.channels);
                 assert_eq!(finish.grid[2] as usize, map.batch);

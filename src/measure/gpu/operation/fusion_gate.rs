@@ -122,7 +122,7 @@ mod tests {
             checks::launches(&operation, |launch, config| {
                 let [pieces, groups, samples] = launch.grid.map(|blocks| blocks as usize);
                 let vector = launch.kernel.defines["VECTOR"] as usize;
-                let (bytes, piece) = (map.plane() * launch.kernel.dtype.bytes(), launch.block as usize * vector);
+                let (bytes, piece) = (map.plane() * launch.kernel.dtype.bytes(), launch.block[0] as usize * vector);
                 assert!(bytes % vector == 0 && pieces * piece >= bytes && (pieces - 1) * piece < bytes);
                 let chunk = config.chunk as usize;
                 assert!(groups * chunk >= channels && (groups - 1) * chunk < channels);

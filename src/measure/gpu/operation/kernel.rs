@@ -1,11 +1,11 @@
 //! The declaration of an operation, from which the suite, the parity checks, `sprag kernels` and the reports follow.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
 use half::{bf16, f16};
 
+use crate::gpu::custom::number;
 use crate::gpu::program::{
     Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Step,
 };
@@ -190,7 +190,7 @@ impl ProgramBuilder {
     }
 
     pub(super) fn buffer(&mut self, name: &'static str, data: Data, count: usize, content: Content) -> usize {
-        self.program.buffers.push(BufferSpec { name, data, count, content });
+        self.program.buffers.push(BufferSpec { name: name.into(), data, count, content, guard: 0 });
         self.program.buffers.len() - 1
     }
 
@@ -230,7 +230,7 @@ impl ProgramBuilder {
         // `DeviceProgram::fault` reports a grid that does not fit.
         let grid = call.grid.map(|blocks| u32::try_from(blocks).unwrap_or(0));
         let shared = u32::try_from(call.shared).unwrap_or(u32::MAX);
-        let launch = Launch { kernel: call.kernel, grid, block: call.block, shared, arguments };
+        let launch = Launch { kernel: call.kernel, grid, block: [call.block, 1, 1], shared, arguments };
         self.program.steps.push(Step::Launch(launch));
     }
 
@@ -252,7 +252,8 @@ pub(super) fn kernel(
     dtype: Dtype,
     defines: &[(&'static str, u32)],
 ) -> CudaKernel {
-    CudaKernel { file, entry, dtype, defines: defines.iter().copied().collect::<BTreeMap<_, _>>() }
+    let defines = defines.iter().map(|(name, value)| ((*name).into(), i64::from(*value))).collect();
+    CudaKernel { defines, ..CudaKernel::built_in(file, entry, dtype) }
 }
 
 pub(super) fn int(value: usize) -> Argument {
@@ -340,6 +341,7 @@ pub fn widen(data: Data, bytes: &[u8]) -> Vec<f32> {
             bytes.as_chunks().0.iter().map(|one| bf16::from_le_bytes(*one).to_f32()).collect()
         }
         Data::Element(Dtype::E4m3) => bytes.iter().map(|one| E4m3::from_bits(*one).to_f32()).collect(),
+        other => number::decode(other, bytes).map(|number| number.as_f64() as f32).collect(),
     }
 }
 
@@ -416,7 +418,7 @@ mod tests {
             builder.plain("copy.cu", "copy_reference", values, Vec::new());
             let program = builder.finish();
             let launch = program.launches().next().expect("one was added");
-            assert_eq!((launch.grid, launch.block), ([blocks, 1, 1], PLAIN_BLOCK));
+            assert_eq!((launch.grid, launch.block[0]), ([blocks, 1, 1], PLAIN_BLOCK));
         }
         let mut builder = ProgramBuilder::new(Dtype::F32);
         let kernel = kernel("empty.cu", "empty", Dtype::F32, &[]);

@@ -1,7 +1,5 @@
 //! The operations of the GPU suite: for each its shapes, its programs in both forms, and what it must come to.
 
-use std::collections::BTreeMap;
-
 use crate::gpu::program::{CudaKernel, Dtype};
 use crate::gpu::settings::Profile;
 
@@ -63,7 +61,7 @@ pub fn files() -> impl Iterator<Item = &'static str> {
 
 /// The kernels that no operation launches: they fill, compare, wait and read clocks.
 pub fn service_kernels(dtype: Dtype) -> Vec<CudaKernel> {
-    let kernel = |file, entry| CudaKernel { file, entry, dtype, defines: BTreeMap::new() };
+    let kernel = |file, entry| CudaKernel::built_in(file, entry, dtype);
     vec![
         kernel("fill.cu", "fill_uniform"),
         kernel("compare.cu", "compare"),

@@ -360,7 +360,7 @@ mod tests {
     /// The steps and the channels, over all samples, that the blocks of a launch reach.
     fn reach(launch: &Launch, shape: &TokenScan) -> (usize, usize) {
         let CudaKernel { entry, defines, dtype, .. } = &launch.kernel;
-        let (blocks, block) = (launch.grid[0] as usize, launch.block as usize);
+        let (blocks, block) = (launch.grid[0] as usize, launch.block[0] as usize);
         let group = defines.get("VECTOR").map_or(1, |bytes| *bytes as usize / dtype.bytes());
         if *entry != "scan_long" {
             return (shape.tokens.steps, blocks * block * group);

@@ -323,7 +323,7 @@ mod tests {
                     checks::launches(&unpack.clone().operation(), |launch, config| {
                         let cells = checks::bands_cover(&tiles, launch, 13);
                         let tables = if unpack.blends() { 8 } else { 4 };
-                        assert_eq!((launch.shared as usize, config.block), (cells * tables, launch.block));
+                        assert_eq!((launch.shared as usize, config.block), (cells * tables, launch.block[0]));
                     });
                 }
             }
@@ -342,7 +342,7 @@ mod tests {
                 let unpack = TileUnpack::anywhere(map, tile_size, origins.clone(), levels, overlap).unwrap();
                 checks::launches(&unpack.operation(), |launch, config| {
                     let vector = launch.kernel.defines["VECTOR"] as usize;
-                    let (across, down) = (32 * vector / launch.kernel.dtype.bytes(), launch.block as usize / 32);
+                    let (across, down) = (32 * vector / launch.kernel.dtype.bytes(), launch.block[0] as usize / 32);
                     let [patches, groups, samples] = launch.grid.map(|blocks| blocks as usize);
                     // As the kernel cuts them: as many patches in every row, and no row too few or too many.
                     let in_row = width.div_ceil(across);

@@ -11,10 +11,10 @@ fn documents_follow_their_schemas() {
     let compile_schema = include_str!("../../../../schemas/kernels-compile-1.json");
     let check_schema = include_str!("../../../../schemas/kernels-check-1.json");
     let kernel = survey::CompiledKernel {
-        file: "scan.cu",
+        file: "scan.cu".to_owned(),
         entry: "scan".to_owned(),
         dtype: "f16",
-        defines: [("BLOCK", 128)].into(),
+        defines: [("BLOCK".to_owned(), 128)].into(),
         arch: "sm_90".to_owned(),
         status: "ok",
         registers: Some(32),
@@ -25,9 +25,9 @@ fn documents_follow_their_schemas() {
     check(compile_schema, &report("ok", "kernels", &[kernel]), true);
     check(compile_schema, &report("ok", "kernels", &[()]), false);
     let checked = [survey::Checked {
-        operation: "scan",
+        operation: "scan".to_owned(),
         shape: "b=1".to_owned(),
-        dtype: "f16",
+        dtype: "f16".to_owned(),
         form: "tuned",
         configuration: Some("block128".to_owned()),
         status: "within",

@@ -1,0 +1,148 @@
+//! Checks that a kernel of the user computes what its reference does and writes nothing else, before it is timed.
+
+use super::expression::Names;
+use super::kernel::label;
+use super::number::{Numbers, decode};
+use super::reference::{self, Case};
+use crate::gpu::DeviceError;
+use crate::gpu::instance::{Instance, Supply};
+use crate::gpu::parity::{self, MOST_CPU_BYTES, MOST_MEAN_SHARE};
+use sprag_model::benchmark::{Parity, ParityStatus};
+
+impl Case<'_> {
+    /// The parity with these constants, checked once a process.
+    pub(super) fn checked_once(
+        &self,
+        constants: &Names,
+        seed: u64,
+        instance: Option<&Instance>,
+    ) -> Result<Parity, DeviceError> {
+        let name = &self.kernel.settings.name;
+        let key = format!("{name} {} {}", label(self.shape), label(constants));
+        let check = || {
+            let parity = match instance {
+                Some(instance) => self.check(instance, Supply::of_set(seed, 0))?,
+                None => {
+                    let program = self.kernel.program(self.shape, constants).map_err(DeviceError::Custom)?;
+                    let supply = Supply::of_set(seed, 0);
+                    self.check(&Instance::new(self.device, program, supply)?, supply)?
+                }
+            };
+            Ok((parity, None))
+        };
+        self.device.checked_once(&key, check).map(|(parity, _)| parity)
+    }
+
+    fn check(&self, instance: &Instance, supply: Supply) -> Result<Parity, DeviceError> {
+        let at = label(self.shape);
+        // Large inputs are compared at the small shapes alone.
+        let is_small = instance.program().bytes() <= MOST_CPU_BYTES;
+        let inputs = || -> Result<Vec<Vec<u8>>, DeviceError> {
+            let inputs = self.buffers().filter(|(_, argument)| is_small && !argument.is_written());
+            inputs.map(|(place, _)| instance.buffer(place).download()).collect()
+        };
+        let before = inputs()?;
+        instance.poison()?;
+        instance.call()?;
+        for (place, argument) in self.buffers() {
+            if let Some((count, last)) = instance.buffer(place).overrun()? {
+                let name = &argument.name;
+                let text =
+                    format!("`{name}` at {at}: {count} bytes behind its end are overwritten, up to {last} bytes away");
+                return Err(DeviceError::Parity(text));
+            }
+        }
+        if inputs()? != before {
+            let names: Vec<&str> =
+                self.buffers().filter(|(_, one)| !one.is_written()).map(|(_, one)| one.name.as_str()).collect();
+            let text = format!(
+                "at {at} the kernel writes to an input (`{}`); one that it may change has the role `update`",
+                names.join("`, `")
+            );
+            return Err(DeviceError::Parity(text));
+        }
+        let results = self.buffers().filter(|(_, argument)| argument.role.is_result());
+        let expected = reference::expected(self, supply)?;
+        let mut worst: Option<Parity> = None;
+        for (number, (place, argument)) in results.enumerate() {
+            let got = Numbers { data: argument.element.data(), bytes: instance.buffer(place).download()? };
+            let wanted = expected.as_ref().and_then(|all| all.get(number));
+            let parity = compare(&got, wanted, self.kernel.tolerance(argument.element))
+                .map_err(|fault| DeviceError::Parity(format!("`{}` at {at}: {fault}", argument.name)))?;
+            worst = Some(worst.map_or(parity.clone(), |worst| parity::worse(worst, parity)));
+        }
+        Ok(worst.unwrap_or_else(crate::parity::unchecked))
+    }
+}
+
+/// Compares two buffers element by element and on average; without a reference all must be numbers.
+fn compare(got: &Numbers, expected: Option<&Numbers>, tolerance: f64) -> Result<Parity, String> {
+    let Some(expected) = expected else {
+        return match decode(got.data, &got.bytes).position(|number| number.as_f64().is_nan()) {
+            Some(place) => Err(format!("element {place} is no number: it is not written, or computed so")),
+            None => Ok(crate::parity::unchecked()),
+        };
+    };
+    let (numbers, wanted) = (decode(got.data, &got.bytes), decode(expected.data, &expected.bytes));
+    let count = numbers.len();
+    let (mut largest, mut errors, mut sizes) = (0.0_f64, 0.0, 0.0);
+    let (mut first, mut wrong) = (None, 0_usize);
+    for (place, (got, wanted)) in numbers.zip(wanted).enumerate() {
+        let (error, size) = (got.distance(wanted), wanted.as_f64().abs());
+        // Not so for a NaN in either.
+        let is_within = error <= tolerance * (1.0 + size);
+        if !is_within {
+            wrong += 1;
+            first = first.or(Some((place, got.as_f64(), wanted.as_f64())));
+        }
+        largest = largest.max(error);
+        errors += error;
+        sizes += if size.is_finite() { size } else { 0.0 };
+    }
+    if let Some((place, got, wanted)) = first {
+        let unwritten = if got.is_nan() { " (not written, or computed so)" } else { "" };
+        let all = format!("{wrong} of {count} elements differ by more than {tolerance:e}");
+        return Err(format!("element {place} is {got}{unwritten}, the reference has {wanted}; {all}"));
+    }
+    // Where all are small, a result of zeros would be within the tolerance.
+    if errors.is_finite() && errors > MOST_MEAN_SHARE * sizes {
+        let percent = 100.0 * errors / sizes;
+        return Err(format!("its elements differ from the reference by {percent:.0} % on average"));
+    }
+    let status = if largest > 0.0 { ParityStatus::Within } else { ParityStatus::Exact };
+    Ok(Parity { status, max_abs_error: Some(largest), tolerance: Some(tolerance) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::custom::number::{Number, encode};
+    use crate::gpu::program::Data;
+
+    fn floats(values: &[f64]) -> Numbers {
+        let bytes = encode(Data::F64, values.iter().map(|value| Number::Float(*value))).expect("they fit");
+        Numbers { data: Data::F64, bytes }
+    }
+
+    #[test]
+    fn a_result_is_right_within_its_tolerance_and_on_average() {
+        let check = |got: &[f64], wanted: &[f64], expected: Result<ParityStatus, &str>| {
+            let found = compare(&floats(got), Some(&floats(wanted)), 0.1).map(|parity| parity.status);
+            assert_eq!(found, expected.map_err(str::to_owned), "{got:?} {wanted:?}");
+        };
+        check(&[1.0, -2.0], &[1.0, -2.0], Ok(ParityStatus::Exact));
+        check(&[1.1, -2.0], &[1.0, -2.0], Ok(ParityStatus::Within));
+        check(&[f64::INFINITY], &[f64::INFINITY], Ok(ParityStatus::Exact));
+        let wrong = "element 1 is 3, the reference has 2; 1 of 2 elements differ by more than 1e-1";
+        check(&[1.0, 3.0], &[1.0, 2.0], Err(wrong));
+        let unwritten = "element 0 is NaN (not written, or computed so), the reference has 2; 1 of 1 elements differ by more than 1e-1";
+        check(&[f64::NAN], &[2.0], Err(unwritten));
+        let both = "element 0 is NaN (not written, or computed so), the reference has NaN; 1 of 1 elements differ by more than 1e-1";
+        check(&[f64::NAN], &[f64::NAN], Err(both));
+        check(&[0.0, 0.0], &[0.01, 0.02], Err("its elements differ from the reference by 100 % on average"));
+        let unchecked = compare(&floats(&[1.0]), None, 0.0).map(|parity| parity.status);
+        assert_eq!(unchecked, Ok(ParityStatus::Unchecked));
+        let nan = compare(&floats(&[1.0, f64::NAN]), None, 0.0);
+        assert_eq!(nan, Err("element 1 is no number: it is not written, or computed so".to_owned()));
+    }
+}

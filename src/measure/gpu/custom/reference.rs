@@ -1,0 +1,160 @@
+//! What the results of a kernel of the user should be: from another kernel, a program, or files.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::expression::Names;
+use super::kernel::{CustomKernel, joined, label, with_sizes};
+use super::number::{Numbers, of_npy, to_npy};
+use super::settings::{ArgumentSettings, Reference};
+use crate::gpu::DeviceError;
+use crate::gpu::device::Device;
+use crate::gpu::instance::{Instance, Supply};
+use crate::gpu::program::{Argument, Data, Step};
+use crate::process::{TAIL, last_words};
+use sprag_base::files::read_bounded;
+use sprag_base::process::{self, End, Limits, OutputLimit};
+
+/// A kernel at a shape on a device.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) device: &'a Rc<Device>,
+    pub(super) kernel: &'a CustomKernel,
+    pub(super) shape: &'a Names,
+}
+
+impl<'a> Case<'a> {
+    /// The buffers of its programs, with their arguments.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = (usize, &'a ArgumentSettings)> + use<'a> {
+        self.kernel.settings.arguments.iter().filter(|argument| argument.value.is_none()).enumerate()
+    }
+}
+
+/// The set of outputs of the reference, which no benchmark has.
+const SET: u32 = 1 << 18;
+
+const MOST_FILE_BYTES: usize = 16 << 30;
+
+/// The worker is stopped before where its own time is up.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What each result should hold, in the order of the arguments; `None` where nothing checks it. That of the last shape stays
+/// in memory: all configurations and tracks need it.
+pub(super) fn expected(case: &Case<'_>, supply: Supply) -> Result<Option<Rc<Vec<Numbers>>>, DeviceError> {
+    let Case { device, kernel, shape } = case;
+    if matches!(kernel.settings.reference, Reference::Word(_)) {
+        return Ok(None);
+    }
+    let key = format!("{} {} {}", kernel.settings.name, label(shape), supply.seed);
+    if let Some(expected) = device.expected(&key) {
+        return Ok(Some(expected));
+    }
+    let program = kernel.reference_program(shape).map_err(DeviceError::Custom)?;
+    let expected = match (&kernel.settings.reference, program) {
+        (_, Some(program)) => {
+            let instance = Instance::new(device, program, Supply { outputs: SET, ..supply })?;
+            instance.poison()?;
+            instance.call()?;
+            downloaded(case, &instance)?
+        }
+        (Reference::Command(command), _) => by_command(case, &command.command, supply)?,
+        (Reference::Files(files), _) => {
+            let path = |argument: &ArgumentSettings| {
+                let path = files.files.get(&argument.name).map_or("", String::as_str);
+                kernel.root.join(with_sizes(path, shape))
+            };
+            read(case, &path)?
+        }
+        _ => return Ok(None),
+    };
+    let expected = Rc::new(expected);
+    device.keep_expected(key, expected.clone());
+    Ok(Some(expected))
+}
+
+fn downloaded(case: &Case<'_>, instance: &Instance) -> Result<Vec<Numbers>, DeviceError> {
+    let results = case.buffers().filter(|(_, argument)| argument.role.is_result());
+    let download = |(place, argument): (usize, &ArgumentSettings)| {
+        Ok(Numbers { data: argument.element.data(), bytes: instance.buffer(place).download()? })
+    };
+    results.map(download).collect()
+}
+
+/// Reads the file of each result.
+fn read(case: &Case<'_>, path: &dyn Fn(&ArgumentSettings) -> std::path::PathBuf) -> Result<Vec<Numbers>, DeviceError> {
+    let names = joined(case.shape, &case.kernel.defaults(case.shape).map_err(DeviceError::Custom)?);
+    let one = |(_, argument): (usize, &ArgumentSettings)| {
+        let path = path(argument);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let fault = |fault: &str| format!("the reference of `{}`, `{name}`, {fault}", argument.name);
+        let sizes = case.kernel.sizes(argument, &names)?;
+        let file = read_bounded(&path, MOST_FILE_BYTES).map_err(|error| fault(&format!("cannot be read: {error}")))?;
+        let (data, bytes) = of_npy(argument.element.data(), &sizes, &file).map_err(|error| fault(&error))?;
+        Ok(Numbers { data, bytes })
+    };
+    let results = case.buffers().filter(|(_, argument)| argument.role.is_result());
+    results.map(one).collect::<Result<_, String>>().map_err(reference_failed)
+}
+
+fn reference_failed(fault: String) -> DeviceError {
+    DeviceError::Reference(fault)
+}
+
+/// Runs a program on files with the inputs.
+fn by_command(case: &Case<'_>, command: &[String], supply: Supply) -> Result<Vec<Numbers>, DeviceError> {
+    let folder = tempfile::tempdir().map_err(|error| reference_failed(format!("no temporary folder: {error}")))?;
+    let (inputs, outputs) = (folder.path().join("inputs"), folder.path().join("outputs"));
+    let made = fs::create_dir(&inputs).and_then(|()| fs::create_dir(&outputs));
+    made.map_err(|error| reference_failed(format!("no temporary folder: {error}")))?;
+    write_inputs(case, &inputs, supply)?;
+    let [program, arguments @ ..] = command else { return Ok(Vec::new()) };
+    let in_project = case.kernel.root.join(program);
+    // A path is relative to the project, a plain name is on the search path.
+    let found = if program.contains('/') { in_project.as_os_str() } else { program.as_ref() };
+    let mut started = Command::new(found);
+    started.args(arguments).arg(&inputs).arg(&outputs).current_dir(&case.kernel.root);
+    let limits = Limits::new(LONGEST, OutputLimit::tail(TAIL), OutputLimit::tail(TAIL));
+    let captured = process::capture(&mut started, Vec::new(), &limits)
+        .map_err(|error| reference_failed(format!("cannot start `{program}`: {error}")))?;
+    match captured.end {
+        End::Exited(status) if status.success() => {}
+        End::Exited(status) => {
+            let words = last_words(&String::from_utf8_lossy(&captured.stderr));
+            let words = words.as_deref().unwrap_or("no message");
+            return Err(reference_failed(format!("`{program}`: {status} ({words})")));
+        }
+        _ => return Err(reference_failed(format!("`{program}` took more than {} s", LONGEST.as_secs()))),
+    }
+    read(case, &|argument| outputs.join(format!("{}.npy", argument.name)))
+}
+
+/// Writes each argument that a call reads as `NAME.npy`.
+fn write_inputs(case: &Case<'_>, folder: &Path, supply: Supply) -> Result<(), DeviceError> {
+    let Case { device, kernel, shape } = case;
+    let constants = kernel.defaults(shape).map_err(DeviceError::Custom)?;
+    let program = kernel.program(shape, &constants).map_err(DeviceError::Custom)?;
+    let instance = Instance::new(device, program, Supply { outputs: SET, ..supply })?;
+    instance.poison()?;
+    let names = joined(shape, &constants);
+    let write = |name: &str, data: Data, sizes: &[u64], bytes: &[u8]| {
+        let written = fs::write(folder.join(format!("{name}.npy")), to_npy(data, sizes, bytes));
+        written.map_err(|error| reference_failed(format!("cannot write the input `{name}`: {error}")))
+    };
+    for (place, argument) in case.buffers().filter(|(_, argument)| argument.is_read()) {
+        let sizes = kernel.sizes(argument, &names).map_err(DeviceError::Custom)?;
+        write(&argument.name, argument.element.data(), &sizes, &instance.buffer(place).download()?)?;
+    }
+    let launches = instance.program().steps.iter().filter_map(|step| match step {
+        Step::Launch(launch) => Some(launch),
+        Step::Zero(_) => None,
+    });
+    for (argument, given) in launches.flat_map(|launch| kernel.settings.arguments.iter().zip(&launch.arguments)) {
+        if let Argument::Bits(bits, bytes) = given {
+            write(&argument.name, argument.element.data(), &[], &bits.to_le_bytes()[..*bytes])?;
+        }
+    }
+    Ok(())
+}

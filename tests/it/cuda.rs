@@ -1,0 +1,265 @@
+//! CUDA kernels of the user on the emulator: measured, tuned, judged, and each fault named at its benchmark.
+
+use serde_json::{Value, json};
+
+use crate::emulator::Machine;
+use crate::sandbox::{Ended, Sandbox, assert_contains};
+
+const SAXPY_SOURCE: &str = r#"extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
+    int i = (blockIdx.x * BLOCK + threadIdx.x) * PER;
+    for (int k = 0; k < PER; ++k)
+        if (i + k < n) y[i + k] = a * x[i + k] + y[i + k];
+}
+extern "C" __global__ void plain(int n, float a, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+"#;
+
+const SOURCE: &str = r#"extern "C" __global__ void plain(int n, float a, const float* x, float* y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+extern "C" __global__ void transpose(int rows, int columns, const short* in, short* out) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < rows && column < columns) out[column * rows + row] = in[row * columns + column];
+}
+extern "C" __global__ void overrun(int n, float* y) { y[threadIdx.x] = 1; }
+extern "C" __global__ void input(int n, float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] = 1; }
+extern "C" __global__ void nothing(int n, float* y) {}
+extern "C" __global__ void endless(int n, float* y) { for (volatile int i = 0; n > 0;) i = i; }
+extern "C" __global__ void large(int n, float* y) { __shared__ float all[20000]; y[0] = all[n]; }
+extern "C" __global__ void wrong(int n, float* y) { y[threadIdx.x] = threadIdx.x == 7 ? 8 : threadIdx.x; }
+extern "C" __global__ void right(int n, float* y) { y[threadIdx.x] = threadIdx.x; }
+"#;
+
+const SAXPY: &str = r#"
+[[suites.mine.kernel]]
+name = "saxpy"
+file = "kernels/saxpy.cu"
+arguments = [
+  { name = "n", type = "i32", value = "n" },
+  { name = "a", type = "f32", value = 2.5 },
+  { name = "x", type = "f32", shape = "n" },
+  { name = "y", type = "f32", shape = "n", role = "update", fill = "uniform" },
+]
+grid = "ceil_div(n, BLOCK * PER)"
+block = "BLOCK"
+constants = { BLOCK = [64, 32], PER = [1, 4] }
+where = "BLOCK * PER < 256"
+shapes = [{ n = 5000 }]
+check_shapes = [{ n = 1 }, { n = 257 }]
+reference = { entry = "plain", grid = "ceil_div(n, 64)", block = 64 }
+bytes = "12 * n"
+flops = "2 * n"
+"#;
+
+/// A reference that has its results ready.
+const TRANSPOSED: &str =
+    "#!/bin/sh\ncmp in.npy \"$1/in.npy\" && test -s \"$1/rows.npy\" && cp out.npy \"$2/out.npy\"\n";
+
+/// A file as NumPy saves it.
+fn npy(kind: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}");
+    [b"\x93NUMPY\x01\x00v\x00", format!("{header:<117}\n").as_bytes(), bytes].concat()
+}
+
+/// A suite of the hot track with these kernels.
+fn project(settings: &str, kernels: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let suite = format!("kind = \"cuda\"\nprocesses = 1\ninclude = [\"track=hot\"]\n{settings}");
+    sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n[suites.mine]\n{suite}\n{kernels}"));
+    sandbox.write("kernels/saxpy.cu", SAXPY_SOURCE);
+    sandbox.write("kernels/all.cu", SOURCE);
+    sandbox.commit("Add kernels");
+    sandbox
+}
+
+#[track_caller]
+fn run(sandbox: &Sandbox, machine: &Machine, arguments: &[&str], code: i32) -> (Ended, Value) {
+    let all = [&["run", "--output-run", "run.json"], arguments].concat();
+    let ended = sandbox.sprag_with(&machine.variables(), &all).expect(code);
+    (ended, sandbox.json("run.json"))
+}
+
+fn benchmark<'a>(record: &'a Value, name: &str) -> &'a Value {
+    let all = record["benchmarks"].as_array().expect("there are benchmarks");
+    all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("there is no {name}"))
+}
+
+#[test]
+fn a_kernel_is_checked_tuned_recorded_and_judged() {
+    let Some(machine) = Machine::complete() else { return };
+    let sandbox = project("", SAXPY);
+    let (ended, record) = run(&sandbox, &machine, &["--record"], 0);
+    assert_contains(&ended.err, &["choosing configurations"]);
+    let saxpy = benchmark(&record, "saxpy");
+    assert_eq!(saxpy["id"], "mine/saxpy{n=5000,track=hot} @cuda");
+    assert_eq!(saxpy["parity"]["status"], "exact");
+    let attributes = &saxpy["attributes"];
+    assert_eq!(attributes["ratio_to"], "empty launch (hot)");
+    assert_eq!(attributes["limit"], "device copy 30000 B (hot) for 60000 bytes");
+    let metrics = saxpy["metrics"].to_string();
+    assert_contains(&metrics, &["operations_per_s", "limit_share", "above_floor", "ratio"]);
+    let tuned = &record["autotune"][0];
+    let candidates: Vec<&String> = tuned["candidates"].as_object().expect("candidates").keys().collect();
+    assert_eq!(candidates, ["BLOCK=32 PER=1", "BLOCK=32 PER=4", "BLOCK=64 PER=1"]);
+    assert_eq!((&attributes["configuration"], &tuned["failures"]), (&tuned["selected"], &json!({})));
+    assert_eq!(record["config"]["kernels"]["saxpy"]["reference"], "kernel");
+    assert!(
+        record["machine"]["class"] == "Sprag host emulator" && benchmark(&record, "aa_control")["failure"].is_null()
+    );
+
+    sandbox.sprag_with(&machine.variables(), &["baseline", "emit"]).expect(0);
+    sandbox.sprag_with(&machine.variables(), &["check"]).expect(0).prints(&["check: pass"]);
+
+    // The stored choice is for this source.
+    let (again, _) = run(&sandbox, &machine, &["--quick"], 0);
+    assert!(!again.err.contains("choosing"), "{}", again.err);
+    sandbox.edit("kernels/saxpy.cu", "a * x[i + k] + y", "x[i + k] * a + y");
+    let (_, changed) = run(&sandbox, &machine, &["--quick"], 0);
+    assert_eq!(changed["autotune"][0]["source"], "default");
+    let digest = |record: &Value| record["config"]["kernels"]["saxpy"]["source"].clone();
+    assert_ne!(digest(&record), digest(&changed));
+
+    let all = sandbox.sprag_with(&machine.variables(), &["kernels", "check", "--suite", "mine"]).expect(0);
+    all.prints(&["9 checks on Sprag host emulator: 0 failed"]);
+    let compiled = ["kernels", "compile", "--suite", "mine", "--arch", "90", "--json"];
+    let compiled = sandbox.sprag_with(&machine.variables(), &compiled).expect(0).json();
+    assert_eq!(compiled["kernels"].as_array().map(Vec::len), Some(3));
+
+    // A machine without a device skips it with the reason.
+    let Some(gone) = Machine::with(&[]) else { return };
+    let (skipped, _) = run(&sandbox, &gone, &[], 5);
+    skipped.prints(&["skipped at ", "cuda_driver_not_found"]);
+}
+
+/// A kernel with these keys; others have usual values.
+fn kernel(name: &str, keys: &str) -> String {
+    let has = |key: &str| keys.lines().any(|line| line.starts_with(&format!("{key} =")));
+    let usual = [
+        ("file", "\"kernels/all.cu\""),
+        ("grid", "1"),
+        ("block", "\"n\""),
+        ("shapes", "[{ n = 32 }]"),
+        ("reference", "{ entry = \"right\" }"),
+        (
+            "arguments",
+            "[{ name = \"n\", type = \"i32\", value = \"n\" }, { name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]",
+        ),
+    ];
+    let usual: String =
+        usual.iter().filter(|(key, _)| !has(key)).map(|(key, value)| format!("{key} = {value}\n")).collect();
+    format!("[[suites.mine.kernel]]\nname = \"{name}\"\n{usual}{keys}\n")
+}
+
+#[test]
+fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
+    let Some(machine) = Machine::complete() else { return };
+    let with_input = "arguments = [{ name = \"n\", type = \"i32\", value = \"n\" }, { name = \"x\", type = \"f32\", shape = \"n\" }, \
+                      { name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]\nreference = \"none\"";
+    let transposed = "block = [16, 8]\nshapes = [{ rows = 3, columns = 4 }]\narguments = [\
+        { name = \"rows\", type = \"i32\", value = \"rows\" }, { name = \"columns\", type = \"i32\", value = \"columns\" }, \
+        { name = \"in\", type = \"i16\", shape = [\"rows\", \"columns\"], fill = \"iota\" }, \
+        { name = \"out\", type = \"i16\", shape = [\"columns\", \"rows\"], role = \"output\" }]\n";
+    let by = |command: &str| format!("{transposed}reference = {{ command = [{command}] }}\nentry = \"transpose\"");
+    let filled = with_input.replace("shape = \"n\" }", "shape = \"n\", fill = \"x_{n}.npy\" }");
+    let cases = [
+        ("broken", "file = \"kernels/broken.cu\"".to_owned(), &["nvrtc_compile_failed: kernels/broken.cu: ", "kernels/broken.cu:2"][..]),
+        ("missing", "file = \"kernels/none.cu\"".to_owned(), &["source_not_read: `kernels/none.cu`"]),
+        ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `endless`, `input`"]),
+        ("nothing", String::new(), &["parity: `y` at n=32: element 0 is NaN (not written, or computed so), the reference has 0"]),
+        ("wrong", String::new(), &["element 7 is 8, the reference has 7; 1 of 32 elements differ by more than 1e-5"]),
+        ("overrun", "block = \"n + 3\"\nreference = \"none\"".to_owned(), &["`y` at n=32: 12 bytes behind its end are overwritten, up to 12 bytes away"]),
+        ("input", with_input.to_owned(), &["the kernel writes to an input (`x`)"]),
+        ("endless", String::new(), &["crashed in it: it sent nothing for 4 s and was stopped"]),
+        ("large", "shared = 200_000".to_owned(), &["launch_refused: `large` takes 280000 bytes of shared memory a block, the device has 232448"]),
+        ("threads", "entry = \"right\"\nreference = { entry = \"plain\" }\nblock = [64, 32]".to_owned(), &["launch_refused: `right` has a grid of 1 x 1 x 1 blocks of 64 x 32 x 1 threads"]),
+        ("count", "entry = \"plain\"".to_owned(), &["launch_refused: `plain` has 4 parameters, 2 arguments are given"]),
+        ("size", "entry = \"input\"\nreference = \"none\"\narguments = [{ name = \"n\", type = \"i64\", value = \"n\" }, { name = \"x\", type = \"f32\", shape = \"n\" }, { name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]".to_owned(), &["parameter 1 of `input` has 4 bytes, its argument has 8"]),
+        ("overflow", "entry = \"right\"\nreference = \"none\"\nshared = \"n * 9_000_000_000_000_000_000\"".to_owned(), &["`shared`: `n * 9_000_000_000_000_000_000`, character 3: the result exceeds 64 bits"]),
+        ("file", filled.replace("entry", ""), &["`x_32.npy`, the content of `x`, cannot be read"]),
+        ("command", by("\"sh\", \"-c\", \"echo no luck >&2; exit 1\""), &["reference_failed: `sh`: exit status: 1 (no luck)"]),
+        ("silent", by("\"true\""), &["reference_failed: the reference of `out`, `out.npy`, cannot be read"]),
+    ];
+    let mut kernels: String = cases.iter().map(|(name, keys, _)| kernel(name, keys)).collect();
+    kernels += &kernel("right", "reference = { entry = \"also_right\", file = \"kernels/also.cu\" }");
+    kernels += &kernel("transpose", &format!("{transposed}reference = {{ command = [\"sh\", \"./transposed\"] }}"));
+    let sandbox = project("timeout_seconds = 4", &kernels);
+    sandbox
+        .write("kernels/broken.cu", "extern \"C\" __global__ void broken(int n, float* y) {\n    y[0] = nothing;\n}\n");
+    sandbox.write("kernels/also.cu", "#include \"also.cuh\"\nextern \"C\" __global__ void also_right(int n, float* y) { y[threadIdx.x] = THREAD; }\n");
+    sandbox.write("kernels/also.cuh", "#define THREAD float(threadIdx.x)\n");
+    sandbox.write("transposed", TRANSPOSED);
+    let bytes = |values: [i16; 12]| values.map(i16::to_le_bytes).concat();
+    let arrays = [
+        ("in.npy", "3,4,", [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]),
+        ("out.npy", "4,3,", [0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11]),
+    ];
+    for (name, shape, values) in arrays {
+        std::fs::write(sandbox.project.join(name), npy("<i2", shape, &bytes(values))).expect("a file");
+    }
+    let (ended, record) = run(&sandbox, &machine, &["--quick"], 1);
+    for (name, _, words) in &cases {
+        let failure = benchmark(&record, name)["failure"].as_str().unwrap_or_else(|| panic!("{name} has no failure"));
+        assert_contains(failure, words);
+    }
+    for name in ["right", "transpose"] {
+        assert_eq!(benchmark(&record, name)["parity"]["status"], "exact", "{}", benchmark(&record, name));
+    }
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+}
+
+#[test]
+fn a_compiled_kernel_and_files_of_results_are_read() {
+    let Some(machine) = Machine::complete() else { return };
+    let kernels = kernel("right", "reference = { files = { y = \"y_{n}.npy\" } }");
+    let sandbox = project("", &kernels);
+    let values: Vec<u8> = (0..32_u8).flat_map(|value| f32::from(value).to_le_bytes()).collect();
+    std::fs::write(sandbox.project.join("y_32.npy"), npy("<f4", "32,", &values)).expect("a file");
+    let (_, record) = run(&sandbox, &machine, &["--quick"], 0);
+    assert_eq!(benchmark(&record, "right")["parity"]["status"], "exact");
+
+    let compiled = std::fs::read_dir(sandbox.project.join(".sprag/compiled")).expect("a folder");
+    let images = compiled.map(|entry| std::fs::read_to_string(entry.expect("an entry").path()).expect("a text"));
+    let own = images.into_iter().find(|text| !text.contains("ELEMENT")).expect("one is of the user");
+    sandbox.write("kernels/right.ptx", &own);
+    sandbox.edit("sprag.toml", "kernels/all.cu", "kernels/right.ptx");
+    let (_, record) = run(&sandbox, &machine, &["--quick"], 0);
+    assert_eq!(benchmark(&record, "right")["parity"]["status"], "exact");
+    sandbox.write("kernels/right.ptx", "no image\n");
+    let (_, record) = run(&sandbox, &machine, &["--quick"], 1);
+    let failure = benchmark(&record, "right")["failure"].as_str().expect("it fails");
+    assert_contains(failure, &["kernel_not_loaded: `kernels/right.ptx` for sm_90: CUDA_ERROR_INVALID_IMAGE"]);
+}
+
+#[test]
+fn a_fault_of_the_settings_has_its_place() {
+    let check = |keys: &str, words: &[&str]| {
+        let sandbox = Sandbox::new();
+        let kernel = kernel("right", keys);
+        sandbox.write("sprag.toml", &format!("[suites.mine]\nkind = \"cuda\"\n{kernel}"));
+        sandbox.sprag(&["run", "--suite", "mine"]).expect(2).says(words);
+    };
+    check(
+        "grid = \"ceil_div(m, 4)\"",
+        &[
+            "sprag.toml:10:1: `grid` of the kernel `right`: there is no `m` (there is `n`)",
+            "\n    ceil_div(m, 4)\n             ^",
+        ],
+    );
+    check("reference = { kernel = 3 }", &["sprag.toml:10:13: expected a table with `file` and `entry`"]);
+    check(
+        "reference = { entry = \"right\" }",
+        &["`reference` of the kernel `right`: the kernel would be compared with itself"],
+    );
+    check("reference = \"none\"\nshapes = []", &["there is no shape to time"]);
+    check("reference = \"none\"\nblok = 3", &["unknown field `blok`", "did you mean `block`?"]);
+    check("reference = \"none\"\nfile = \"a.c\"", &["the file must end with `.cu`"]);
+    let arguments =
+        "reference = \"none\"\narguments = [{ name = \"y\", type = \"i32\", shape = \"n\", fill = \"normal\" }]";
+    check(arguments, &["`arguments.fill` of the kernel `right`: `y` holds integers"]);
+    let sandbox = Sandbox::new();
+    sandbox.write("sprag.toml", "[suites.mine]\nkind = \"cuda\"\n");
+    sandbox.sprag(&["run"]).expect(2).says(&["is of the kind `cuda` and has no `kernel`"]);
+}
