@@ -1,5 +1,7 @@
 //! Checks that a kernel of the user computes what its reference does and writes nothing else, before it is timed.
 
+use rayon::prelude::*;
+
 use super::expression::Names;
 use super::kernel::label;
 use super::number::{Numbers, decode};
@@ -75,6 +77,31 @@ impl Case<'_> {
     }
 }
 
+/// Elements that one thread compares at a time.
+const PART: usize = 1 << 20;
+
+/// How two buffers differ: `first` are the place and values of the first of the `wrong` elements.
+#[derive(Default)]
+struct Differences {
+    largest: f64,
+    errors: f64,
+    sizes: f64,
+    first: Option<(usize, f64, f64)>,
+    wrong: usize,
+}
+
+impl Differences {
+    fn and(self, later: Differences) -> Differences {
+        Differences {
+            largest: self.largest.max(later.largest),
+            errors: self.errors + later.errors,
+            sizes: self.sizes + later.sizes,
+            first: self.first.or(later.first),
+            wrong: self.wrong + later.wrong,
+        }
+    }
+}
+
 /// Compares two buffers element by element and on average; without a reference all must be numbers.
 fn compare(got: &Numbers, expected: Option<&Numbers>, tolerance: f64) -> Result<Parity, String> {
     let Some(expected) = expected else {
@@ -83,22 +110,29 @@ fn compare(got: &Numbers, expected: Option<&Numbers>, tolerance: f64) -> Result<
             None => Ok(crate::parity::unchecked()),
         };
     };
-    let (numbers, wanted) = (decode(got.data, &got.bytes), decode(expected.data, &expected.bytes));
-    let count = numbers.len();
-    let (mut largest, mut errors, mut sizes) = (0.0_f64, 0.0, 0.0);
-    let (mut first, mut wrong) = (None, 0_usize);
-    for (place, (got, wanted)) in numbers.zip(wanted).enumerate() {
-        let (error, size) = (got.distance(wanted), wanted.as_f64().abs());
-        // Not so for a NaN in either.
-        let is_within = error <= tolerance * (1.0 + size);
-        if !is_within {
-            wrong += 1;
-            first = first.or(Some((place, got.as_f64(), wanted.as_f64())));
+    let size = got.data.bytes();
+    let parts = got.bytes.par_chunks(PART * size).zip(expected.bytes.par_chunks(PART * expected.data.bytes()));
+    let parts = parts.enumerate().map(|(part, (got_bytes, wanted_bytes))| {
+        let pairs = decode(got.data, got_bytes).zip(decode(expected.data, wanted_bytes));
+        let mut found = Differences::default();
+        for (place, (got, wanted)) in pairs.enumerate() {
+            let (error, size) = (got.distance(wanted), wanted.as_f64().abs());
+            // Not so for a NaN in either.
+            let is_within = error <= tolerance * (1.0 + size);
+            if !is_within {
+                found.wrong += 1;
+                found.first = found.first.or(Some((part * PART + place, got.as_f64(), wanted.as_f64())));
+            }
+            found.largest = found.largest.max(error);
+            found.errors += error;
+            found.sizes += if size.is_finite() { size } else { 0.0 };
         }
-        largest = largest.max(error);
-        errors += error;
-        sizes += if size.is_finite() { size } else { 0.0 };
-    }
+        found
+    });
+    let count = got.bytes.len() / size;
+    let found: Vec<Differences> = parts.collect();
+    let Differences { largest, errors, sizes, first, wrong } =
+        found.into_iter().reduce(Differences::and).unwrap_or_default();
     if let Some((place, got, wanted)) = first {
         let unwritten = if got.is_nan() { " (not written, or computed so)" } else { "" };
         let all = format!("{wrong} of {count} elements differ by more than {tolerance:e}");
