@@ -1,8 +1,10 @@
 //! TileUnpack of tiles on the grid and anywhere: `kernels/tile_unpack.cu`.
 
+use std::rc::Rc;
+
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, moves, optional, vector,
-    with_element,
+    BytesMoved, Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, moves,
+    optional, vector, with_element,
 };
 use crate::gpu::operation::tiled::{self, IDS_SEED, Tiled};
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
@@ -150,12 +152,23 @@ impl TileUnpack {
             name,
             params,
             work: ("tiles_per_s", self.count() as f64),
-            // Every pixel is read from one of the two and written once.
-            bytes_moved: moves(2 * self.map.elements()),
+            bytes_moved: self.bytes_moved(),
             candidates: candidates.to_vec(),
             tolerance: exact,
             selection: None,
             code: Code::new(self, TileUnpack::program, TileUnpack::expected, TileUnpack::uneven),
+        }
+    }
+
+    /// Every tile is read, and of the base what no tile replaces; every pixel is written once.
+    fn bytes_moved(&self) -> Option<Rc<BytesMoved>> {
+        let (all, packed) = (self.map.elements(), self.count() * self.map.channels * self.tile_size * self.tile_size);
+        match &self.places {
+            Places::OnGrid(tiles) if !self.blends() => {
+                let tiles = tiles.clone();
+                Some(Rc::new(move |dtype| tiles.bytes_of_others(dtype) + (packed + all) * dtype.bytes()))
+            }
+            _ => moves(2 * all + packed),
         }
     }
 

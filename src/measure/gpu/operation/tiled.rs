@@ -120,16 +120,32 @@ impl Tiled {
         self.ids.len() * self.map.channels * self.tile_size * self.tile_size
     }
 
-    /// The bytes of the pieces of memory in which the tiles lie, each read once. Rows of tiles begin at pieces of their own.
-    fn bytes_read(&self, dtype: Dtype) -> usize {
+    /// What reading the tiles moves, in bytes: the pieces of memory in which they lie, each once.
+    pub(super) fn bytes_read(&self, dtype: Dtype) -> usize {
+        self.bytes_of(self.placed(), dtype)
+    }
+
+    /// What reading all other tiles of the map moves, in bytes.
+    pub(super) fn bytes_of_others(&self, dtype: Dtype) -> usize {
+        let placed: BTreeSet<(usize, usize)> = self.placed().collect();
+        let tiles = self.map.height / self.tile_size * (self.map.width / self.tile_size);
+        let all = (0..self.map.batch).flat_map(|sample| (0..tiles).map(move |id| (sample, id)));
+        self.bytes_of(all.filter(|tile| !placed.contains(tile)), dtype)
+    }
+
+    /// The sample and id of each tile.
+    fn placed(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.ids.iter().enumerate().map(|(place, id)| (place / self.per_sample(), *id as usize))
+    }
+
+    /// Rows of the map begin at pieces of their own.
+    fn bytes_of(&self, tiles: impl Iterator<Item = (usize, usize)>, dtype: Dtype) -> usize {
         let (columns, row) = (self.map.width / self.tile_size, self.tile_size * dtype.bytes());
-        let pieces = |place: usize| {
-            let (sample, id) = (place / self.per_sample(), self.ids[place] as usize);
+        let pieces = tiles.flat_map(|(sample, id)| {
             let start = id % columns * row;
             (start / PIECE..=(start + row - 1) / PIECE).map(move |piece| (sample, id / columns, piece))
-        };
-        let distinct: BTreeSet<_> = (0..self.ids.len()).flat_map(pieces).collect();
-        distinct.len() * PIECE * self.tile_size * self.map.channels
+        });
+        pieces.collect::<BTreeSet<_>>().len() * PIECE * self.tile_size * self.map.channels
     }
 
     pub(super) fn indices(&self) -> Vec<i32> {
@@ -395,6 +411,10 @@ mod tests {
         check(&[0, 1], Dtype::F32, 1);
         check(&[1, 2], Dtype::F32, 2);
         check(&[0, 7], Dtype::E4m3, 1);
+        let map = MapShape { batch: 2, channels: 3, height: 16, width: 64 };
+        let tiled = Tiled::new(map, 8, [[0, 1, 2, 3], [4, 5, 6, 8]].concat()).unwrap();
+        // Of eight pieces of four tiles, the first has none of the others.
+        assert_eq!(tiled.bytes_of_others(Dtype::F16), 7 * PIECE * 8 * 3);
     }
 
     #[test]
