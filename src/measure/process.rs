@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::MeasureError;
 use crate::plan::{Message, PLAN_VERSION, Plan};
-use sprag_base::process::{ProcessGroup, describe_exit};
+use sprag_base::process::{Guard, ProcessGroup, describe_exit};
 use sprag_base::stats::random::SplitMix64;
 
 /// Bytes of the end of a worker's standard error that are kept.
@@ -70,7 +70,9 @@ impl WorkerProcess {
         // It would make every launch synchronous, also those that a sample queues.
         prepared.env_remove("CUDA_LAUNCH_BLOCKING");
         prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut group = ProcessGroup::spawn(&mut prepared, None)
+        // A kernel that never ends reads no input and writes no output, whose end would end it.
+        let guard = Guard::start(Command::new(&command.program).arg("guard"));
+        let mut group = ProcessGroup::spawn(&mut prepared, guard)
             .map_err(|error| MeasureError::Spawn { program: command.program.clone(), error })?;
         let child = &mut group.child;
         let stdout = child.stdout.take().expect("its standard output is a pipe");

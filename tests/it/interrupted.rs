@@ -6,6 +6,8 @@ use std::time::Duration;
 use crate::bad_input::QUARANTINED;
 use crate::clones::{Clones, record_in};
 use crate::crafted::{rounds, run, text};
+#[cfg(target_os = "linux")]
+use crate::emulator::Machine;
 use crate::sandbox::Sandbox;
 
 /// Git is intact, every record can be read, the tree heals.
@@ -165,4 +167,51 @@ fn many_clones_at_once_all_get_through() {
     }
     clones.agree(&names.iter().map(String::as_str).collect::<Vec<_>>(), RIVALS);
     assert_eq!(clones.git("remote.git", &["rev-list", "--merges", "main"]), "");
+}
+
+/// The processes of Sprag's workers whose arguments name this folder, with the clock ticks that each has computed.
+#[cfg(target_os = "linux")]
+fn workers(folder: &str) -> Vec<(u32, u64)> {
+    let processes = std::fs::read_dir("/proc").expect("there is /proc").flatten();
+    let worker = |entry: std::fs::DirEntry| {
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        let arguments = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let arguments = String::from_utf8_lossy(&arguments).into_owned();
+        let status = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        // The name of the program, in parentheses, may hold spaces.
+        let ticks = status.rsplit_once(')')?.1.split_whitespace().nth(11)?.parse().ok()?;
+        (arguments.contains("worker") && arguments.contains(folder)).then_some((id, ticks))
+    };
+    processes.filter_map(worker).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_worker_in_an_endless_kernel_ends_with_a_killed_run() {
+    let Some(machine) = Machine::complete() else { return };
+    let sandbox = Sandbox::new();
+    let kernel = "name = \"endless\"\nfile = \"endless.cu\"\ngrid = 1\nblock = 1\nshapes = [{ n = 8 }]\nreference = \"none\"\n\
+        arguments = [{ name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]\n";
+    sandbox.write("sprag.toml", &format!("[suites.mine]\nkind = \"cuda\"\n[[suites.mine.kernel]]\n{kernel}"));
+    let source = "extern \"C\" __global__ void endless(float* y) { for (volatile int i = 0;;) i = i; }\n";
+    sandbox.write("endless.cu", source);
+    sandbox.commit("Add a kernel");
+    let folder = std::fs::canonicalize(&sandbox.project).expect("it is there");
+    let folder = folder.to_str().expect("its path is text");
+    let mut child = sandbox.start_with(&machine.variables(), &["run", "--quick"]);
+    let until = |condition: &dyn Fn(&[(u32, u64)]) -> bool| {
+        let mut rounds = 0..600;
+        rounds.any(|_| {
+            condition(&workers(folder)) || {
+                std::thread::sleep(Duration::from_millis(100));
+                false
+            }
+        })
+    };
+    // More than a worker computes before its kernel runs.
+    let is_in_kernel = until(&|workers| workers.iter().any(|(_, ticks)| *ticks > 100));
+    child.kill().expect("our own child can be killed");
+    child.wait().expect("a killed child ends");
+    assert!(is_in_kernel, "no worker came to its kernel");
+    assert!(until(&|workers| workers.is_empty()), "a worker lives on");
 }
