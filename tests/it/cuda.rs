@@ -134,6 +134,29 @@ fn a_kernel_is_checked_tuned_recorded_and_judged() {
     skipped.prints(&["skipped at ", "cuda_driver_not_found"]);
 }
 
+#[test]
+fn three_commands_lead_from_a_source_to_a_gate() {
+    let Some(machine) = Machine::complete() else { return };
+    let sandbox = Sandbox::empty();
+    sandbox.init();
+    sandbox.write(
+        "kernels/saxpy.cu",
+        &SAXPY_SOURCE[SAXPY_SOURCE.find("extern \"C\" __global__ void plain").expect("it is there")..],
+    );
+    let sprag = |arguments: &[&str]| sandbox.sprag_with(&machine.variables(), arguments).expect(0);
+    sprag(&["init"]).prints(&["found        CUDA: kernels/saxpy.cu", "measured     cuda: 9 benchmarks"]);
+    let words = [
+        "name = \"plain\"",
+        "{ name = \"y\", type = \"f32\", shape = \"n\", role = \"update\" }",
+        "reference = \"none\"",
+    ];
+    assert_contains(&sandbox.read("sprag.toml"), &words);
+    sandbox.commit("Add a kernel");
+    sprag(&["run", "--record"]);
+    sprag(&["baseline", "emit"]);
+    sprag(&["check"]).prints(&["cuda/plain{n=1024,track=hot} @cuda", "check: pass"]);
+}
+
 /// A kernel with these keys; others have usual values.
 fn kernel(name: &str, keys: &str) -> String {
     let has = |key: &str| keys.lines().any(|line| line.starts_with(&format!("{key} =")));
@@ -262,4 +285,7 @@ fn a_fault_of_the_settings_has_its_place() {
     let sandbox = Sandbox::new();
     sandbox.write("sprag.toml", "[suites.mine]\nkind = \"cuda\"\n");
     sandbox.sprag(&["run"]).expect(2).says(&["is of the kind `cuda` and has no `kernel`"]);
+    let unchecked = kernel("right", "").replace("reference = ", "# ");
+    sandbox.write("sprag.toml", &format!("[suites.mine]\nkind = \"cuda\"\n{unchecked}"));
+    sandbox.sprag(&["run"]).expect(2).says(&["sprag.toml:3:1: missing field `reference`", "`\"none\"` checks nothing"]);
 }

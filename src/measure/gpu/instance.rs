@@ -17,7 +17,7 @@ const POISON: u8 = 0xff;
 /// Threads of a block of the kernels that fill inputs.
 const FILL_BLOCK: u32 = 256;
 
-/// Dynamic shared memory of a block up to this size needs no permission.
+/// Shared memory of a block up to this size needs no permission.
 const PLAIN_SHARED: u32 = 48 << 10;
 
 /// A program ready to be launched on one set of buffers.
@@ -107,8 +107,7 @@ fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Resu
         Step::Launch(launch) => launch,
     };
     let function = device.function(&launch.kernel)?;
-    check_launch(device, &function, launch)?;
-    if launch.shared > PLAIN_SHARED {
+    if check_launch(device, &function, launch)? > PLAIN_SHARED {
         function.permit_shared(launch.shared)?;
     }
     let arguments = launch.arguments.iter().map(|argument| match argument {
@@ -128,9 +127,9 @@ fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Resu
     })
 }
 
-/// Whether the device and the kernel allow the launch: the driver only says that a value is invalid, or reads beyond the
-/// arguments.
-fn check_launch(device: &Device, function: &Function, launch: &Launch) -> Result<(), DeviceError> {
+/// Refuses a launch that the device or the kernel does not allow: the driver only says that a value is invalid, or reads beyond
+/// the arguments. Returns the shared memory of a block.
+fn check_launch(device: &Device, function: &Function, launch: &Launch) -> Result<u32, DeviceError> {
     let entry = &launch.kernel.entry;
     let limits = function.limits()?;
     let threads = launch.block.iter().product::<u32>();
@@ -146,7 +145,7 @@ fn check_launch(device: &Device, function: &Function, launch: &Launch) -> Result
         let text = format!("`{entry}` takes {shared} bytes of shared memory a block, the device has {most}");
         return Err(DeviceError::Launch(text));
     }
-    let Some(parameters) = function.parameters() else { return Ok(()) };
+    let Some(parameters) = function.parameters() else { return Ok(shared) };
     let given: Vec<usize> = launch.arguments.iter().map(|argument| argument.bytes()).collect();
     if parameters.len() != given.len() {
         let text = format!("`{entry}` has {} parameters, {} arguments are given", parameters.len(), given.len());
@@ -159,7 +158,7 @@ fn check_launch(device: &Device, function: &Function, launch: &Launch) -> Result
             parameters[place],
             given[place]
         ))),
-        None => Ok(()),
+        None => Ok(shared),
     }
 }
 

@@ -280,6 +280,7 @@ fn content_error(error: TomlError) -> Error {
     let near = match &words[..] {
         [unknown, others @ ..] if is_unknown => did_you_mean(unknown, others),
         ["kind"] => "; `kind = \"command\"` is a suite that runs a program".to_owned(),
+        ["reference"] => "; name a kernel, a program or files to compare with; `\"none\"` checks nothing".to_owned(),
         _ => list_instead(&message).unwrap_or_default(),
     };
     Error::message(format!("{path}:{line}:{column}: {message}{near}"))
@@ -429,7 +430,11 @@ mod tests {
             refused(&format!("{other}[suites.x]\n{settings}\n"), place, &[words]);
         };
         let command = |setting: &str| format!("kind = \"command\"\ncommand = [\"a\"]\n{setting}");
-        check("kind = \"cpu\"\n timeout_seconds = 3", "8:2", "suites of the kind `command` or `trt`, this is `cpu`");
+        check(
+            "kind = \"cpu\"\n timeout_seconds = 3",
+            "8:2",
+            "suites of the kind `command`, `trt` or `cuda`, this is `cpu`",
+        );
         check("kind = \"gpu\"\noutput = \"x\"", "8:1", "`suites.x.output` belongs to");
         check("kind = \"command\"", "6:9", "has no `command`");
         check("command = [\"a\"]", "6:1", "missing field `kind`; `kind = \"command\"` is a suite that runs a program");

@@ -280,7 +280,11 @@ impl Suite {
             ("duration_seconds", self.duration_seconds.is_some(), TRT),
         ];
         let (key, _, kinds) = keys.into_iter().find(|(_, given, kinds)| *given && !kinds.contains(&self.kind))?;
-        let own = kinds.iter().map(|kind| kind.word()).collect::<Vec<&str>>().join("` or `");
+        let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+        let own = match words.split_last() {
+            Some((last, others @ [_, ..])) => format!("{}` or `{last}", others.join("`, `")),
+            _ => words.concat(),
+        };
         Some((vec![key], format!(".{key}` belongs to suites of the kind `{own}`, this is `{}`", self.kind.word())))
     }
 
