@@ -169,9 +169,13 @@ fn many_clones_at_once_all_get_through() {
     assert_eq!(clones.git("remote.git", &["rev-list", "--merges", "main"]), "");
 }
 
-/// The processes of Sprag's workers whose arguments name this folder, with the clock ticks that each has computed.
+/// Processes with the clock ticks that each has computed.
 #[cfg(target_os = "linux")]
-fn workers(folder: &str) -> Vec<(u32, u64)> {
+type Ticks = Vec<(u32, u64)>;
+
+/// The processes of Sprag's workers whose arguments name this folder.
+#[cfg(target_os = "linux")]
+fn workers(folder: &str) -> Ticks {
     let processes = std::fs::read_dir("/proc").expect("there is /proc").flatten();
     let worker = |entry: std::fs::DirEntry| {
         let id = entry.file_name().to_str()?.parse().ok()?;
@@ -199,7 +203,7 @@ fn a_worker_in_an_endless_kernel_ends_with_a_killed_run() {
     let folder = std::fs::canonicalize(&sandbox.project).expect("it is there");
     let folder = folder.to_str().expect("its path is text");
     let mut child = sandbox.start_with(&machine.variables(), &["run", "--quick"]);
-    let until = |condition: &dyn Fn(&[(u32, u64)]) -> bool| {
+    let until = |condition: &dyn Fn(&Ticks) -> bool| {
         let mut rounds = 0..600;
         rounds.any(|_| {
             condition(&workers(folder)) || {
