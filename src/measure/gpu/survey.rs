@@ -207,9 +207,18 @@ pub fn checks(own: Option<&CustomScope>, filters: &[String], capability: (u32, u
     let built_in =
         || Operation::every().into_iter().flat_map(|operation| operation.uneven()).flat_map(of_shape).collect();
     let mut checks: Vec<Check> = own.map_or_else(built_in, custom::suite::checks);
-    let is_wanted = |name: String| filters.is_empty() || filters.iter().any(|text| name.contains(text.as_str()));
+    let is_wanted = |name: String| filters.is_empty() || filters.iter().any(|text| holds(&name, text));
     checks.retain(|check| is_wanted(check.name()));
     checks
+}
+
+/// Whether the name contains the text, in which `*` stands for any characters.
+fn holds(name: &str, text: &str) -> bool {
+    let mut rest = Some(name);
+    text.split('*').all(|part| {
+        rest = rest.and_then(|rest| rest.split_once(part)).map(|(_, after)| after);
+        rest.is_some()
+    })
 }
 
 /// Makes the checks on the device, after their kernels were compiled; `progress` hears how many are done. A kernel that
@@ -242,6 +251,17 @@ fn word(status: ParityStatus) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_with_stars_holds_in_order() {
+        let check =
+            |text: &str, expected: bool| assert_eq!(holds("scan b=1 k=7 f16 block64", text), expected, "{text}");
+        check("k=7", true);
+        check("scan* f16 *", true);
+        check("f16*scan", false);
+        check("scan*f32", false);
+        check("*", true);
+    }
 
     #[test]
     fn every_file_that_is_built_in_is_surveyed() {
