@@ -62,6 +62,7 @@ NAMES = {
     "inputs.event": None,
     "inputs.good": None,
     "inputs.bad": "HEAD",
+    "inputs.jobs": "1",
     "inputs.suite": None,
     "inputs.run_gpu": None,
     "inputs.baseline_path": None,
@@ -240,19 +241,29 @@ def bisect(project, checks):
         commits.append(project.commit(f"::error::{speed} {other}"))
     project.push("slow")
     git(project.clone, "checkout", "--quiet", "main")
+    before = project.records()
     ends = {"inputs__good": project.first, "inputs__bad": commits[-1], "inputs__suite": "own"}
+    # First, since its jobs would take the answers of another one.
+    ended = project.run("perf_bisect.yml", github__event_name="workflow_dispatch", inputs__jobs="2", **ends)
+    checks.results("a shared bisection", ended, bisect="skipped", record="skipped", share="success")
+    checks.expect("a shared bisection: both reports have the culprit", ended.summary.count(commits[1][:12]) > 1, ended)
+    checks.expect("a shared bisection: it is recorded", len(project.records()) > len(before), ended)
+    before = project.records()
     ended = project.run("perf_bisect.yml", github__event_name="workflow_dispatch", **ends)
-    checks.results("a bisection", ended, bisect="success")
+    checks.results("a bisection", ended, bisect="success", record="success", share="skipped")
     checks.expect("a bisection: the summary has the culprit", commits[1][:12] in ended.summary, ended)
     checks.expect("a bisection: the report is kept", (ended.artifacts / "perf-bisect" / "bisect.md").is_file(), ended)
     is_printed = "The text for an issue:" in ended.log
     checks.expect("a bisection: the text for an issue is printed", is_printed, ended)
-    checks.results("a bisection of nothing", project.run("perf_bisect.yml", github__event_name="workflow_dispatch"), bisect="failure")
-    weekly = {"github__event_name": "schedule"}
-    checks.results("no bisection by itself", project.run("perf_bisect.yml", **weekly), bisect="skipped")
+    checks.expect("a bisection: it is recorded", len(project.records()) > len(before), ended)
+    ended = project.run("perf_bisect.yml", github__event_name="workflow_dispatch")
+    checks.results("a bisection of nothing", ended, bisect="failure", record="skipped", share="skipped")
+    weekly = {"github__event_name": "schedule", "inputs__jobs": None}
+    none = {"bisect": "skipped", "record": "skipped", "share": "skipped"}
+    checks.results("no bisection by itself", project.run("perf_bisect.yml", **weekly), **none)
     weekly["vars__SPRAG_BISECT_WEEKLY"] = "true"
     ended = project.run("perf_bisect.yml", **weekly)
-    checks.results("a bisection by itself", ended, bisect="success")
+    checks.results("a bisection by itself", ended, bisect="success", record="success", share="skipped")
     checks.expect("a bisection by itself: there is no event", "no open regression" in ended.log, ended)
 
 
@@ -381,9 +392,9 @@ def main():
         project = Project(Path(folder), Path(sys.argv[1]).resolve())
         gate(project, checks)
         gpu(project, checks)
-        bisect(project, checks)
         weekly(project, checks)
         release(project, checks)
+        bisect(project, checks)
         if len(sys.argv) > 2:
             shutil.copytree(project.world.pages, sys.argv[2])
     print(f"{checks.passed} passed, {checks.failed} failed")

@@ -1,5 +1,6 @@
-"""Expressions of workflows: names from a table, `==`, `!=`, `!`, `&&`, `||`, parentheses, texts, and the status functions."""
+"""Expressions of workflows: names from a table, `==`, `!=`, `!`, `&&`, `||`, parentheses, texts, `fromJSON`, and the status functions."""
 
+import json
 import re
 
 TOKEN = re.compile(r"\s*(?:'((?:[^']|'')*)'|([A-Za-z_][A-Za-z0-9_.-]*)|(==|!=|&&|\|\||[!()]))")
@@ -88,6 +89,11 @@ class Reader:
             return word == "true"
         if kind == "name" and word in STATUS and self.take("(") and self.take(")"):
             return self.status[word]
+        if kind == "name" and word == "fromJSON" and self.take("("):
+            value = json.loads(self.either())
+            if not self.take(")"):
+                raise Unknown(f"a parenthesis of `{self.text}` is open")
+            return value
         if kind == "name" and word in self.table:
             return self.table[word]
         raise Unknown(f"`{word}` of `{self.text}` is not in the table")

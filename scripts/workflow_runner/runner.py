@@ -82,10 +82,25 @@ def run(world, path, table):
     while waiting:
         ready = [key for key, job in waiting.items() if not set(needs(job)) & set(waiting)]
         for key in ready:
-            Job(world, ended, path.name, key, workflow, waiting.pop(key), table).run()
+            job = waiting.pop(key)
+            results = []
+            # One after another, although the runner has them all at once.
+            for cell in cells(job, table, ended):
+                Job(world, ended, path.name, key, workflow, job, table | cell).run()
+                results.append(ended.results[key])
+            ended.results[key] = next((one for one in results if one != "success"), "success")
         if not ready:
             raise Failed(f"{path.name}: jobs wait for each other")
     return ended
+
+
+def cells(job, table, ended):
+    """The values of the matrix of a job, by their names in expressions; one without any where it has none or is left out."""
+    matrix = job.get("strategy", {}).get("matrix", {})
+    if not matrix or not holds(job.get("if"), table, status(True)):
+        return [{f"matrix.{name}": None for name in matrix}]
+    [(name, values)] = matrix.items()
+    return [{f"matrix.{name}": one} for one in value(values, table)]
 
 
 def needs(job):
@@ -101,8 +116,6 @@ class Job:
     """One job, on a fresh machine."""
 
     def __init__(self, world, ended, file, key, workflow, job, table):
-        if "strategy" in job:
-            raise Failed(f"{key}: a matrix is not known here")
         self.world, self.ended, self.file, self.key, self.workflow, self.job = world, ended, file, key, workflow, job
         self.table, self.steps, self.paths = dict(table), {}, []
         # What a step put out is asked for also where that step did not come to it.

@@ -157,7 +157,7 @@ impl EventRecord {
     }
 
     /// Reads a record under any name.
-    fn from_bytes(bytes: &[u8]) -> Result<EventRecord, EventError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<EventRecord, EventError> {
         let fault = |reason: String| Err(EventError::Content(reason));
         if bytes.len() > MAX_RECORD_BYTES {
             return fault(format!(

@@ -82,7 +82,8 @@ fn append(project: &Project, records: &[Record], folder: &Path, own: &[PathBuf])
     };
     let present = appended.present.len();
     if !appended.added.is_empty() {
-        say(&format!("recorded {}{earlier_words} on {branch}", text::count(appended.added.len(), "run")));
+        let word = if appended.added.iter().any(|path| path.contains("/_events/")) { "record" } else { "run" };
+        say(&format!("recorded {}{earlier_words} on {branch}", text::count(appended.added.len(), word)));
     }
     if present > 0 {
         say(&format!("{} already in the history of {branch}", text::count(present, "run")));

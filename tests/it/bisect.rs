@@ -235,8 +235,18 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     sandbox.sprag(&["trend", "--record"]).expect(0).says(&["recorded 1 change of events"]);
     let event = || sandbox.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
     let id = event()["id"].as_str().expect("an id").to_owned();
+    // A job that may not write hands its records on.
+    let aside = sandbox.copied();
+    let before = aside.git(&["rev-parse", "HEAD"]);
+    bisect(&aside, &["--event", &id, "--output-runs", "../records"], 0);
+    assert_eq!(aside.git(&["rev-parse", "HEAD"]), before);
+    let added = aside.sprag(&["history", "add", "../records"]).expect(0).says(&["recorded ", " records on main"]);
+    assert_eq!(added.out.lines().filter(|path| path.contains("/_events/")).count(), 1, "{}", added.out);
+    let handed_on = aside.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0]["bisection"].clone();
+    aside.sprag(&["history", "fsck"]).expect(0);
     let words = ["--event", &id, "--record"];
     let result = report(&sandbox, &words, 0);
+    assert_eq!(handed_on["culprits"][0], result["culprits"][0]["commits"][0]["sha"]);
     assert_eq!(subjects(&result), ["Change 16"]);
     let log = sandbox.sprag(&["history", "log", "--limit", "0"]).expect(0).out;
     for measurement in result["measurements"].as_array().expect("a list") {

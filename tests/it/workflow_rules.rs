@@ -35,12 +35,17 @@ pub(crate) const NIGHTLY: &str = "nightly.yml";
 
 const WEEKLY: &str = "perf_trend_weekly.yml";
 
+const BISECT: &str = "perf_bisect.yml";
+
+/// The job that measures and may write, since several share a bisection by the history. Only people start it.
+const SHARE: &str = "share";
+
 /// The events that start each workflow.
 const TRIGGERS: [(&str, &[&str]); 7] = [
     ("ci.yml", &["push", "pull_request", "merge_group"]),
     (NIGHTLY, &["schedule", "workflow_dispatch"]),
     ("perf.yml", &["pull_request", "merge_group"]),
-    ("perf_bisect.yml", &["schedule", "workflow_dispatch"]),
+    (BISECT, &["schedule", "workflow_dispatch"]),
     ("perf_gpu.yml", &["pull_request", "merge_group", "schedule", "workflow_dispatch"]),
     (WEEKLY, &["schedule", "workflow_dispatch"]),
     ("release.yml", &["push"]),
@@ -72,7 +77,9 @@ fn triggers(workflows: &Workflows, wrong: &mut Complaints) {
 type Rights = &'static [(&'static str, &'static str)];
 
 /// The jobs that may do more than read the repository.
-const WRITERS: [(&str, &str, Rights); 3] = [
+const WRITERS: [(&str, &str, Rights); 5] = [
+    (BISECT, "record", &[("contents", "write")]),
+    (BISECT, SHARE, &[("contents", "write")]),
     (WEEKLY, "record", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
     (WEEKLY, "deploy", &[("pages", "write"), ("id-token", "write")]),
     ("release.yml", "publish", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
@@ -242,10 +249,17 @@ fn runs_sprag(line: &str) -> bool {
 fn writers(workflows: &Workflows, wrong: &mut Complaints) {
     for (file, key, _) in WRITERS {
         let scripts = workflows.job(file, key).scripts();
-        let runs =
-            ["sprag run", "sprag compare", "sprag weekly", "cargo bench"].iter().any(|part| scripts.contains(part));
-        wrong.require(!runs, format!("{file}: {key}: what is tested runs where something can be written"));
+        let runs = ["sprag run", "sprag bisect", "sprag compare", "sprag weekly", "cargo bench"]
+            .iter()
+            .any(|part| scripts.contains(part));
+        wrong.require(
+            !runs || (file, key) == (BISECT, SHARE),
+            format!("{file}: {key}: what is tested runs where something can be written"),
+        );
     }
+    let is_by_hand =
+        workflows.job(BISECT, SHARE).condition() == "github.event_name == 'workflow_dispatch' && inputs.jobs != '1'";
+    wrong.require(is_by_hand, format!("{BISECT}: {SHARE}: starts by itself where something can be written"));
     let record = workflows.job(WEEKLY, "record");
     let scripts = record.scripts();
     let order = ["sprag history add incoming", "sprag history sync", "sprag history fsck", "sprag site --out _site"]
@@ -254,7 +268,7 @@ fn writers(workflows: &Workflows, wrong: &mut Complaints) {
     wrong.require(is_order, format!("{WEEKLY}: records are not added, sent, checked and shown in that order"));
     for (place, step) in workflows.steps() {
         let has_token = pairs(&step["env"]).iter().any(|(_, value)| value.as_str() == Some("${{ github.token }}"));
-        let may_have = ["Send", "Publish"].contains(&step["name"].as_str().unwrap_or_default());
+        let may_have = ["Send", "Share", "Publish"].contains(&step["name"].as_str().unwrap_or_default());
         wrong.require(!has_token || may_have, format!("{place}: a step has the token that does not need it"));
         let is_optional = condition(step).ends_with("vars.SPRAG_ATTEST != 'false'");
         wrong.require(!calls(step, "attest") || is_optional, format!("{place}: attestations cannot be turned off"));

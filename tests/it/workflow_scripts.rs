@@ -333,19 +333,25 @@ fn each_suite_is_measured_once_and_no_suite_is_an_error() {
 #[test]
 fn a_bisection_is_of_an_event_or_of_two_commits() {
     let workflows = ours();
-    let step = ("perf_bisect.yml", "bisect", Some("Bisect"));
+    let bisect = ("bisect", "Bisect", "--output-runs records");
+    let share = ("share", "Share", "--record --shard=2/3");
     let tool = "#!/bin/sh\necho \"$@\" >ran\necho ::error::theirs\necho A table. >bisect.md\nexit $CODE\n";
-    let options = "bisect --budget 90m --format md --out bisect.md";
-    for (event, good, suite, code, wanted, ended) in [
-        ("e-1", "", "", "0", format!("{options} --event=e-1"), 0),
-        ("", "v1", "own", "0", format!("{options} --suite=own -- v1 HEAD"), 0),
-        ("", "--out=/x", "", "1", format!("{options} -- --out=/x HEAD"), 1),
-        ("e-1", "v1", "", "3", format!("{options} --event=e-1"), 0),
-        ("", "", "", "0", String::new(), 2),
+    for (place, event, good, suite, code, wanted, ended) in [
+        (bisect, "e-1", "", "", "0", "--event=e-1", 0),
+        (bisect, "", "v1", "own", "0", "--suite=own -- v1 HEAD", 0),
+        (bisect, "", "--out=/x", "", "1", "-- --out=/x HEAD", 1),
+        (bisect, "e-1", "v1", "", "3", "--event=e-1", 0),
+        (bisect, "", "", "", "0", "", 2),
+        (share, "", "v1", "own", "0", "--suite=own -- v1 HEAD", 0),
+        (share, "e-1", "v1", "", "3", "--event=e-1", 0),
     ] {
+        let (job, step, recorded) = place;
+        let options = format!("bisect --budget 90m {recorded} --format md --out bisect.md");
+        let wanted = if wanted.is_empty() { String::new() } else { format!("{options} {wanted}") };
         let sandbox = with_sprag(tool);
-        let variables = [("EVENT", event), ("GOOD", good), ("BAD", "HEAD"), ("SUITE", suite), ("CODE", code)];
-        let ran = run(&sandbox, &workflows, step, &variables);
+        let given = [("SHARD", "2/3"), ("TOKEN", "secret"), ("GITHUB_SERVER_URL", "https://forge"), ("BAD", "HEAD")];
+        let variables = [&given[..], &[("EVENT", event), ("GOOD", good), ("SUITE", suite), ("CODE", code)]].concat();
+        let ran = run(&sandbox, &workflows, ("perf_bisect.yml", job, Some(step)), &variables);
         let log = fs::read_to_string(sandbox.project.join("ran")).unwrap_or_default();
         assert_eq!((log.trim_end(), ran.ended.code), (wanted.as_str(), ended), "{variables:?}: {}", ran.ended.out);
         let warned = heard(&ran.ended.out).iter().any(|line| line.starts_with("::warning title=sprag::no commit"));

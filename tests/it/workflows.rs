@@ -21,6 +21,7 @@ fn a_broken_rule_is_reported() {
     let ours = ours();
     const STOP: &str = "echo \"::stop-commands::$pause\"\n";
     const WEEKLY: &str = "perf_trend_weekly.yml";
+    const BISECT: &str = "perf_bisect.yml";
     for (file, from, to, wanted) in [
         // What starts them.
         ("perf.yml", "  pull_request:\n", "  pull_request_target:\n", "triggers are"),
@@ -62,12 +63,14 @@ fn a_broken_rule_is_reported() {
         (WEEKLY, "            printf '\\n::%s::\\n' \"$pause\"\n", "", "nobody listens to annotations"),
         ("ci.yml", STOP, "true\n", "the runner listens to `sprag history fsck"),
         (WEEKLY, STOP, "true\n", "listens to `sprag history sync"),
-        ("perf_bisect.yml", STOP, "true\n", "listens to `sprag bisect"),
+        (BISECT, STOP, "true\n", "listens to `sprag bisect"),
         ("release.yml", STOP, "true\n", "listens to `sprag release attest"),
         ("action.yml", STOP, "true\n", "the runner listens to `sprag \""),
         // Jobs that can write.
         (WEEKLY, "sprag history sync", "sprag run; sprag history sync", "where something can be written"),
         (WEEKLY, "sprag history add incoming", "true", "in that order"),
+        (BISECT, "sprag history sync", "sprag bisect; sprag history sync", "record: what is tested runs where"),
+        (BISECT, "inputs.jobs != '1'\n", "inputs.jobs != '1' || true\n", "share: starts by itself"),
         (WEEKLY, "uses: actions/attest@", "uses: actions/test@", "both attested"),
         ("release.yml", "        if: vars.SPRAG_ATTEST != 'false'\n", "", "publish: attestations cannot be turned off"),
         (

@@ -24,6 +24,7 @@ use crate::config::SuiteKind;
 use crate::error::Exit;
 use crate::gate::machine_of;
 use crate::measuring::{MeasureHost, foresee};
+use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::text::{note, say};
 use crate::trend;
@@ -34,7 +35,7 @@ use sprag_analysis::bisect::search::{Finding, Group, Search};
 use sprag_model::shard::Shard;
 
 pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
-pub use crate::bisect::state::BisectRequest;
+pub use crate::bisect::state::{BisectRequest, Recording};
 
 /// How many sessions of the ends are measured at most. The longer they stay unclear, the more pairs a session has.
 const MOST_ENDS: usize = 24;
@@ -51,9 +52,7 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
         say(NOTHING_OPEN);
         return Ok((None, Exit::Done));
     };
-    if request.record {
-        record::check(&project, &state)?;
-    }
+    record::check(&project, &request.recording, &state)?;
     if !request.resume && state::exists(&project, request.shard) {
         note("an earlier bisection did not end; it is replaced. `--continue` would have gone on with it");
     }
@@ -68,8 +67,8 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
     run.measurer.host.observer.end();
     let (report, exit) = ended?;
     let Some(report) = report else { return Ok((None, exit)) };
-    if request.record {
-        record::event(&project, &run.state, &report)?;
+    if request.recording != Recording::None {
+        record::event(&project, &request.recording, &run.state, &report)?;
         run.exchange()?;
     }
     if report.outcome != BisectOutcome::Uncertain {
@@ -315,10 +314,16 @@ impl Run<'_> {
     /// Records the runs of a session. Counts of the ends are the same each time.
     fn record(&mut self, commits: [&str; 2], taken: &Taken) -> crate::Result<()> {
         let is_end = self.state.stages[0].commits.last().is_some_and(|bad| bad == commits[1]);
-        if self.request.record && !(is_end && self.state.instructions && !self.state.ends.is_empty()) {
-            let id = record::runs(&self.measurer, &self.state, commits, taken, (self.job(), is_end))?;
-            self.state.runs.insert(id);
+        let is_known = is_end && self.state.instructions && !self.state.ends.is_empty();
+        if self.request.recording == Recording::None || is_known {
+            return Ok(());
         }
+        let (id, records) = record::runs(&self.measurer, &self.state, commits, taken, (self.job(), is_end))?;
+        match &self.request.recording {
+            Recording::Folder(folder) => record::write(folder, &records)?,
+            _ => drop(pending::record(self.project, &records, Origin::Measured)?),
+        }
+        self.state.runs.insert(id);
         Ok(())
     }
 

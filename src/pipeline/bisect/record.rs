@@ -1,6 +1,7 @@
 //! What a bisection adds to the history with `--record`: a run of each commit that it measured, and what it found of its event.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use chrono::{SubsecRound as _, TimeDelta};
 use serde::{Deserialize, Serialize};
@@ -8,14 +9,15 @@ use serde_json::Value;
 
 use crate::bisect::measuring::{Measurer, Taken, is_measured};
 use crate::bisect::report::{BisectOutcome, BisectReport};
-use crate::bisect::state::State;
+use crate::bisect::state::{Recording, State};
 use crate::builds::commit_build::by_id;
 use crate::error::Context as _;
-use crate::pending::{self, Origin};
+use crate::pending;
 use crate::project::Project;
 use crate::text::note;
 use crate::{refuse, trend};
 use sprag_analysis::bisect::question::Session;
+use sprag_base::files::write_atomic;
 use sprag_base::stats::describe;
 use sprag_history::Record;
 use sprag_measure::plan::Protocol;
@@ -46,22 +48,34 @@ pub(super) struct Note {
 const DIGITS: usize = 4;
 
 /// Refuses what could not be recorded, before a long search.
-pub(super) fn check(project: &Project, state: &State) -> crate::Result<()> {
-    if let Some(event) = &state.event {
+pub(super) fn check(project: &Project, recording: &Recording, state: &State) -> crate::Result<()> {
+    if let Some(event) = state.event.as_ref().filter(|_| *recording != Recording::None) {
         newest(project, event)?;
+    }
+    if *recording != Recording::History {
+        return Ok(());
     }
     let bad = state.stages[0].commits.last().map_or("", String::as_str);
     pending::foretell(project, Some(&by_id(project, bad)?))
 }
 
-/// Records the run of a commit, and of the good end where that is asked; returns the id of the former.
+/// Each in a file of its own, named as in the history.
+pub(super) fn write(folder: &Path, records: &[Record]) -> crate::Result<()> {
+    for record in records {
+        let name = record.path.rsplit('/').next().unwrap_or(&record.path);
+        write_atomic(&folder.join(name), &record.bytes)?;
+    }
+    Ok(())
+}
+
+/// The run of a commit with its id, and that of the good end where that is asked.
 pub(super) fn runs(
     measurer: &Measurer<'_>,
     state: &State,
     [good, commit]: [&str; 2],
     taken: &Taken,
     (job, with_good): (u32, bool),
-) -> crate::Result<String> {
+) -> crate::Result<(String, Vec<Record>)> {
     let run = |place: usize, sha: &str| run(measurer, state, sha, taken, place);
     let mut measured = run(1, commit)?;
     let note = Note {
@@ -77,8 +91,7 @@ pub(super) fn runs(
     if with_good {
         records.push(Record::from_run(&run(0, good)?));
     }
-    pending::record(measurer.project, &records, Origin::Measured)?;
-    Ok(id)
+    Ok((id, records))
 }
 
 fn rounded(session: &Session) -> Session {
@@ -113,7 +126,12 @@ fn run(measurer: &Measurer<'_>, state: &State, sha: &str, taken: &Taken, place: 
 }
 
 /// Records that an event is narrowed to the culprit, and how that was found.
-pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> crate::Result<()> {
+pub(super) fn event(
+    project: &Project,
+    recording: &Recording,
+    state: &State,
+    report: &BisectReport,
+) -> crate::Result<()> {
     let Some(id) = &report.event else { return Ok(()) };
     let (BisectOutcome::Culprit, [culprit]) = (report.outcome, report.culprits.as_slice()) else {
         note("the event is not narrowed, as no single culprit is certain");
@@ -142,7 +160,10 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
         bisection: Some(bisection(state, report, culprit.probability, &commits)),
         ..newest
     };
-    trend::record(project, &[narrowed])
+    match recording {
+        Recording::Folder(folder) => write(folder, &[Record::from_event(&narrowed)]),
+        _ => trend::record(project, &[narrowed]),
+    }
 }
 
 fn bisection(state: &State, report: &BisectReport, probability: f64, culprits: &[&String]) -> Bisection {

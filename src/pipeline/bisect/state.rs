@@ -17,6 +17,15 @@ use sprag_base::stats::describe;
 use sprag_model::metric::Metric;
 use sprag_model::shard::Shard;
 
+/// Where the runs of measured commits go, and the record of the event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Recording {
+    None,
+    History,
+    /// As files.
+    Folder(PathBuf),
+}
+
 #[derive(Clone, Debug)]
 pub struct BisectRequest {
     pub folder: PathBuf,
@@ -33,7 +42,7 @@ pub struct BisectRequest {
     /// In seconds.
     pub budget: f64,
     pub steps: Option<u32>,
-    pub record: bool,
+    pub recording: Recording,
     /// Whether instruction counts decide, not times.
     pub instructions: bool,
     /// Which of several jobs this is that share the bisection.

@@ -1,4 +1,4 @@
-//! Records finished run files in one commit.
+//! Records finished files of runs, and of events that a bisection narrowed, in one commit.
 //!
 //! Anyone may have written them, so kind, size, schema and the id in the name are checked. Files are only read.
 
@@ -14,6 +14,7 @@ use crate::text::{self, say, warn};
 use crate::{Advice, Error, refuse};
 use sprag_history::{self as history, HistoryError, Record, Store};
 use sprag_model::commit::Commit;
+use sprag_model::event_record::EventRecord;
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
 use sprag_model::run::Run;
 
@@ -252,7 +253,16 @@ fn open(path: &Path) -> Result<File, Bad> {
 }
 
 fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming, Bad> {
-    let (id, run) = Run::from_json(bytes).map_err(|error| {
+    let read = Run::from_json(bytes);
+    if let (Err(_), Ok(event)) = (&read, EventRecord::from_bytes(bytes)) {
+        let record = Record::from_event(&event);
+        if file_name.is_some_and(|name| !record.path.ends_with(&format!("/{name}"))) {
+            let reason = format!("does not have the name of its content: it should be that of `{}`", record.path);
+            return Err(Bad { is_damaged: true, ..Bad::new(shown, reason) });
+        }
+        return Ok(Incoming { name: shown.to_owned(), record, commit: None });
+    }
+    let (id, run) = read.map_err(|error| {
         let hint = match error {
             RecordError::Newer(_) => Some("install a newer sprag; the file was left as it is"),
             RecordError::Foreign => Some("`history add` takes what `run --output-run` writes"),

@@ -53,11 +53,14 @@ pub struct BisectArgs {
     #[arg(long, value_name = "CPU")]
     pub pin: Option<u32>,
     /// Print what would be built and measured, and stop.
-    #[arg(long, conflicts_with_all = ["resume", "record", "format", "out"])]
+    #[arg(long, conflicts_with_all = ["resume", "record", "output_runs", "format", "out"])]
     pub dry_run: bool,
     /// Record a run of each measured commit in the history, and the bisection of the event with its culprit.
     #[arg(long)]
     pub record: bool,
+    /// Write these records to this folder instead, for `sprag history add`.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["record", "shard"])]
+    pub output_runs: Option<PathBuf>,
     /// Share the bisection with other jobs, as the I-th of N: records are exchanged with the remote before each step.
     #[arg(long, value_name = "I/N", requires = "record")]
     pub shard: Option<String>,

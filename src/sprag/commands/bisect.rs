@@ -8,7 +8,7 @@ use crate::commands::effort::{check_pin, seconds};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_pipeline::Result;
-use sprag_pipeline::bisect::{BisectRequest, bisect, markdown, plan, terminal};
+use sprag_pipeline::bisect::{BisectRequest, Recording, bisect, markdown, plan, terminal};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::measuring::MeasureHost;
 use sprag_pipeline::options::shard_option;
@@ -34,7 +34,11 @@ pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Resul
         first_parent: args.first_parent,
         confidence: args.confidence,
         steps: args.steps,
-        record: args.record,
+        recording: match args.output_runs {
+            Some(path) => Recording::Folder(folder.join(path)),
+            None if args.record => Recording::History,
+            None => Recording::None,
+        },
         shard: shard_option(args.shard.as_deref())?,
         instructions: args.instructions,
         pin: args.pin,
