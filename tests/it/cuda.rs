@@ -194,7 +194,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         ("nothing", String::new(), &["parity: `y` at n=32: element 0 is NaN (not written, or computed so), the reference has 0"]),
         ("wrong", String::new(), &["element 7 is 8, the reference has 7; 1 of 32 elements differ by more than 1e-5"]),
         ("overrun", "block = \"n + 3\"\nreference = \"none\"".to_owned(), &["`y` at n=32: 12 bytes behind its end are overwritten, up to 12 bytes away"]),
-        ("input", with_input.to_owned(), &["the kernel writes to an input (`x`)"]),
+        ("input", with_input.to_owned(), &["parity: `x` at n=32: the kernel writes to it, but its role is not `update`"]),
         ("endless", String::new(), &["crashed in it: it sent nothing for 4 s and was stopped"]),
         ("large", "shared = 200_000".to_owned(), &["launch_refused: `large` takes 280000 bytes of shared memory a block, the device has 232448"]),
         ("threads", "entry = \"right\"\nreference = { entry = \"plain\" }\nblock = [64, 32]".to_owned(), &["launch_refused: `right` has a grid of 1 x 1 x 1 blocks of 64 x 32 x 1 threads"]),
