@@ -88,6 +88,26 @@ fn benchmark<'a>(record: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
+fn commits_of_a_kernel_take_turns_and_the_slow_one_is_named() {
+    let Some(machine) = Machine::complete() else { return };
+    let sandbox = project("", SAXPY);
+    let wait = "for (volatile int wait = 0; wait < 300;) wait = wait + 1;\n    for (int k = 0";
+    let slow = SAXPY_SOURCE.replace("for (int k = 0", wait);
+    sandbox.append("kernels/saxpy.cu", "// Another line.\n");
+    sandbox.commit("Comment");
+    for subject in ["Wait", "Wait on"] {
+        sandbox.write("kernels/saxpy.cu", &format!("{slow}// {subject}\n"));
+        sandbox.commit(subject);
+    }
+    let compare = ["compare", "HEAD~3", "HEAD", "--measure", "--suite", "mine", "--quick"];
+    sandbox.sprag_with(&machine.variables(), &compare).expect(1).prints(&["mine/saxpy{n=5000,track=hot}", "regressed"]);
+    let ended = sandbox.sprag_with(&machine.variables(), &["bisect", "HEAD~3", "HEAD", "--suite", "mine"]).expect(0);
+    ended.prints(&["Wait", "kernels/saxpy.cu"]);
+    let ended = sandbox.sprag_with(&machine.variables(), &["run", "--commit", "HEAD~3", "--suite", "mine", "--quick"]);
+    ended.expect(0).prints(&["mine/saxpy{n=5000,track=hot}"]);
+}
+
+#[test]
 fn a_kernel_is_checked_tuned_recorded_and_judged() {
     let Some(machine) = Machine::complete() else { return };
     let sandbox = project("", SAXPY);

@@ -53,7 +53,7 @@ impl GpuSuite {
 
 /// A suite on a device.
 #[derive(Clone, Copy)]
-pub(super) enum DeviceSuite<'a> {
+pub enum DeviceSuite<'a> {
     Gpu(&'a GpuSuite),
     Cuda(&'a CudaSuite),
 }
@@ -148,8 +148,8 @@ pub struct SharedDevice {
     pub model: String,
     pub facts: BTreeMap<String, String>,
     pub workloads: Vec<Workload>,
-    /// What a worker of either build is told in addition.
-    pub arguments: [String; 2],
+    /// What a worker of each build gets in addition.
+    pub arguments: [[String; 2]; 2],
     pub patience_seconds: f64,
     _lock: DeviceLock,
 }
@@ -157,13 +157,13 @@ pub struct SharedDevice {
 impl SharedDevice {
     /// # Errors
     /// Why the device cannot be used.
-    pub fn open(name: &str, gpu: &GpuSuite, observer: &dyn Observer) -> Result<SharedDevice, String> {
+    pub fn open(name: &str, sides: [DeviceSuite<'_>; 2], observer: &dyn Observer) -> Result<SharedDevice, String> {
         let device = facts::read().map_err(|error| error.to_string())?;
-        let scope = DeviceSuite::Gpu(gpu).scope(Some(device.compute_capability));
+        let scopes = sides.map(|side| side.scope(Some(device.compute_capability)));
         Ok(SharedDevice {
-            workloads: scope.workloads(name).map_err(|error| error.to_string())?,
-            arguments: worker_arguments(&scope),
-            patience_seconds: DEVICE_PATIENCE.as_secs_f64(),
+            workloads: scopes[1].workloads(name).map_err(|error| error.to_string())?,
+            arguments: scopes.each_ref().map(worker_arguments),
+            patience_seconds: sides[0].patience().as_secs_f64(),
             _lock: lock(&device, observer),
             model: device.model,
             facts: device.facts,

@@ -14,7 +14,8 @@ pub(super) fn suites<'a>(project: &'a Project, asked: &[String]) -> crate::Resul
     let mut suites = commit_build::measurable(project, &project.config.select(asked)?, !asked.is_empty())?;
     if let Err(error) = probe::device() {
         // Every run of them would be skipped.
-        let (absent, able): (Vec<_>, Vec<_>) = suites.iter().partition(|(_, suite)| suite.kind == SuiteKind::Gpu);
+        let is_absent = |suite: &Suite| matches!(suite.kind, SuiteKind::Gpu | SuiteKind::Cuda);
+        let (absent, able): (Vec<_>, Vec<_>) = suites.iter().partition(|(_, suite)| is_absent(suite));
         if let Some((name, _)) = absent.first() {
             if able.is_empty() || !asked.is_empty() {
                 let message = format!("the suite `{name}` cannot be measured: {error}");

@@ -66,7 +66,7 @@ impl Measurer<'_> {
         let is_built = self.builds.peek(self.suite, &commit)?.is_some_and(|entry| entry.failure.is_none());
         let start = Instant::now();
         let built = match self.suite.kind {
-            SuiteKind::Command => self.builds.tree(self.suite, &commit).map(drop),
+            SuiteKind::Command | SuiteKind::Cuda => self.builds.tree(self.suite, &commit).map(drop),
             _ => self.builds.program(self.suite, &commit).map(drop),
         };
         match built {

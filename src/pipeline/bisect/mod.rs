@@ -124,7 +124,7 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
         }
         state.filters.clear();
     }
-    if state.instructions && settings.kind == SuiteKind::Gpu {
+    if state.instructions && matches!(settings.kind, SuiteKind::Gpu | SuiteKind::Cuda) {
         let message = "the instructions of CUDA kernels are not counted";
         return refuse(message, "bisect by time, without `--instructions`");
     }

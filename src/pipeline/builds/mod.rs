@@ -18,7 +18,7 @@ use crate::builds::cache::{BuildCache, Entry, MOST_BYTES, Slot};
 use crate::builds::commit_build::{CommitBuild, Worktree, check_out_files};
 use crate::builds::key::{Inputs, key, stays_inside, tools};
 use crate::cache::is_off;
-use crate::config::{Suite, SuiteKind};
+use crate::config::Suite;
 use crate::error::{Cause, Context as _};
 use crate::project::Project;
 use crate::text::warn;
@@ -119,7 +119,7 @@ impl<'a> Builds<'a> {
 
     fn place(&self, suite: &Suite, commit: &Commit) -> crate::Result<Option<(&BuildCache, String)>> {
         let Some(cache) = &self.cache else { return Ok(None) };
-        if suite.kind == SuiteKind::Command && !stays_inside(&suite.build) {
+        if !stays_inside(&suite.build) {
             return Ok(None);
         }
         let root = &self.project.root;

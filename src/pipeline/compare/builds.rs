@@ -20,7 +20,7 @@ use sprag_measure::command::suite::CommandSuite;
 use sprag_measure::paired::{self, PairedResult, Sides};
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::suite::command::{Selection, command_suite, without_places};
-use sprag_measure::suite::gpu::SharedDevice;
+use sprag_measure::suite::gpu::{DeviceSuite, SharedDevice};
 use sprag_measure::suite::kernels::select;
 use sprag_measure::suite::{CommandSettings, Effort, built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
@@ -59,7 +59,9 @@ struct Side {
 
 pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let Contest { project, name, suite, request, host, .. } = contest;
-    let device = device(contest)?;
+    let named = [named(contest, &request.base)?, named(contest, &request.other)?];
+    let trees = trees(contest, &named)?;
+    let device = device(contest, trees.as_ref())?;
     let workloads = match &device {
         Some(device) => &device.workloads,
         None => &cpu::workloads(name)?,
@@ -69,14 +71,19 @@ pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
         let names = workloads.iter().map(|workload| workload.benchmark.name.as_str());
         return Err(measuring::nothing_left(&request.filters, names).into());
     }
-    let named = [named(contest, &request.base)?, named(contest, &request.other)?];
     let commits = [0, 1].map(|place: usize| named[place].commit().map(|commit| commit.sha.clone()));
-    let (mut base, mut other) = sides(contest, &named)?;
+    let (mut base, mut other) = if trees.is_some() {
+        let here = [WorkerCommand::for_task("serve")?, WorkerCommand::for_task("serve")?];
+        let [base, other] = here.map(|command| Side { command, build: None });
+        (base, Some(other))
+    } else {
+        sides(contest, &named)?
+    };
     let mut protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     if let Some(device) = &device {
         protocol.patience_seconds = device.patience_seconds;
-        for side in std::iter::once(&mut base).chain(&mut other) {
-            side.command.arguments.extend(device.arguments.clone());
+        for (side, arguments) in std::iter::once(&mut base).chain(&mut other).zip(&device.arguments) {
+            side.command.arguments.extend(arguments.clone());
         }
     }
     let facts = |side: Option<&Side>| -> BTreeMap<String, String> {
@@ -112,14 +119,31 @@ fn tracked(selected: Vec<&Workload>) -> Vec<&Workload> {
     selected.into_iter().filter(|workload| workload.role == Role::Tracked).collect()
 }
 
-/// The device of a suite of the kind `gpu`.
-fn device(contest: &Contest<'_>) -> crate::Result<Option<SharedDevice>> {
-    let Contest { project, name, suite, host, .. } = contest;
-    if suite.kind != SuiteKind::Gpu {
+/// The files of both commits, which have the kernels of a suite of the kind `cuda`. This program measures them.
+fn trees(contest: &Contest<'_>, named: &[Named; 2]) -> crate::Result<Option<[BuiltTree; 2]>> {
+    if contest.suite.kind != SuiteKind::Cuda {
         return Ok(None);
     }
+    let [Named::Commit(base), Named::Commit(other)] = named else {
+        let message =
+            format!("the suite `{}` compares the kernels of two commits, and a program has none", contest.name);
+        return refuse(message, "name two commits");
+    };
+    let base = contest.builds.tree(contest.suite, base).map_err(base_error)?;
+    Ok(Some([base, contest.builds.tree(contest.suite, other)?]))
+}
+
+/// The device of a suite of the kind `gpu` or `cuda`.
+fn device(contest: &Contest<'_>, trees: Option<&[BuiltTree; 2]>) -> crate::Result<Option<SharedDevice>> {
+    let Contest { project, name, suite, host, .. } = contest;
     let gpu = GpuOverride::default().suite(project, suite);
-    SharedDevice::open(name, &gpu, host.observer).map(Some).map_err(|reason| {
+    let custom = trees.map(|trees| trees.each_ref().map(|tree| measuring::cuda_suite(project, suite, &tree.root)));
+    let sides = match &custom {
+        Some(custom) => custom.each_ref().map(DeviceSuite::Cuda),
+        None if suite.kind == SuiteKind::Gpu => [DeviceSuite::Gpu(&gpu); 2],
+        None => return Ok(None),
+    };
+    SharedDevice::open(name, sides, host.observer).map(Some).map_err(|reason| {
         let message = format!("the suite `{name}` cannot be measured: {reason}");
         Advice::new(message, "`sprag doctor` says what is missing").into()
     })

@@ -137,7 +137,7 @@ impl SuiteKind {
     /// Whether commits can be built for such suites, so that two builds can take turns. For `gpu` they can in the repository
     /// of Sprag alone (`commit_build::can_be_built`).
     pub fn can_be_built(self) -> bool {
-        matches!(self, SuiteKind::Cpu | SuiteKind::Command)
+        matches!(self, SuiteKind::Cpu | SuiteKind::Command | SuiteKind::Cuda)
     }
 }
 

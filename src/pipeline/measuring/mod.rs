@@ -171,12 +171,27 @@ fn measure_suite(
             let tree = builds().tree(settings, commit)?;
             measure(Subject::Checkout(&tree.root))?
         }
+        (Some(commit), Work::Cuda(_)) => {
+            let tree = builds().tree(settings, commit)?;
+            let suite = Suite { work: Work::Cuda(cuda_suite(project, settings, &tree.root)), ..suite.clone() };
+            suite::measure(context, &suite, &request.options, Subject::Checkout(&tree.root), host.observer)?
+        }
         (None, Work::Command(_)) => {
             foresee(project, &suite.name, request.options.filters);
             measure(Subject::WorkingTree)?
         }
         _ => measure(Subject::WorkingTree)?,
     })
+}
+
+/// The kernels in the tree of files at `root`.
+pub fn cuda_suite(project: &Project, settings: &config::Suite, root: &Path) -> CudaSuite {
+    CudaSuite {
+        root: root.to_owned(),
+        kernels: settings.kernel.clone(),
+        time_out: Duration::from_secs(settings.timeout_seconds()),
+        private_folder: project.private_folder().map_err(|error| error.to_string()),
+    }
 }
 
 fn description(
@@ -188,12 +203,7 @@ fn description(
     let work = match settings.kind {
         SuiteKind::Cpu => Work::Cpu,
         SuiteKind::Gpu => Work::Gpu(request.gpu.suite(project, settings)),
-        SuiteKind::Cuda => Work::Cuda(CudaSuite {
-            root: project.root.clone(),
-            kernels: settings.kernel.clone(),
-            time_out: Duration::from_secs(settings.timeout_seconds()),
-            private_folder: project.private_folder().map_err(|error| error.to_string()),
-        }),
+        SuiteKind::Cuda => Work::Cuda(cuda_suite(project, settings, &project.root)),
         SuiteKind::Command => Work::Command(settings.command_settings()),
         SuiteKind::Trt => Work::Trt(Box::new(request.trt.plan(project, name, settings)?)),
     };
