@@ -212,7 +212,7 @@ pub fn checks(own: Option<&CustomScope>, filters: &[String], capability: (u32, u
     checks
 }
 
-/// Whether the name contains the text, in which `*` stands for any characters.
+/// Whether the name contains the text, in which `*` matches any characters.
 fn holds(name: &str, text: &str) -> bool {
     let mut rest = Some(name);
     text.split('*').all(|part| {

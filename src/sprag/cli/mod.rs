@@ -248,7 +248,7 @@ pub struct KernelsCheckArgs {
     /// The kernels of this suite of the kind `cuda` in sprag.toml. Default: Sprag's own.
     #[arg(long, value_name = "NAME")]
     pub suite: Option<String>,
-    /// Only checks whose name contains this text, in which `*` stands for any characters; may be given several times.
+    /// Only checks whose name contains this text, in which `*` matches any characters; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
     /// Random seed.
