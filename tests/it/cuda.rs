@@ -27,10 +27,13 @@ extern "C" __global__ void transpose(int rows, int columns, const short* in, sho
 extern "C" __global__ void overrun(int n, float* y) { y[threadIdx.x] = 1; }
 extern "C" __global__ void input(int n, float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] = 1; }
 extern "C" __global__ void nothing(int n, float* y) {}
+extern "C" __global__ void idle(int n, int* y) {}
+extern "C" __global__ void lazy(int n, int* y) {}
 extern "C" __global__ void endless(int n, float* y) { for (volatile int i = 0; n > 0;) i = i; }
 extern "C" __global__ void large(int n, float* y) { __shared__ float all[20000]; y[0] = all[n]; }
 extern "C" __global__ void wrong(int n, float* y) { y[threadIdx.x] = threadIdx.x == 7 ? 8 : threadIdx.x; }
 extern "C" __global__ void right(int n, float* y) { y[threadIdx.x] = threadIdx.x; }
+extern "C" __global__ void also_right(int n, float* y) { y[threadIdx.x] = threadIdx.x; }
 "#;
 
 const SAXPY: &str = r#"
@@ -210,7 +213,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
     let cases = [
         ("broken", "file = \"kernels/broken.cu\"".to_owned(), &["nvrtc_compile_failed: kernels/broken.cu: ", "kernels/broken.cu:2"][..]),
         ("missing", "file = \"kernels/none.cu\"".to_owned(), &["source_not_read: `kernels/none.cu`"]),
-        ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `endless`, `input`"]),
+        ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `also_right`, `endless`"]),
         ("nothing", String::new(), &["parity: `y` at n=32: element 0 is NaN (not written, or computed so), the reference has 0"]),
         ("wrong", String::new(), &["element 7 is 8, the reference has 7; 1 of 32 elements differ by more than 1e-5"]),
         ("overrun", "block = \"n + 3\"\nreference = \"none\"".to_owned(), &["`y` at n=32: 12 bytes behind its end are overwritten, up to 12 bytes away"]),
@@ -223,9 +226,12 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         ("overflow", "entry = \"right\"\nreference = \"none\"\nshared = \"n * 9_000_000_000_000_000_000\"".to_owned(), &["`shared`: `n * 9_000_000_000_000_000_000`, character 3: the result exceeds 64 bits"]),
         ("file", filled.replace("entry", ""), &["`x_32.npy`, the content of `x`, cannot be read"]),
         ("command", by("\"sh\", \"-c\", \"echo no luck >&2; exit 1\""), &["reference_failed: `sh`: exit status: 1 (no luck)"]),
+        ("unwritten", "reference = { entry = \"idle\" }\nentry = \"lazy\"\narguments = [{ name = \"n\", type = \"i32\", value = \"n\" }, { name = \"y\", type = \"i32\", shape = \"n\", role = \"output\" }]".to_owned(), &["`y` at n=32: element 0 is -1, the reference has 1515870810"]),
         ("silent", by("\"true\""), &["reference_failed: the reference of `out`, `out.npy`, cannot be read"]),
     ];
     let mut kernels: String = cases.iter().map(|(name, keys, _)| kernel(name, keys)).collect();
+    // On the memory behind which `overrun` wrote.
+    kernels += &kernel("right_again", "entry = \"also_right\"");
     kernels += &kernel("right", "reference = { entry = \"also_right\", file = \"kernels/also.cu\" }");
     kernels += &kernel("transpose", &format!("{transposed}reference = {{ command = [\"sh\", \"./transposed\"] }}"));
     let sandbox = project("timeout_seconds = 4", &kernels);
@@ -247,7 +253,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         let failure = benchmark(&record, name)["failure"].as_str().unwrap_or_else(|| panic!("{name} has no failure"));
         assert_contains(failure, words);
     }
-    for name in ["right", "transpose"] {
+    for name in ["right", "right_again", "transpose"] {
         assert_eq!(benchmark(&record, name)["parity"]["status"], "exact", "{}", benchmark(&record, name));
     }
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
@@ -296,6 +302,16 @@ fn a_fault_of_the_settings_has_its_place() {
         "reference = { entry = \"right\" }",
         &["`reference` of the kernel `right`: the kernel would be compared with itself"],
     );
+    check(
+        "reference = { file = \"./kernels/all.cu\", entry = \"right\" }",
+        &["`reference` of the kernel `right`: the kernel would be compared with itself"],
+    );
+    check("reference = { entry = \"plain\", grid = [1, 1, 1, 9] }", &["give one to three sizes, for x, y and z"]);
+    check("reference = \"none\"\noptions = [\"-Iheaders\"]", &["name folders of headers in `include`"]);
+    let endless = format!("reference = \"none\"\ngrid = \"{}\"", ["n"; 600].join("+"));
+    check(&endless, &["it has 1199 bytes, at most 1000 are allowed"]);
+    let infinite = "reference = \"none\"\narguments = [{ name = \"y\", type = \"f32\", shape = \"n\", role = \"update\", fill = inf }]";
+    check(infinite, &["`arguments.fill` of the kernel `right`: `y` must be finite"]);
     check("reference = \"none\"\nshapes = []", &["there is no shape to time"]);
     check("reference = \"none\"\nblok = 3", &["unknown field `blok`", "did you mean `block`?"]);
     check("reference = \"none\"\nfile = \"a.c\"", &["the file must end with `.cu`"]);

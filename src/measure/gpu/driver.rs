@@ -112,11 +112,7 @@ impl Context {
         self.allocated.set(self.allocated.get() + bytes);
         self.highest.set(self.highest.get().max(self.allocated.get()));
         let buffer = DeviceBuffer { context: self.clone(), pointer, bytes, guard };
-        if guard > 0 {
-            // SAFETY: as many bytes follow those of the buffer.
-            let answer = unsafe { result::memset_d8_async(buffer.behind(), GUARD, guard, self.stream) };
-            checked("cuMemsetD8Async", answer)?;
-        }
+        buffer.guard_anew()?;
         Ok(buffer)
     }
 
@@ -182,6 +178,16 @@ impl DeviceBuffer {
 
     fn behind(&self) -> sys::CUdeviceptr {
         self.pointer + self.bytes as u64
+    }
+
+    /// Fills the bytes behind it, which an earlier kernel may have overwritten.
+    pub fn guard_anew(&self) -> Result<(), DeviceError> {
+        if self.guard == 0 {
+            return Ok(());
+        }
+        // SAFETY: as many bytes follow those of the buffer.
+        let answer = unsafe { result::memset_d8_async(self.behind(), GUARD, self.guard, self.context.stream) };
+        checked("cuMemsetD8Async", answer)
     }
 
     /// The changed bytes of the guard: how many, and how far the last one is behind the buffer; `None` where there is none.

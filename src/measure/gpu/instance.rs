@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use super::DeviceError;
 use super::custom::fill;
 use super::device::Device;
 use super::driver::{DeviceBuffer, Function};
 use super::operation::{HostInputs, widen};
 use super::program::{
-    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Step,
+    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Source, Step,
 };
+use super::{DeviceError, GpuError};
 
 /// In every element type this byte repeated is a NaN, in integers a number that no tile or level has.
 const POISON: u8 = 0xff;
@@ -77,8 +77,17 @@ impl Instance {
 
     /// Overwrites the buffers that a call writes, so that missing results show; what it updates has its first content again.
     pub fn poison(&self) -> Result<(), DeviceError> {
-        let written = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| is_written(spec));
-        written.into_iter().try_for_each(|(spec, buffer)| set(&self.device, buffer, spec, &spec.content, self.seed))
+        self.poison_with(POISON)
+    }
+
+    /// The same with another byte.
+    pub fn poison_with(&self, byte: u8) -> Result<(), DeviceError> {
+        self.buffers.iter().try_for_each(|buffer| buffer.guard_anew())?;
+        let mut written = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| is_written(spec));
+        written.try_for_each(|(spec, buffer)| match spec.content {
+            Content::Output | Content::Scratch => buffer.set(byte),
+            _ => set(&self.device, buffer, spec, &spec.content, self.seed),
+        })
     }
 
     /// The inputs, which stand before all other buffers.
@@ -145,7 +154,13 @@ fn check_launch(device: &Device, function: &Function, launch: &Launch) -> Result
         let text = format!("`{entry}` takes {shared} bytes of shared memory a block, the device has {most}");
         return Err(DeviceError::Launch(text));
     }
-    let Some(parameters) = function.parameters() else { return Ok(shared) };
+    let Some(parameters) = function.parameters() else {
+        // Without it the driver would read beyond the arguments of a kernel that has more.
+        return match launch.kernel.source {
+            Source::BuiltIn(_) => Ok(shared),
+            Source::Custom(_) => Err(GpuError::OldDriver("cuFuncGetParamInfo").into()),
+        };
+    };
     let given: Vec<usize> = launch.arguments.iter().map(|argument| argument.bytes()).collect();
     if parameters.len() != given.len() {
         let text = format!("`{entry}` has {} parameters, {} arguments are given", parameters.len(), given.len());

@@ -3,8 +3,8 @@
 use super::tree::{Found, Tree, quoted};
 use sprag_measure::gpu::custom::source::{self, Kernel, Parameter};
 
-/// The size of a name at first: the emulator of a small machine and a device both take moments.
-const FIRST_SIZE: u32 = 1024;
+/// The size of each name at first, by their number: a buffer of their product has about a million elements at most.
+const FIRST_SIZES: [u32; 4] = [1024, 1024, 64, 32];
 
 const BLOCK: u32 = 256;
 
@@ -76,7 +76,8 @@ fn described(file: &str, kernel: &Kernel) -> String {
         format!("  {{ name = \"{name}\", type = \"{element}\", {rest} }},\n")
     };
     let arguments: String = kernel.parameters.iter().zip(&elements).map(argument).collect();
-    let shape = sizes.iter().map(|name| format!("{name} = {FIRST_SIZE}")).collect::<Vec<_>>().join(", ");
+    let size = FIRST_SIZES.get(sizes.len() - 1).unwrap_or(&8);
+    let shape = sizes.iter().map(|name| format!("{name} = {size}")).collect::<Vec<_>>().join(", ");
     let (name, file) = (&kernel.name, quoted(file));
     format!(
         "\n[[suites.SUITE.kernel]]\nname = \"{name}\"\nfile = {file}\n\

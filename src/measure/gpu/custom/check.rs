@@ -44,6 +44,8 @@ impl Case<'_> {
             inputs.map(|(place, _)| instance.buffer(place).download()).collect()
         };
         let before = inputs()?;
+        // First, since it shares the inputs, which the kernel may overwrite.
+        let expected = reference::expected(self, supply)?;
         instance.poison()?;
         instance.call()?;
         for (place, argument) in self.buffers() {
@@ -61,7 +63,6 @@ impl Case<'_> {
             return Err(DeviceError::Parity(text));
         }
         let results = self.buffers().filter(|(_, argument)| argument.role.is_result());
-        let expected = reference::expected(self, supply)?;
         let mut worst: Option<Parity> = None;
         for (number, (place, argument)) in results.enumerate() {
             let got = Numbers { data: argument.element.data(), bytes: instance.buffer(place).download()? };
@@ -103,19 +104,23 @@ impl Differences {
 fn compare(got: &Numbers, expected: Option<&Numbers>, tolerance: f64) -> Result<Parity, String> {
     let Some(expected) = expected else {
         return match decode(got.data, &got.bytes).position(|number| number.as_f64().is_nan()) {
-            Some(place) => Err(format!("element {place} is no number: it is not written, or computed so")),
+            Some(place) => Err(format!("element {place} is NaN: not written, or the result")),
             None => Ok(crate::parity::unchecked()),
         };
     };
     let size = got.data.bytes();
+    let (count, wanted) = (got.bytes.len() / size, expected.bytes.len() / expected.data.bytes());
+    if count != wanted {
+        return Err(format!("it has {count} elements, the reference has {wanted}"));
+    }
     let parts = got.bytes.par_chunks(PART * size).zip(expected.bytes.par_chunks(PART * expected.data.bytes()));
     let parts = parts.enumerate().map(|(part, (got_bytes, wanted_bytes))| {
         let pairs = decode(got.data, got_bytes).zip(decode(expected.data, wanted_bytes));
         let mut found = Differences::default();
         for (place, (got, wanted)) in pairs.enumerate() {
             let (error, size) = (got.distance(wanted), wanted.as_f64().abs());
-            // Not so for a NaN in either.
-            let is_within = error <= tolerance * (1.0 + size);
+            // Not so for a NaN in either, nor for a number where the reference is infinite.
+            let is_within = error == 0.0 || (size.is_finite() && error <= tolerance * (1.0 + size));
             if !is_within {
                 found.wrong += 1;
                 found.first = found.first.or(Some((part * PART + place, got.as_f64(), wanted.as_f64())));
@@ -126,7 +131,6 @@ fn compare(got: &Numbers, expected: Option<&Numbers>, tolerance: f64) -> Result<
         }
         found
     });
-    let count = got.bytes.len() / size;
     let found: Vec<Differences> = parts.collect();
     let Differences { largest, errors, sizes, first, wrong } =
         found.into_iter().reduce(Differences::and).unwrap_or_default();
@@ -164,6 +168,9 @@ mod tests {
         check(&[1.0, -2.0], &[1.0, -2.0], Ok(ParityStatus::Exact));
         check(&[1.1, -2.0], &[1.0, -2.0], Ok(ParityStatus::Within));
         check(&[f64::INFINITY], &[f64::INFINITY], Ok(ParityStatus::Exact));
+        let infinite = "element 0 is 3, the reference has inf; 1 of 1 elements differ by more than 1e-1";
+        check(&[3.0], &[f64::INFINITY], Err(infinite));
+        check(&[1.0, 2.0], &[1.0], Err("it has 2 elements, the reference has 1"));
         let wrong = "element 1 is 3, the reference has 2; 1 of 2 elements differ by more than 1e-1";
         check(&[1.0, 3.0], &[1.0, 2.0], Err(wrong));
         let unwritten = "element 0 is NaN (not written, or computed so), the reference has 2; 1 of 1 elements differ by more than 1e-1";
@@ -174,6 +181,6 @@ mod tests {
         let unchecked = compare(&floats(&[1.0]), None, 0.0).map(|parity| parity.status);
         assert_eq!(unchecked, Ok(ParityStatus::Unchecked));
         let nan = compare(&floats(&[1.0, f64::NAN]), None, 0.0);
-        assert_eq!(nan, Err("element 1 is no number: it is not written, or computed so".to_owned()));
+        assert_eq!(nan, Err("element 1 is NaN: not written, or the result".to_owned()));
     }
 }

@@ -60,8 +60,15 @@ impl fmt::Display for ExpressionError {
     }
 }
 
+/// Of the text: a sum of thousands of terms would be as deep a tree.
+const MOST_BYTES: usize = 1000;
+
 impl Expression {
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
+        if text.len() > MOST_BYTES {
+            let (at, fault) = (0, format!("it has {} bytes, at most {MOST_BYTES} are allowed", text.len()));
+            return Err(ExpressionError { text: text.chars().take(60).collect(), at, fault });
+        }
         let mut parser = Parser { characters: text.chars().collect(), at: 0, depth: 0 };
         parser.skip_space();
         let root = parser.binary(0).and_then(|root| match parser.characters.get(parser.at) {

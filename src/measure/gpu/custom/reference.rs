@@ -36,6 +36,9 @@ impl<'a> Case<'a> {
 /// The set of outputs of the reference, which no benchmark has.
 const SET: u32 = 1 << 18;
 
+/// What a reference starts on, where the kernel starts on another byte.
+const REFERENCE_POISON: u8 = 0x5a;
+
 const MOST_FILE_BYTES: usize = 16 << 30;
 
 /// The worker is stopped before where its own time is up.
@@ -56,7 +59,8 @@ pub(super) fn expected(case: &Case<'_>, supply: Supply) -> Result<Option<Rc<Vec<
     let expected = match (&kernel.settings.reference, program) {
         (_, Some(program)) => {
             let instance = Instance::new(device, program, Supply { outputs: SET, ..supply })?;
-            instance.poison()?;
+            // Integers that neither writes must differ.
+            instance.poison_with(REFERENCE_POISON)?;
             instance.call()?;
             downloaded(case, &instance)?
         }

@@ -1,7 +1,7 @@
 //! The description of a CUDA kernel of the user, as `sprag.toml` holds it and worker processes receive it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -340,6 +340,10 @@ impl KernelSettings {
         if let Some(place) = self.options.iter().position(|one| one.starts_with("-arch") || one.contains("gpu-arch")) {
             return fault(&["options", &place.to_string()], "the architecture is that of the device".to_owned());
         }
+        let paths = ["-I", "-include", "--include-path", "--pre-include"];
+        if let Some(place) = self.options.iter().position(|one| paths.iter().any(|path| one.starts_with(path))) {
+            return fault(&["options", &place.to_string()], "name folders of headers in `include`".to_owned());
+        }
         let tolerance = self.tolerance.filter(|one| !(one.is_finite() && *one >= 0.0));
         tolerance.and_then(|one| fault(&["tolerance"], format!("{one} is no tolerance; it must be zero or more")))
     }
@@ -372,7 +376,7 @@ impl KernelSettings {
         }
         for (name, values) in &self.constants {
             if values.is_empty() || values.iter().collect::<BTreeSet<_>>().len() < values.len() {
-                return fault(&["constants", name], "give different values, the default first".to_owned());
+                return fault(&["constants", name], "it needs at least one value, and none twice".to_owned());
             }
         }
         let combinations = self.constants.values().map(Vec::len).fold(1, usize::saturating_mul);
@@ -400,6 +404,11 @@ impl KernelSettings {
         if !is_buffer && (fill.is_some() || *role != Role::Input) {
             return at("name", format!("`{name}` is a number, which has no `fill` and no `role`"));
         }
+        let numbers = [("value", value), ("fill", fill), ("low", low), ("high", high)];
+        let is_bad = |one: &Option<Value>| matches!(one, Some(Value::Number(number)) if !number.is_finite());
+        if let Some((key, _)) = numbers.into_iter().find(|(_, one)| is_bad(one)) {
+            return at(key, format!("`{name}` must be finite"));
+        }
         if is_integer && matches!(value, Some(Value::Number(_))) {
             return at("value", format!("`{name}` is an integer, its value is not"));
         }
@@ -409,7 +418,7 @@ impl KernelSettings {
         let text = match fill {
             Some(Value::Text(text)) => Some(text.as_str()),
             Some(Value::Number(_)) if is_integer => {
-                return at("fill", format!("`{name}` holds integers, `fill` is none"));
+                return at("fill", format!("`{name}` holds integers, so `fill` must be one"));
             }
             _ => None,
         };
@@ -432,7 +441,7 @@ impl KernelSettings {
         }
         let is_fraction = |bound: &Option<Value>| matches!(bound, Some(Value::Number(_)));
         let bad = bounds.iter().find(|(_, bound)| is_integer && is_fraction(bound));
-        bad.and_then(|(key, _)| at(key, format!("`{name}` holds integers, the bound is none")))
+        bad.and_then(|(key, _)| at(key, format!("`{name}` holds integers, so the bound must be one")))
     }
 
     /// Every expression, with its keys.
@@ -468,10 +477,12 @@ impl KernelSettings {
     }
 
     fn expression_fault(&self) -> Option<KernelFault> {
-        for (key, terms) in [("grid", &self.grid), ("block", &self.block)] {
-            if !(1..=3).contains(&terms.list().len()) {
-                return fault(&[key], "give one to three sizes, for x, y and z".to_owned());
-            }
+        let mut sizes = vec![("grid", &self.grid), ("block", &self.block)];
+        if let Reference::Kernel(kernel) = &self.reference {
+            sizes.extend(kernel.grid.iter().chain(&kernel.block).map(|terms| ("reference", terms)));
+        }
+        if let Some((key, _)) = sizes.iter().find(|(_, terms)| !(1..=3).contains(&terms.list().len())) {
+            return fault(&[key], "give one to three sizes, for x, y and z".to_owned());
         }
         let names: Vec<&str> = self.shapes[0].keys().chain(self.constants.keys()).map(String::as_str).collect();
         self.expressions().into_iter().find_map(|(keys, term)| {
@@ -494,7 +505,10 @@ impl KernelSettings {
             Reference::Kernel(kernel) if !is_identifier(&kernel.entry) => {
                 fault(&["reference"], format!("`{}` is no name of a function", kernel.entry.escape_debug()))
             }
-            Reference::Kernel(kernel) if kernel.file.is_none() && kernel.entry == self.entry() => {
+            Reference::Kernel(kernel)
+                if kernel.entry == self.entry()
+                    && kernel.file.as_ref().is_none_or(|file| is_same(file, &self.file)) =>
+            {
                 fault(&["reference"], "the kernel would be compared with itself".to_owned())
             }
             Reference::Files(files)
@@ -511,6 +525,12 @@ impl KernelSettings {
             _ => None,
         }
     }
+}
+
+/// Whether two paths in the project name one file.
+fn is_same(a: &str, b: &str) -> bool {
+    let parts = |path| Path::new(path).components().filter(|part| *part != Component::CurDir).collect::<Vec<_>>();
+    parts(a) == parts(b)
 }
 
 /// The words of `fill`.

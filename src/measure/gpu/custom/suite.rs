@@ -92,6 +92,7 @@ fn check(kernel: Rc<CustomKernel>, shape: Names, constants: Names) -> Check {
         configuration: Some(if name.is_empty() { "as written".to_owned() } else { name }),
         kernels: program.iter().flat_map(|program| program.kernels()).cloned().collect(),
         run: Box::new(move |device, seed| {
+            kernel.settings.configurations(&shape).map_err(DeviceError::Custom)?;
             Case { device, kernel: &kernel, shape: &shape }.checked_once(&constants, seed, None)
         }),
     }
@@ -201,7 +202,9 @@ impl Timed {
         }
         let mut found = Vec::new();
         if order.check {
-            for shape in &kernel.settings.check_shapes {
+            let has =
+                |shape: &&Names| kernel.settings.configurations(shape).map_or(true, |all| all.contains(constants));
+            for shape in kernel.settings.check_shapes.iter().filter(has) {
                 found.push(Case { device, kernel, shape }.checked_once(constants, order.seed, None)?);
             }
         }

@@ -168,7 +168,9 @@ impl TileUnpack {
                 let tiles = tiles.clone();
                 Some(Rc::new(move |dtype| tiles.bytes_of_others(dtype) + (packed + all) * dtype.bytes()))
             }
-            _ => moves(2 * all + packed),
+            Places::OnGrid(_) => moves(2 * all + packed),
+            // They overlap, and no suite times them.
+            Places::Anywhere(_) => None,
         }
     }
 
