@@ -194,6 +194,8 @@ fn workers(folder: &str) -> Ticks {
 fn a_worker_in_an_endless_kernel_ends_with_a_killed_run() {
     let Some(machine) = Machine::complete() else { return };
     let sandbox = Sandbox::new();
+    // With a lock of the device of its own, so that it waits for no other test.
+    let machine = machine.and("TMPDIR", sandbox.temporary().to_str().expect("its path is text"));
     let kernel = "name = \"endless\"\nfile = \"endless.cu\"\ngrid = 1\nblock = 1\nshapes = [{ n = 8 }]\nreference = \"none\"\n\
         arguments = [{ name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]\n";
     sandbox.write("sprag.toml", &format!("[suites.mine]\nkind = \"cuda\"\n[[suites.mine.kernel]]\n{kernel}"));

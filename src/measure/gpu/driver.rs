@@ -300,7 +300,8 @@ impl Context {
         let mut pointers: Vec<*mut c_void> = words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         let (grid, block) = ((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]));
         // SAFETY: the function belongs to a loaded module; the driver copies as many bytes of each word as the kernel's
-        // parameter has, at most eight, before it returns; parity checks show that they fit the kernel.
+        // parameter has, at most eight, before it returns. Parity checks show that they fit a kernel of Sprag; those of the user
+        // are compared with their kernel before.
         let answer = unsafe { result::launch_kernel(function.raw, grid, block, shared, self.stream, &mut pointers) };
         checked("cuLaunchKernel", answer)
     }

@@ -89,13 +89,17 @@ pub(super) fn check(folder: &Path, args: &KernelsCheckArgs, out: &mut dyn Write)
         return Ok(exit(wrong));
     }
     for one in checked.iter().filter(is_wrong) {
-        let how = text::printable(&one.reason.clone().unwrap_or_else(|| parity::difference(one.max_abs_error)));
+        let how = one.reason.clone().unwrap_or_else(|| parity::difference(one.max_abs_error));
+        let how = how.lines().map(text::printable).collect::<Vec<_>>().join("\n    ");
         let survey::Checked { status, operation, shape, dtype, configuration, .. } = one;
         let configuration = configuration.as_deref().unwrap_or("reference");
         writeln!(out, "{status}: {operation} {shape} {dtype} {configuration}: {how}")?;
     }
     broken.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    writeln!(out, "{} on {}: {wrong} failed", text::count(checked.len(), "check"), text::printable(&device.model))?;
+    let unchecked = checked.iter().filter(|one| one.status == "unchecked").count();
+    let without = if unchecked > 0 { format!(", {unchecked} without a reference") } else { String::new() };
+    let (count, model) = (text::count(checked.len(), "check"), text::printable(&device.model));
+    writeln!(out, "{count} on {model}: {wrong} failed{without}")?;
     Ok(exit(wrong))
 }
 

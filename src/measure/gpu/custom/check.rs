@@ -103,7 +103,12 @@ impl Differences {
 /// Compares two buffers element by element and on average; without a reference all must be numbers.
 fn compare(got: &Numbers, expected: Option<&Numbers>, tolerance: f64) -> Result<Parity, String> {
     let Some(expected) = expected else {
-        return match decode(got.data, &got.bytes).position(|number| number.as_f64().is_nan()) {
+        let parts = got.bytes.par_chunks(PART * got.data.bytes()).enumerate();
+        let nan = parts.find_map_first(|(part, bytes)| {
+            let place = decode(got.data, bytes).position(|number| number.as_f64().is_nan())?;
+            Some(part * PART + place)
+        });
+        return match nan {
             Some(place) => Err(format!("element {place} is NaN: not written, or the result")),
             None => Ok(crate::parity::unchecked()),
         };

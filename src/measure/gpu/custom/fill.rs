@@ -5,7 +5,7 @@ use crate::gpu::program::{BufferSpec, Fill};
 use sprag_base::files::read_bounded;
 use sprag_base::stats::random::SplitMix64;
 
-/// So many numbers are drawn and then repeated, since drawing takes 20 ns each. Caches go by addresses, not by content.
+/// So many numbers are drawn, on one core, and then repeated. Caches go by addresses, not by content.
 const MOST_DRAWN: usize = 1 << 20;
 
 /// Beyond it a `.npy` file is not read.

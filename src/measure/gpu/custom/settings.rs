@@ -191,7 +191,7 @@ pub struct ReferenceKernel {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CudaReferenceCommand")]
 pub struct ReferenceCommand {
-    /// A program and its arguments. It gets two more: a folder with `NAME.npy` for each argument of the kernel, and an empty
+    /// A program and its arguments. It gets two more: a folder with `NAME.npy` for each argument that the kernel reads, and an empty
     /// folder, to which it writes `NAME.npy` for each result.
     pub command: Vec<String>,
 }
