@@ -27,6 +27,7 @@ pub mod cpu;
 pub mod command;
 pub mod tensorrt;
 pub mod instructions;
+pub mod interrupt;
 pub mod suite;
 
 /// The reports that the tools of Apex-X read.

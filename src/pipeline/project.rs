@@ -1,7 +1,7 @@
 //! The project of a command: its folder, configuration and repository.
 
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, RECORDS_BRANCH};
@@ -176,17 +176,28 @@ pub(crate) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, String> 
 
 /// Locks until dropped; calls `waits` if another process has the lock. File systems without locks give no protection.
 pub(crate) fn locked(path: &Path, waits: &dyn Fn()) -> crate::Result<File> {
-    let lock = || -> std::io::Result<File> {
+    lock(path, &|file| {
+        waits();
+        file.lock().map(|()| true)
+    })
+    .map(|file| file.expect("it was awaited"))
+}
+
+/// As [`locked`], or `None` if another process has the lock.
+pub(crate) fn try_locked(path: &Path) -> crate::Result<Option<File>> {
+    lock(path, &|_| Ok(false))
+}
+
+/// `if_busy` says whether the lock was taken after all.
+fn lock(path: &Path, if_busy: &dyn Fn(&File) -> io::Result<bool>) -> crate::Result<Option<File>> {
+    let lock = || -> io::Result<Option<File>> {
         let file = File::options().create(true).append(true).open(path)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                waits();
-                file.lock()?;
-            }
+        let is_taken = match file.try_lock() {
+            Err(TryLockError::WouldBlock) => if_busy(&file)?,
             Err(TryLockError::Error(error)) if error.kind() != ErrorKind::Unsupported => return Err(error),
-            _ => {}
-        }
-        Ok(file)
+            _ => true,
+        };
+        Ok(is_taken.then_some(file))
     };
     lock().with_context(|| format!("cannot lock `{}`", path.display()))
 }

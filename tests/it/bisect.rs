@@ -1,5 +1,7 @@
 //! `sprag bisect`: planted steps, named by their commits.
 
+use std::process::Stdio;
+
 use serde_json::Value;
 
 use crate::sandbox::{Ended, Sandbox, wait_until};
@@ -87,7 +89,8 @@ fn the_commit_of_a_step_is_named_and_nothing_else_is_touched() {
 fn what_is_interrupted_goes_on() {
     let sandbox = history(&STEP, &[]);
     bisect(&sandbox, &["--continue"], 2).says(&["no bisection was interrupted"]);
-    let mut child = sandbox.start(&["bisect", "HEAD~11", "HEAD"]);
+    let records = || sandbox.git(&["log", "--all", "--format=%s"]).matches("sprag: theirs").count();
+    let mut child = sandbox.start(&["bisect", "HEAD~11", "HEAD", "--record"]);
     wait_until("the ends are measured", || {
         std::fs::read_to_string(sandbox.project.join(".sprag/bisect.json"))
             .is_ok_and(|text| text.contains("theirs/sort"))
@@ -96,7 +99,9 @@ fn what_is_interrupted_goes_on() {
     let _ = child.wait();
     let measured = report(&sandbox, &["--continue", "--steps", "1"], 3);
     assert_eq!((&measured["outcome"], subjects(&measured).len()), (&"uncertain".into(), 0));
+    let before = records();
     let ended = report(&sandbox, &["--continue"], 0);
+    assert!(records() > before && before > 0, "it goes on recording: {before}");
     assert_eq!(subjects(&ended), ["Change 8"]);
     assert!(ended["end_sessions"].as_u64().is_some_and(|count| count == 3), "{ended}");
     bisect(&sandbox, &["--continue"], 2);
@@ -399,17 +404,46 @@ fn awkward_repositories_are_bisected_or_say_why_not() {
 }
 
 #[test]
+fn the_budget_ends_a_command_that_hangs() {
+    let sandbox = history(&["1000", "1000", "1080"], &[]);
+    let hangs = |when: &str| {
+        let script = format!("\"-c\", \"{when} && sleep 1000; sh bench.sh\"");
+        sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", &script));
+    };
+    hangs("true");
+    let result = report(&sandbox, &["HEAD~2", "HEAD", "--budget", "1s"], 3);
+    assert_eq!((&result["outcome"], &result["end_sessions"]), (&"uncertain".into(), &0.into()));
+    // Only the commit between the ends; what hangs within the budget is nothing that the commit is to blame for.
+    hangs("grep -q Change.1 build.sh");
+    let words = &["--continue", "--budget", "3s", "--format", "json"];
+    let ended = bisect(&sandbox, words, 3).says(&["the budget ended while", "it took longer than"]);
+    let result = ended.json();
+    assert_eq!((&result["outcome"], &result["skipped"]), (&"uncertain".into(), &Value::Array(Vec::new())));
+    assert_eq!(result["end_sessions"], 3, "{result}");
+    hangs("false");
+    assert_eq!(subjects(&report(&sandbox, &["--continue"], 0)), ["Change 2"]);
+}
+
+#[test]
 fn an_interrupt_leaves_the_repository_as_it_was() {
     let sandbox = history(&STEP, &[]);
     // The commits have another one.
     sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 0.1; sh bench.sh\""));
     sandbox.write("notes", "untracked");
     let before = state(&sandbox);
-    let mut child = sandbox.start(&["bisect", "HEAD~11", "HEAD"]);
+    let mut command = sandbox.binary(&[], &["bisect", "HEAD~11", "HEAD"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("sprag starts");
     wait_until("a session is measured", || sandbox.project.join(".sprag/bisect.json").exists());
+    bisect(&sandbox, &["HEAD~11", "HEAD"], 2).says(&["another bisection runs in this project", "hint: "]);
     let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(interrupt.expect("there is kill").success());
     assert!(!child.wait().expect("it ends").success());
+    let said = std::io::read_to_string(child.stderr.take().expect("it is a pipe")).expect("it is text");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("bisect: stopped after ") && last.ends_with("`sprag bisect --continue` goes on"),
+        "{said}"
+    );
     assert_eq!(state(&sandbox), before);
     assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1);
     bisect(&sandbox, &["--continue", "--steps", "1", "--budget", "1s"], 3);

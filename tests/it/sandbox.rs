@@ -225,7 +225,7 @@ impl Sandbox {
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&said).into_owned()) }
     }
 
-    fn binary(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
+    pub(crate) fn binary(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_sprag"));
         command.envs(variables.iter().copied()).args(arguments);
         command

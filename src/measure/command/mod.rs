@@ -96,7 +96,7 @@ pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captur
     };
     match captured.end {
         End::TimeOut => {
-            let seconds = program.time_out.as_secs_f64();
+            let seconds = (10.0 * program.time_out.as_secs_f64()).round() / 10.0;
             Err(CommandFault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")))
         }
         End::Overflow => {

@@ -39,7 +39,8 @@ pub fn measure(
     };
     for number in 0..protocol.processes {
         progress(number);
-        if pace.stop(number, pairs.len(), || is_precise(protocol, &pool(&pairs))).is_some() {
+        let is_over = number > 0 && sides.other.is_over();
+        if is_over || pace.stop(number, pairs.len(), || is_precise(protocol, &pool(&pairs))).is_some() {
             break;
         }
         match pair(sides, read, number) {

@@ -40,6 +40,8 @@ pub struct CommandSuite {
     pub protocol: Protocol,
     pub time_out: Duration,
     pub build_time_out: Duration,
+    /// Nothing goes on after this, whatever the time-outs.
+    pub until: Option<Instant>,
     /// For each output of a process, and for its results.
     pub most_bytes: u64,
     /// Standard output where absent.
@@ -48,6 +50,17 @@ pub struct CommandSuite {
     pub timed: Option<Benchmark>,
     /// Starts a guard, which ends the command where this process dies.
     pub guard: Option<WorkerCommand>,
+}
+
+impl CommandSuite {
+    /// What is left of a time-out.
+    fn left(&self, time_out: Duration) -> Duration {
+        self.until.map_or(time_out, |until| time_out.min(until.saturating_duration_since(Instant::now())))
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.left(Duration::MAX).is_zero()
+    }
 }
 
 pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
@@ -59,7 +72,7 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
         folder: &suite.folder,
         variables: &suite.variables,
         without: suite.without,
-        time_out: suite.build_time_out,
+        time_out: suite.left(suite.build_time_out),
         // Compilers write much, and only the end is kept.
         most_bytes: u64::MAX,
         keep_output: false,
@@ -169,7 +182,7 @@ pub(super) fn one_process(
         folder: &suite.folder,
         variables: &variables,
         without: suite.without,
-        time_out: suite.time_out,
+        time_out: suite.left(suite.time_out),
         most_bytes: suite.most_bytes,
         keep_output: suite.results.is_none() && suite.timed.is_none(),
         keep_error: TAIL,
@@ -466,6 +479,7 @@ pub(super) mod testing {
             protocol,
             time_out: Duration::from_secs(60),
             build_time_out: Duration::from_secs(60),
+            until: None,
             most_bytes: 1000,
             results: None,
             timed: None,

@@ -158,6 +158,7 @@ pub fn command_suite(
         protocol,
         time_out: settings.time_out,
         build_time_out: settings.build_time_out,
+        until: settings.until,
         most_bytes: settings.most_bytes,
         results: settings.output.as_ref().map(|output| ResultPlace::new(&folder, output, settings.format.files())),
         timed: settings.timed.clone(),

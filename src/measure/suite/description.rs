@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -68,6 +68,8 @@ pub struct CommandSettings {
     pub build: Vec<String>,
     pub time_out: Duration,
     pub build_time_out: Duration,
+    /// Nothing goes on after this, whatever the time-outs; absent where the time is not limited.
+    pub until: Option<Instant>,
     /// For each output of a process.
     pub most_bytes: u64,
     pub format: OutputFormat,

@@ -21,6 +21,7 @@ use crate::{Advice, refuse, study, text};
 use sprag_analysis::backfill::{Point, coarse, next};
 use sprag_history::Record;
 use sprag_measure::environment;
+use sprag_measure::interrupt::say_on_interrupt;
 use sprag_measure::suite::Effort;
 use sprag_model::commit::CommitOnLine;
 use sprag_model::environment::Machine;
@@ -183,6 +184,10 @@ impl Backfill<'_> {
             let time =
                 if done > 0 { format!(", {} left", text::duration(each * left.max(1) as f64)) } else { String::new() };
             text::say(&text::printable(&format!("[{} of {}{time}] {commit} {subject}", done + 1, done + left.max(1))));
+            say_on_interrupt(format!(
+                "\nbackfill: stopped after {}; the same command goes on\n",
+                text::count(done, "commit")
+            ));
             self.measure(at, &trt)?;
             tried.insert(at);
         }

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::bisect::measuring::{Measurer, Taken, Unmeasured, of_commit, session};
+use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured, session};
 use crate::bisect::state::State;
 use crate::builds::commit_build::by_id;
 use crate::config::SuiteKind;
@@ -133,7 +133,7 @@ impl Counter {
         if suite.kind == SuiteKind::Command {
             let tree = match builds.tree(suite, &commit) {
                 Ok(tree) => tree,
-                Err(error) => return of_commit(error).map(Err),
+                Err(error) => return measurer.of_commit(error).map(Err),
             };
             let command = tree.command_suite(Protocol::quick())?;
             let own = || Benchmark::new(name, "command", &[], "default").expect("these are words");
@@ -144,7 +144,7 @@ impl Counter {
         } else {
             let build = match builds.program(suite, &commit) {
                 Ok(build) => build,
-                Err(error) => return of_commit(error).map(Err),
+                Err(error) => return measurer.of_commit(error).map(Err),
             };
             let program = build.program.path.clone();
             let command = WorkerCommand { program, ..WorkerCommand::for_task("count")? };
@@ -156,7 +156,8 @@ impl Counter {
                 }
                 let (suite, benchmark) = ((*name).to_owned(), workload.benchmark.id());
                 let plan = CountPlan { suite, benchmark, configuration: None, seed: Protocol::quick().seed };
-                match self.valgrind.count(&command, &plan, LIMIT) {
+                let left = measurer.suite.seconds_left().map_or(LIMIT, Duration::from_secs_f64);
+                match self.valgrind.count(&command, &plan, LIMIT.min(left)) {
                     Ok(count) => counts.values.push((workload.benchmark.clone(), count.first as f64)),
                     Err(uncounted) => reasons.push(uncounted.reason),
                 }
@@ -166,7 +167,8 @@ impl Counter {
         if counts.values.is_empty() {
             let reason = reasons.into_iter().next();
             let reason = reason.unwrap_or_else(|| "none of its benchmarks runs on one thread".to_owned());
-            return Ok(Err(Unmeasured { reason, is_broken: false }));
+            let obstacle = if measurer.is_late() { Obstacle::Late } else { Obstacle::Unmeasurable };
+            return Ok(Err(Unmeasured { reason, obstacle }));
         }
         reasons.iter().for_each(|reason| note(&format!("a benchmark is left out: {reason}")));
         Ok(Ok(counts))

@@ -23,6 +23,7 @@ use sprag_model::paired::Paired;
 pub(super) struct Measurer<'a> {
     pub(super) project: &'a Project,
     pub(super) name: &'a str,
+    /// Limited to the budget.
     pub(super) suite: &'a Suite,
     /// What runs of the suite name here.
     pub(super) machine: Machine,
@@ -43,8 +44,17 @@ pub(super) struct Taken {
 /// Why a commit has no answer.
 pub(super) struct Unmeasured {
     pub(super) reason: String,
+    pub(super) obstacle: Obstacle,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
     /// It cannot be built.
-    pub(super) is_broken: bool,
+    Broken,
+    /// It lacks a benchmark, or fails to run.
+    Unmeasurable,
+    /// The budget ended.
+    Late,
 }
 
 impl Measurer<'_> {
@@ -61,7 +71,7 @@ impl Measurer<'_> {
     }
 
     /// Builds a commit: the seconds that it took, unless it was built before; or why it cannot be built.
-    pub(super) fn build(&self, sha: &str) -> crate::Result<Result<Option<f64>, String>> {
+    pub(super) fn build(&self, sha: &str) -> crate::Result<Result<Option<f64>, Unmeasured>> {
         let commit = by_id(self.project, sha)?;
         let is_built = self.builds.peek(self.suite, &commit)?.is_some_and(|entry| entry.failure.is_none());
         let start = Instant::now();
@@ -71,8 +81,23 @@ impl Measurer<'_> {
         };
         match built {
             Ok(()) => Ok(Ok((!is_built).then(|| start.elapsed().as_secs_f64()))),
-            Err(error) => of_commit(error).map(|unmeasured| Err(unmeasured.reason)),
+            Err(error) => self.of_commit(error).map(Err),
         }
+    }
+
+    /// What only this commit or the end of the budget is to blame for; other errors end the bisection.
+    pub(super) fn of_commit(&self, error: Error) -> crate::Result<Unmeasured> {
+        let obstacle = match error.cause::<Advice>().map(|advice| advice.cause) {
+            Some(Cause::Usage | Cause::CannotBuild | Cause::Unmeasured) if self.is_late() => Obstacle::Late,
+            Some(Cause::CannotBuild) => Obstacle::Broken,
+            Some(Cause::Unmeasured) => Obstacle::Unmeasurable,
+            _ => return Err(error),
+        };
+        Ok(Unmeasured { reason: error.chain(), obstacle })
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.suite.seconds_left() == Some(0.0)
     }
 
     /// Measures a commit in so many pairs with the good end.
@@ -108,7 +133,7 @@ impl Measurer<'_> {
                 let session = session(all, &result.benchmarks, state.metric.as_deref());
                 Ok(Ok(Taken { session, seconds: start.elapsed().as_secs_f64(), result, facts }))
             }
-            Err(error) => of_commit(error).map(Err),
+            Err(error) => self.of_commit(error).map(Err),
         }
     }
 }
@@ -128,15 +153,4 @@ pub(super) fn session<'p>(all: impl Iterator<Item = &'p Paired>, judged: &[Paire
 
 pub(super) fn is_measured(one: &Paired) -> bool {
     one.failure.is_none() && one.incomparable.is_none() && !one.pairs.is_empty()
-}
-
-/// What only this commit is to blame for; other errors end the bisection.
-pub(super) fn of_commit(error: Error) -> crate::Result<Unmeasured> {
-    let cause = error.cause::<Advice>().map(|advice| advice.cause);
-    match cause {
-        Some(Cause::CannotBuild | Cause::Unmeasured) => {
-            Ok(Unmeasured { reason: error.chain(), is_broken: cause == Some(Cause::CannotBuild) })
-        }
-        _ => Err(error),
-    }
 }

@@ -12,26 +12,27 @@ mod share;
 mod counting;
 mod measuring;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::bisect::counting::Counter;
 use crate::bisect::ends::Span;
-use crate::bisect::measuring::{Measurer, Taken, Unmeasured};
+use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured};
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
 use crate::compare;
-use crate::config::SuiteKind;
+use crate::config::{Suite, SuiteKind};
 use crate::error::Exit;
 use crate::gate::machine_of;
 use crate::measuring::{MeasureHost, foresee};
 use crate::pending::{self, Origin};
 use crate::project::Project;
-use crate::text::{note, say};
+use crate::text::{self, note, say};
 use crate::trend;
 use crate::{Advice, refuse};
 use sprag_analysis::bisect::choice::Costs;
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
 use sprag_analysis::bisect::search::{Finding, Group, Search};
+use sprag_measure::interrupt::say_on_interrupt;
 use sprag_model::shard::Shard;
 
 pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
@@ -45,34 +46,38 @@ const LONGER_AFTER: [usize; 2] = [6, 12];
 pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(Option<BisectReport>, Exit)> {
     let project = Project::open(&request.folder)?;
     let state = match request.resume {
-        true => Some(State::load(&project, request.shard)?),
+        true => Some(State::load(&project, request)?),
         false => begin(&project, request)?,
     };
     let Some(state) = state else {
         say(NOTHING_OPEN);
         return Ok((None, Exit::Done));
     };
-    record::check(&project, &request.recording, &state)?;
-    if !request.resume && state::exists(&project, request.shard) {
+    let _lock = state.lock(&project)?;
+    record::check(&project, &state)?;
+    if !request.resume && state.exists(&project) {
         note("an earlier bisection did not end; it is replaced. `--continue` would have gone on with it");
     }
+    let start = Instant::now();
     let (name, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()), false)?;
+    let suite = &Suite { until: Some(start + Duration::from_secs_f64(request.budget)), ..suite.clone() };
     let builds = Builds::new(&project, host.observer, false);
     let counter = if state.instructions { Some(Counter::new()?) } else { None };
     let machine = machine_of(project.machine_name().as_deref(), suite);
-    let measurer = Measurer { project: &project, name, suite, machine, host, builds: &builds, pin: request.pin };
+    let measurer = Measurer { project: &project, name, suite, machine, host, builds: &builds, pin: state.pin };
     let before = state.seconds;
-    let mut run = Run { project: &project, request, measurer, counter, state, start: Instant::now(), before, steps: 0 };
+    let mut run = Run { project: &project, request, measurer, counter, state, start, before, steps: 0 };
+    run.foresee_interrupt();
     let ended = run.run();
     run.measurer.host.observer.end();
     let (report, exit) = ended?;
     let Some(report) = report else { return Ok((None, exit)) };
-    if request.recording != Recording::None {
-        record::event(&project, &request.recording, &run.state, &report)?;
+    if run.state.recording != Recording::None {
+        record::event(&project, &run.state, &report)?;
         run.exchange()?;
     }
     if report.outcome != BisectOutcome::Uncertain {
-        State::remove(&project, request.shard)?;
+        run.state.remove(&project)?;
     }
     Ok((Some(report), exit))
 }
@@ -175,13 +180,34 @@ impl Run<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.start.elapsed().as_secs_f64() >= self.request.budget
-            || self.request.steps.is_some_and(|most| self.steps >= most)
+        self.measurer.is_late() || self.request.steps.is_some_and(|most| self.steps >= most)
     }
 
     fn save(&mut self) -> crate::Result<()> {
         self.state.seconds = self.before + self.start.elapsed().as_secs_f64();
-        self.state.save(self.project, self.request.shard)
+        self.state.save(self.project)?;
+        self.foresee_interrupt();
+        Ok(())
+    }
+
+    /// What an interrupt would print from now on.
+    fn foresee_interrupt(&self) {
+        let measured = match (self.state.measurements(), self.state.ends.len()) {
+            (0, 0) => return say_on_interrupt("\nbisect: stopped before anything was measured\n".to_owned()),
+            (0, sessions) => text::count(sessions, "session") + " of the ends",
+            (measurements, _) => text::count(measurements, "measurement"),
+        };
+        say_on_interrupt(format!("\nbisect: stopped after {measured}; `sprag bisect --continue` goes on\n"));
+    }
+
+    /// Says why the budget ended a build or a measurement, whose commit may be fine.
+    fn is_late(&self, sha: &str, unmeasured: &Unmeasured) -> bool {
+        let is_late = unmeasured.obstacle == Obstacle::Late;
+        if is_late {
+            let commit = text::short(sha, 12);
+            note(&format!("the budget ended while {commit} was built or measured: {}", unmeasured.reason));
+        }
+        is_late
     }
 
     /// Measures the ends until they differ for certain, or says why there is no question.
@@ -202,7 +228,7 @@ impl Run<'_> {
                 for end in [&good, &bad] {
                     match self.measurer.build(end)? {
                         Ok(seconds) => self.state.build_seconds.extend(seconds),
-                        Err(reason) => return self.unmeasured(&Unmeasured { reason, is_broken: true }),
+                        Err(unmeasured) => return self.unmeasured(end, &unmeasured),
                     }
                 }
             }
@@ -211,13 +237,13 @@ impl Run<'_> {
                 Ok(taken) => {
                     if taken.session.is_empty() {
                         let reason = "no benchmark has a comparable value at both ends".to_owned();
-                        return self.unmeasured(&Unmeasured { reason, is_broken: false });
+                        return self.unmeasured(&bad, &Unmeasured { reason, obstacle: Obstacle::Unmeasurable });
                     }
                     self.record([&good, &bad], &taken)?;
                     self.state.ends.push(taken.session);
-                    self.state.pair_seconds.push(taken.seconds / pairs as f64);
+                    self.state.pair_seconds.push(taken.seconds / taken.result.pairs.max(1) as f64);
                 }
-                Err(unmeasured) => return self.unmeasured(&unmeasured),
+                Err(unmeasured) => return self.unmeasured(&bad, &unmeasured),
             }
             self.save()?;
             let count = self.state.ends.len();
@@ -227,12 +253,16 @@ impl Run<'_> {
         }
     }
 
-    fn unmeasured(&self, unmeasured: &Unmeasured) -> crate::Result<Result<Question, Exit>> {
-        let hint = match unmeasured.is_broken {
+    fn unmeasured(&mut self, end: &str, unmeasured: &Unmeasured) -> crate::Result<Result<Question, Exit>> {
+        if self.is_late(end, unmeasured) {
+            self.save()?;
+            return Ok(Err(Exit::Inconclusive));
+        }
+        let hint = match unmeasured.obstacle == Obstacle::Broken {
             true => "name another end that can be built, or mend `build` of the suite in sprag.toml",
             false => "name ends that both have the benchmark, or other benchmarks with `--filter`",
         };
-        crate::text::error(&Advice::new(format!("the ends cannot be measured: {}", unmeasured.reason), hint).into());
+        text::error(&Advice::new(format!("the ends cannot be measured: {}", unmeasured.reason), hint).into());
         Ok(Err(Exit::NotMeasured))
     }
 
@@ -258,15 +288,18 @@ impl Run<'_> {
             let choice = if is_over { None } else { search.next_of(&posterior, &costs, job) };
             let left = self.request.budget - self.start.elapsed().as_secs_f64();
             say(&report::progress(self.project, &self.state, &search, &posterior, choice, left)?);
-            let Some(choice) = choice else { return Ok((search, finding)) };
+            let Some(choice) = choice else {
+                self.save()?;
+                return Ok((search, finding));
+            };
             let sha = stage.commits[choice.commit].clone();
             match self.measurer.build(&sha)? {
                 Ok(seconds) => {
                     built.insert(choice.commit);
                     self.state.build_seconds.extend(seconds);
                 }
-                Err(reason) => {
-                    self.skip(choice.commit, reason)?;
+                Err(unmeasured) => {
+                    self.pass_over(choice.commit, unmeasured)?;
                     continue;
                 }
             }
@@ -277,11 +310,11 @@ impl Run<'_> {
                 Ok(taken) => {
                     self.steps += 1;
                     self.record([&good, &sha], &taken)?;
-                    self.state.pair_seconds.push(taken.seconds / choice.pairs as f64);
+                    self.state.pair_seconds.push(taken.seconds / taken.result.pairs.max(1) as f64);
                     self.state.stage_mut().answers.push(Answer { commit: choice.commit, session: taken.session });
                     self.save()?;
                 }
-                Err(unmeasured) => self.skip(choice.commit, unmeasured.reason)?,
+                Err(unmeasured) => self.pass_over(choice.commit, unmeasured)?,
             }
         }
     }
@@ -294,18 +327,18 @@ impl Run<'_> {
     }
 
     fn job(&self) -> u32 {
-        self.request.shard.map_or(1, Shard::index)
+        self.state.shard().map_or(1, Shard::index)
     }
 
     /// With the jobs that share the bisection.
     fn exchange(&mut self) -> crate::Result<()> {
-        if self.request.shard.is_none() {
+        if self.state.shard().is_none() {
             return Ok(());
         }
         share::exchange(self.project)?;
         let answers = share::join(self.project, &self.measurer.machine, &mut self.state)?;
         if answers > 0 {
-            note(&format!("{} of other jobs", crate::text::count(answers, "answer")));
+            note(&format!("{} of other jobs", text::count(answers, "answer")));
             self.save()?;
         }
         Ok(())
@@ -315,11 +348,11 @@ impl Run<'_> {
     fn record(&mut self, commits: [&str; 2], taken: &Taken) -> crate::Result<()> {
         let is_end = self.state.stages[0].commits.last().is_some_and(|bad| bad == commits[1]);
         let is_known = is_end && self.state.instructions && !self.state.ends.is_empty();
-        if self.request.recording == Recording::None || is_known {
+        if self.state.recording == Recording::None || is_known {
             return Ok(());
         }
         let (id, records) = record::runs(&self.measurer, &self.state, commits, taken, (self.job(), is_end))?;
-        match &self.request.recording {
+        match &self.state.recording {
             Recording::Folder(folder) => record::write(folder, &records)?,
             _ => drop(pending::record(self.project, &records, Origin::Measured)?),
         }
@@ -327,9 +360,16 @@ impl Run<'_> {
         Ok(())
     }
 
+    fn pass_over(&mut self, commit: usize, unmeasured: Unmeasured) -> crate::Result<()> {
+        if self.is_late(&self.state.stage().commits[commit], &unmeasured) {
+            return Ok(());
+        }
+        self.skip(commit, unmeasured.reason)
+    }
+
     fn skip(&mut self, commit: usize, reason: String) -> crate::Result<()> {
         let stage = self.state.stage_mut();
-        note(&format!("{} is skipped: {reason}", crate::text::short(&stage.commits[commit], 12)));
+        note(&format!("{} is skipped: {reason}", text::short(&stage.commits[commit], 12)));
         stage.skipped.insert(commit, reason);
         self.save()
     }
@@ -340,7 +380,7 @@ impl Run<'_> {
         let good = &self.state.stages[0].commits[0];
         let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
         let Some(commits) = ends::merged(self.project, &sha, good, &searched)? else { return Ok(false) };
-        note(&format!("{} is a merge; the commits that it brought are next", crate::text::short(&sha, 12)));
+        note(&format!("{} is a merge; the commits that it brought are next", text::short(&sha, 12)));
         let prior = prior::of_line(self.project, &commits, &[])?;
         self.state.stages.push(Stage { commits, prior, ..Stage::default() });
         Ok(true)

@@ -48,11 +48,11 @@ pub(super) struct Note {
 const DIGITS: usize = 4;
 
 /// Refuses what could not be recorded, before a long search.
-pub(super) fn check(project: &Project, recording: &Recording, state: &State) -> crate::Result<()> {
-    if let Some(event) = state.event.as_ref().filter(|_| *recording != Recording::None) {
+pub(super) fn check(project: &Project, state: &State) -> crate::Result<()> {
+    if let Some(event) = state.event.as_ref().filter(|_| state.recording != Recording::None) {
         newest(project, event)?;
     }
-    if *recording != Recording::History {
+    if state.recording != Recording::History {
         return Ok(());
     }
     let bad = state.stages[0].commits.last().map_or("", String::as_str);
@@ -126,12 +126,7 @@ fn run(measurer: &Measurer<'_>, state: &State, sha: &str, taken: &Taken, place: 
 }
 
 /// Records that an event is narrowed to the culprit, and how that was found.
-pub(super) fn event(
-    project: &Project,
-    recording: &Recording,
-    state: &State,
-    report: &BisectReport,
-) -> crate::Result<()> {
+pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> crate::Result<()> {
     let Some(id) = &report.event else { return Ok(()) };
     let (BisectOutcome::Culprit, [culprit]) = (report.outcome, report.culprits.as_slice()) else {
         note("the event is not narrowed, as no single culprit is certain");
@@ -160,7 +155,7 @@ pub(super) fn event(
         bisection: Some(bisection(state, report, culprit.probability, &commits)),
         ..newest
     };
-    match recording {
+    match &state.recording {
         Recording::Folder(folder) => write(folder, &[Record::from_event(&narrowed)]),
         _ => trend::record(project, &[narrowed]),
     }

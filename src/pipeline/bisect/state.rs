@@ -1,14 +1,15 @@
 //! What a bisection is asked, and its state on disk, `.sprag/bisect.json`: what was measured, so that it can go on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Context as _;
-use crate::project::{Project, read_regular};
+use crate::project::{self, Project, read_regular};
 use crate::refuse;
 use sprag_analysis::bisect::question::{Question, Session};
 use sprag_analysis::bisect::search::Search;
@@ -18,15 +19,16 @@ use sprag_model::metric::Metric;
 use sprag_model::shard::Shard;
 
 /// Where the runs of measured commits go, and the record of the event.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Recording {
+    #[default]
     None,
     History,
     /// As files.
     Folder(PathBuf),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BisectRequest {
     pub folder: PathBuf,
     /// Good and bad end, or an event, or neither to go on.
@@ -80,6 +82,13 @@ pub(super) struct State {
     pub(super) event: Option<String>,
     #[serde(default)]
     pub(super) instructions: bool,
+    #[serde(default)]
+    pub(super) recording: Recording,
+    /// As `i/n`.
+    #[serde(default)]
+    shard: Option<String>,
+    #[serde(default)]
+    pub(super) pin: Option<u32>,
     /// The runs of this bisection whose answers it has.
     #[serde(default)]
     pub(super) runs: BTreeSet<String>,
@@ -119,6 +128,9 @@ impl State {
             filters: request.filters.clone(),
             metric: if request.instructions { Some(Metric::instructions().name) } else { request.metric.clone() },
             instructions: request.instructions,
+            recording: request.recording.clone(),
+            shard: request.shard.map(|shard| shard.to_string()),
+            pin: request.pin,
             first_parent: request.first_parent,
             confidence: request.confidence,
             named,
@@ -127,8 +139,13 @@ impl State {
         }
     }
 
-    pub(super) fn load(project: &Project, shard: Option<Shard>) -> crate::Result<State> {
-        let path = path(project, shard);
+    /// That of the shard; without one that of the only bisection. What the request has of recording and pinning replaces
+    /// what the state has.
+    pub(super) fn load(project: &Project, request: &BisectRequest) -> crate::Result<State> {
+        let path = match request.shard {
+            None => only(project)?,
+            shard => path(project, shard),
+        };
         let fault = |reason: String| {
             refuse(format!("`{}` {reason}", project.shown(&path)), "begin anew: `sprag bisect GOOD BAD`")
         };
@@ -140,7 +157,14 @@ impl State {
             Err(reason) => return fault(reason),
         };
         match serde_json::from_slice::<State>(&bytes) {
-            Ok(state) if state.version == VERSION && state.is_complete() => Ok(state),
+            Ok(mut state) if state.version == VERSION && state.is_complete() => {
+                if request.recording != Recording::None {
+                    state.recording = request.recording.clone();
+                }
+                state.shard = request.shard.map(|shard| shard.to_string()).or(state.shard);
+                state.pin = request.pin.or(state.pin);
+                Ok(state)
+            }
             Ok(state) if state.version == VERSION => fault("is damaged".to_owned()),
             Ok(state) => fault(format!("is of version {}, and this build reads version {VERSION}", state.version)),
             Err(error) => fault(format!("is damaged: {error}")),
@@ -157,17 +181,39 @@ impl State {
                 && stage.answers.iter().all(|answer| inside(&answer.commit))
                 && stage.skipped.keys().all(inside)
         };
-        !self.stages.is_empty() && self.stages.iter().all(is_valid)
+        let has_shard = self.shard.as_deref().is_none_or(|shard| Shard::parse(shard).is_ok());
+        has_shard && !self.stages.is_empty() && self.stages.iter().all(is_valid)
     }
 
-    pub(super) fn save(&self, project: &Project, shard: Option<Shard>) -> crate::Result<()> {
+    /// Which of several jobs this is that share the bisection.
+    pub(super) fn shard(&self) -> Option<Shard> {
+        self.shard.as_deref().and_then(|shard| Shard::parse(shard).ok())
+    }
+
+    /// Until it is dropped, no other process may go on with this bisection or replace it.
+    pub(super) fn lock(&self, project: &Project) -> crate::Result<File> {
+        let place = project.private_folder()?.join(file(self.shard())).with_extension("lock");
+        match project::try_locked(&place)? {
+            Some(lock) => Ok(lock),
+            None => refuse(
+                "another bisection runs in this project",
+                "wait until it has ended, or bisect in another clone, made by `git clone`",
+            ),
+        }
+    }
+
+    pub(super) fn save(&self, project: &Project) -> crate::Result<()> {
         let text = serde_json::to_string(self).context("cannot write the state of the bisection")?;
-        write_atomic(&project.private_folder()?.join(file(shard)), text.as_bytes())?;
+        write_atomic(&project.private_folder()?.join(file(self.shard())), text.as_bytes())?;
         Ok(())
     }
 
-    pub(super) fn remove(project: &Project, shard: Option<Shard>) -> crate::Result<()> {
-        let path = path(project, shard);
+    pub(super) fn exists(&self, project: &Project) -> bool {
+        path(project, self.shard()).exists()
+    }
+
+    pub(super) fn remove(&self, project: &Project) -> crate::Result<()> {
+        let path = path(project, self.shard());
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("cannot remove `{}`", path.display()))
@@ -211,10 +257,56 @@ impl Stage {
     }
 }
 
-pub(super) fn exists(project: &Project, shard: Option<Shard>) -> bool {
-    path(project, shard).exists()
+/// The state of the bisection that was interrupted. Jobs that share one may have their files in one folder.
+fn only(project: &Project) -> crate::Result<PathBuf> {
+    let own = path(project, None);
+    let is_state = |path: &PathBuf| {
+        path.file_stem().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("bisect-")) && !own.exists()
+    };
+    let shared = project::files(&project.root.join(project::PRIVATE_FOLDER), "json")?.into_iter().filter(is_state);
+    match shared.collect::<Vec<PathBuf>>().as_slice() {
+        [] => Ok(own),
+        [one] => Ok(one.clone()),
+        _ => refuse("several jobs of a bisection were interrupted here", "name one of them: `--continue --shard 1/3`"),
+    }
 }
 
 fn path(project: &Project, shard: Option<Shard>) -> PathBuf {
-    project.root.join(crate::project::PRIVATE_FOLDER).join(file(shard))
+    project.root.join(project::PRIVATE_FOLDER).join(file(shard))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn the_only_bisection_goes_on_with_its_shard() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let project = Project::open(folder.path()).expect("a folder is a project");
+        let request = BisectRequest { shard: None, ..BisectRequest::default() };
+        let begun = |shard: Option<&str>, recording: Recording| {
+            let shard = shard.map(|shard| Shard::parse(shard).expect("it is a shard"));
+            let request = BisectRequest { shard, recording, ..BisectRequest::default() };
+            let stage = Stage { commits: vec!["a".to_owned(), "b".to_owned()], prior: vec![1.0], ..Stage::default() };
+            let state = State::new(&request, "s", ["a", "b"].map(str::to_owned), stage);
+            state.save(&project).expect("it can be written");
+            state
+        };
+        let found = || State::load(&project, &request).map(|state| (state.shard.clone(), state.recording.clone()));
+        let fault = |result: crate::Result<_>| {
+            result.map(|_: (Option<String>, Recording)| ()).map_err(|error: Error| error.chain())
+        };
+        assert_eq!(fault(found()), Err("no bisection was interrupted here".to_owned()));
+        begun(Some("2/3"), Recording::History);
+        assert_eq!(found().expect("it is the only one"), (Some("2/3".to_owned()), Recording::History));
+        let other = begun(Some("3/3"), Recording::History);
+        assert_eq!(fault(found()), Err("several jobs of a bisection were interrupted here".to_owned()));
+        begun(None, Recording::None);
+        assert_eq!(found().expect("it is no shared one"), (None, Recording::None));
+        let lock = other.lock(&project).expect("it is free");
+        assert!(other.lock(&project).is_err(), "another process has it");
+        drop(lock);
+        drop(other.lock(&project).expect("it is free"));
+    }
 }

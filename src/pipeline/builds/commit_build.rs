@@ -102,11 +102,12 @@ pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn O
     clear_full(&folder.join("target"), MOST_BYTES)?;
     observer.begin(&format!("building `{NAME}` of {short}"), 1);
     let guard = WorkerCommand::for_this_program(&["guard"])?;
+    let limit = suite.build_timeout_seconds() as f64;
     let built = cargo::build(&CargoBuild {
         folder: &worktree.root,
         program: NAME,
         target: &folder.join("target"),
-        time_out: Duration::from_secs(suite.build_timeout_seconds()),
+        time_out: Duration::from_secs_f64(suite.seconds_left().map_or(limit, |left| limit.min(left))),
         without: &CHECKOUT_WITHOUT,
         guard: Some(&guard),
     });

@@ -245,7 +245,8 @@ fn lasting_failure(error: &Error, suite: &Suite) -> Option<String> {
     let is_below = |program: &String| program.contains('/') && !program.starts_with('/');
     let is_of_commit = suite.build.first().is_some_and(is_below) || advice.message.contains("there is no folder");
     let cannot_start = advice.message.contains("cannot be started") && !is_of_commit;
-    let passes = cannot_start || advice.message.contains(FULL_DISK);
+    let is_late = suite.seconds_left() == Some(0.0);
+    let passes = is_late || cannot_start || advice.message.contains(FULL_DISK);
     (!passes).then(|| advice.message.clone())
 }
 

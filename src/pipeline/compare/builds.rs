@@ -86,6 +86,10 @@ pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
             side.command.arguments.extend(arguments.clone());
         }
     }
+    if let Some(left) = suite.seconds_left() {
+        protocol.patience_seconds = protocol.patience_seconds.min(left);
+        protocol.budget_seconds = Some(left);
+    }
     let facts = |side: Option<&Side>| -> BTreeMap<String, String> {
         let of_build = side.and_then(|side| side.build.as_ref()).map(|build| build.program.facts.clone());
         let of_device = device.as_ref().map(|device| device.facts.clone());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -83,6 +83,9 @@ pub struct Suite {
     /// The benchmark of a command that is timed itself, as of `sprag bench`.
     #[serde(skip)]
     pub timed: Option<Benchmark>,
+    /// Nothing of it goes on after this, as the budget of a command ends.
+    #[serde(skip)]
+    pub until: Option<Instant>,
     /// `gpu`: the sizes to measure. Default: both.
     pub profiles: Option<Vec<GpuProfile>>,
     /// `gpu`: the element types to measure. Default: `fp16`, `bf16` and `fp32`.
@@ -167,6 +170,7 @@ impl Suite {
             build: self.build.clone(),
             time_out: Duration::from_secs(self.timeout_seconds()),
             build_time_out: Duration::from_secs(self.build_timeout_seconds()),
+            until: self.until,
             most_bytes: self.max_output_bytes(),
             format: self.format(),
             output: self.output().map(Path::to_owned),
@@ -186,6 +190,11 @@ impl Suite {
     pub fn build_timeout_seconds(&self) -> u64 {
         let usual = if self.kind == SuiteKind::Cpu { DEFAULT_CARGO_SECONDS } else { DEFAULT_TIMEOUT_SECONDS };
         self.build_timeout_seconds.unwrap_or(usual)
+    }
+
+    /// The seconds until its time is up; absent where that is not limited.
+    pub fn seconds_left(&self) -> Option<f64> {
+        self.until.map(|until| until.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
     pub fn max_output_bytes(&self) -> u64 {

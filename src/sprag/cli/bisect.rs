@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 const EXITS: &str = "Exit codes: 0 a culprit has the asked probability; 2 usage error; 3 not certain, or the ends do not \
     differ; 5 an end could not be built or measured. Nothing is checked out: commits are built in other folders.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXITS)]
+#[command(group(ArgGroup::new("sharing").args(["record", "resume"]).multiple(true)))]
 pub struct BisectArgs {
     /// The last commit or tag that is fine, an ancestor of BAD.
     #[arg(value_name = "GOOD", requires = "bad", required_unless_present_any = ["event", "resume"])]
@@ -21,7 +22,7 @@ pub struct BisectArgs {
     /// open regression that several commits may have caused.
     #[arg(long, value_name = "ID", conflicts_with_all = ["good", "resume"])]
     pub event: Option<String>,
-    /// Go on with the bisection that was interrupted, or that ended without certainty.
+    /// Go on with the bisection that was interrupted, or that ended without certainty; it records as before.
     #[arg(long = "continue", conflicts_with_all = ["good", "event", "suite", "filters", "metric", "first_parent", "confidence"])]
     pub resume: bool,
     /// This suite, whose commits can be built (default: that of the event, or the only one).
@@ -43,7 +44,7 @@ pub struct BisectArgs {
     /// The probability at which a culprit is certain enough.
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
     pub confidence: f64,
-    /// Stop after this time, such as `20m`; `--continue` goes on.
+    /// Stop after this time, such as `20m`, even in the middle of a build or a measurement; `--continue` goes on.
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub budget: String,
     /// Stop after measuring so many commits; `--continue` goes on.
@@ -62,7 +63,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["record", "shard"])]
     pub output_runs: Option<PathBuf>,
     /// Share the bisection with other jobs, as the I-th of N: records are exchanged with the remote before each step.
-    #[arg(long, value_name = "I/N", requires = "record")]
+    #[arg(long, value_name = "I/N", requires = "sharing")]
     pub shard: Option<String>,
     /// The format of the report.
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "table")]
