@@ -1,11 +1,11 @@
-//! `.sprag/cache/`: the decoded runs of a history, and what folders and commits hold.
+//! `.sprag/cache/`: the decoded runs of a history, what folders and commits hold, and how long suites take.
 //!
 //! A file begins with a line that names the program and the SHA-256 of the rest. A damaged file, or one of another
 //! build, counts as absent. Files are renamed into place, so concurrent commands at worst do the same work twice. A
 //! folder that cannot be written only costs time. `SPRAG_CACHE=off` switches the cache off. Cached runs are not read
 //! from git again, so only `sprag history fsck` sees damage to their objects.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
@@ -15,6 +15,7 @@ use crate::project::Project;
 use sprag_analysis::frame::DecodedRuns;
 use sprag_base::digest;
 use sprag_base::files::write_cache;
+use sprag_base::json;
 use sprag_history as history;
 use sprag_history::{Entry, Store};
 use sprag_model::run::Quarantined;
@@ -22,6 +23,8 @@ use sprag_model::run::Quarantined;
 const VARIABLE: &str = "SPRAG_CACHE";
 
 const RUNS: &str = "runs";
+
+const SECONDS: &str = "seconds";
 
 pub struct Decoded {
     pub runs: DecodedRuns,
@@ -69,6 +72,17 @@ fn read(store: &Store, entries: &[Entry]) -> crate::Result<(DecodedRuns, Vec<Qua
         quarantined.extend(bad);
     }
     Ok((runs, quarantined))
+}
+
+/// The seconds that one process of each suite took in its last run here, for estimates.
+pub(crate) fn seconds(project: &Project) -> BTreeMap<String, f64> {
+    CacheFile::at(project, SECONDS).read_as(|text| serde_json::from_str(text).ok())
+}
+
+pub(crate) fn note_seconds(project: &Project, suite: &str, seconds: f64) {
+    let mut all = self::seconds(project);
+    all.insert(suite.to_owned(), seconds);
+    CacheFile::at(project, SECONDS).write(json::to_canonical(&all).as_bytes());
 }
 
 pub(crate) fn is_off() -> bool {

@@ -71,8 +71,10 @@ fn the_commit_of_a_step_is_named_and_nothing_else_is_touched() {
     let sandbox = history(&STEP, &[5, 6]);
     sandbox.write("notes", "untracked");
     let before = state(&sandbox);
-    bisect(&sandbox, &["HEAD~11", "HEAD", "--dry-run"], 0).prints(&["11 suspects", "about 7 builds"]);
-    let ended = bisect(&sandbox, &["HEAD~11", "HEAD"], 0);
+    let planned = |words: &[&str]| drop(bisect(&sandbox, &["HEAD~11", "HEAD", "--dry-run"], 0).prints(words));
+    planned(&["11 suspects", "about 7 builds", "first     ", "How long it takes is not known"]);
+    let ended = bisect(&sandbox, &["HEAD~11", "HEAD"], 0).says(&["; about ", " left, at most 60 min"]);
+    planned(&["about 5 builds", " if the first is like the bad end", "It takes about "]);
     ended.prints(&["Change 8", "speed +1 -1", "+8.0 %", "theirs/sort", "reproduce: sprag compare", "--suite theirs"]);
     let result = report(&sandbox, &["HEAD~11", "HEAD"], 0);
     assert_eq!((subjects(&result), &result["outcome"]), (vec!["Change 8".to_owned()], &"culprit".into()));

@@ -1,6 +1,6 @@
 //! Building and measuring one commit in turns with the good end, as `compare --measure` does.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::bisect::state::State;
@@ -58,18 +58,6 @@ pub(super) enum Obstacle {
 }
 
 impl Measurer<'_> {
-    /// The places of commits that are built already.
-    pub(super) fn built(&self, commits: &[String]) -> crate::Result<BTreeSet<usize>> {
-        let mut built = BTreeSet::new();
-        for (place, sha) in commits.iter().enumerate() {
-            let entry = self.builds.peek(self.suite, &by_id(self.project, sha)?)?;
-            if entry.is_some_and(|entry| entry.failure.is_none()) {
-                built.insert(place);
-            }
-        }
-        Ok(built)
-    }
-
     /// Builds a commit: the seconds that it took, unless it was built before; or why it cannot be built.
     pub(super) fn build(&self, sha: &str) -> crate::Result<Result<Option<f64>, Unmeasured>> {
         let commit = by_id(self.project, sha)?;

@@ -7,6 +7,7 @@ mod ends;
 mod prior;
 mod state;
 mod report;
+mod plan;
 mod record;
 mod share;
 mod counting;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use crate::bisect::counting::Counter;
 use crate::bisect::ends::Span;
 use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured};
+use crate::bisect::plan::Seconds;
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
 use crate::compare;
@@ -28,11 +30,12 @@ use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::text::{self, note, say};
 use crate::trend;
-use crate::{Advice, refuse};
+use crate::{Advice, cache, refuse};
 use sprag_analysis::bisect::choice::Costs;
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
 use sprag_analysis::bisect::search::{Finding, Group, Search};
 use sprag_measure::interrupt::say_on_interrupt;
+use sprag_measure::suite::Observer;
 use sprag_model::shard::Shard;
 
 pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
@@ -66,7 +69,8 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
     let machine = machine_of(project.machine_name().as_deref(), suite);
     let measurer = Measurer { project: &project, name, suite, machine, host, builds: &builds, pin: state.pin };
     let before = state.seconds;
-    let mut run = Run { project: &project, request, measurer, counter, state, start, before, steps: 0 };
+    let seconds = Seconds::before(&project, &builds, name);
+    let mut run = Run { project: &project, request, measurer, counter, state, start, before, seconds, steps: 0 };
     run.foresee_interrupt();
     let ended = run.run();
     run.measurer.host.observer.end();
@@ -83,12 +87,13 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
 }
 
 /// What would be built and measured.
-pub fn plan(request: &BisectRequest) -> crate::Result<String> {
+pub fn plan(request: &BisectRequest, observer: &dyn Observer) -> crate::Result<String> {
     let project = Project::open(&request.folder)?;
-    match begin(&project, request)? {
-        Some(state) => report::plan(&project, &state),
-        None => Ok(format!("{NOTHING_OPEN}\n")),
-    }
+    let Some(state) = begin(&project, request)? else { return Ok(format!("{NOTHING_OPEN}\n")) };
+    let (_, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()), false)?;
+    let builds = Builds::new(&project, observer, false);
+    let built = builds.present(suite, &state.stage().commits)?;
+    plan::plan(&project, &state, Seconds::before(&project, &builds, &state.suite), &built)
 }
 
 const NOTHING_OPEN: &str = "no open regression has several suspects, so there is nothing to bisect";
@@ -149,6 +154,8 @@ struct Run<'a> {
     start: Instant,
     /// The seconds that it took before it was interrupted.
     before: f64,
+    /// What builds and pairs took before it began.
+    seconds: Seconds,
     /// Measurements now.
     steps: u32,
 }
@@ -241,6 +248,10 @@ impl Run<'_> {
                     }
                     self.record([&good, &bad], &taken)?;
                     self.state.ends.push(taken.session);
+                    if self.state.filters.is_empty() && !self.state.instructions {
+                        let processes = 2 * taken.result.pairs.max(1);
+                        cache::note_seconds(self.project, &self.state.suite, taken.seconds / processes as f64);
+                    }
                     self.state.pair_seconds.push(taken.seconds / taken.result.pairs.max(1) as f64);
                 }
                 Err(unmeasured) => return self.unmeasured(&bad, &unmeasured),
@@ -269,25 +280,28 @@ impl Run<'_> {
     fn search(&mut self, question: &Question) -> crate::Result<(Search, Finding)> {
         let good = self.state.stages[0].commits[0].clone();
         let job = self.job();
-        let mut built = self.measurer.built(&self.state.stage().commits)?;
+        let mut built = self.measurer.builds.present(self.measurer.suite, &self.state.stage().commits)?;
         loop {
             self.exchange()?;
             let stage = self.state.stage();
             let search = stage.search(question);
             let posterior = search.posterior();
             let finding = search.finding(&posterior, self.state.confidence);
-            let pair = self.state.mean_pair();
-            let build = self.state.mean_build();
+            let seconds = self.seconds.of(&self.state);
             let costs = Costs {
-                pairs: &PAIRS,
-                cost: &|commit, pairs| pairs as f64 * pair + if built.contains(&commit) { 0.0 } else { build },
+                pairs: if self.state.instructions { &PAIRS[..1] } else { &PAIRS },
+                cost: &|commit, pairs| seconds.cost(pairs, built.contains(&commit)),
                 is_skipped: &|commit| search.skipped.contains(&commit),
                 is_built: &|commit| built.contains(&commit),
             };
             let is_over = finding != Finding::Open || self.is_over();
             let choice = if is_over { None } else { search.next_of(&posterior, &costs, job) };
-            let left = self.request.budget - self.start.elapsed().as_secs_f64();
-            say(&report::progress(self.project, &self.state, &search, &posterior, choice, left)?);
+            let next = choice.map(|choice| {
+                let most = self.measurer.suite.seconds_left().unwrap_or(self.request.budget);
+                let unbuilt = 1.0 - built.len() as f64 / stage.commits.len() as f64;
+                (choice, [plan::seconds_left(&posterior, choice, seconds, unbuilt).min(most), most])
+            });
+            say(&report::progress(self.project, &self.state, &search, &posterior, next)?);
             let Some(choice) = choice else {
                 self.save()?;
                 return Ok((search, finding));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::bisect::state::{LEAST, PAIRS, Stage, State};
+use crate::bisect::state::{LEAST, Stage, State};
 use crate::error::Context as _;
 use crate::project::Project;
 use crate::text::{self, printable};
@@ -120,31 +120,7 @@ pub struct SkippedCommit {
     pub reason: String,
 }
 
-/// What would be done, and about how often.
-pub(super) fn plan(project: &Project, state: &State) -> crate::Result<String> {
-    let stage = state.stage();
-    let suspects = stage.prior.len();
-    // Nothing lies between the ends of one suspect.
-    let measurements = ((suspects as f64).log2().ceil() as usize + 1).min(suspects - 1);
-    let [good, bad] = [0, suspects].map(|place| named(project, &stage.commits[place]));
-    let builds = measurements + 2;
-    Ok(format!(
-        "good end  {}\nbad end   {}\nsuite     {}{}\n{} between them.\nThe ends are measured {FEWEST_SESSIONS} times or \
-         more, then about {}, each in {} to {} pairs of processes.\nThat is about {builds} builds and {} \
-         pairs; noise adds to it.\n",
-        good?,
-        bad?,
-        state.suite,
-        of_filters(state),
-        text::count(suspects, "suspect"),
-        text::count(measurements, "commit"),
-        PAIRS[0],
-        PAIRS[PAIRS.len() - 1],
-        (measurements + FEWEST_SESSIONS) * PAIRS[0],
-    ))
-}
-
-fn of_filters(state: &State) -> String {
+pub(super) fn of_filters(state: &State) -> String {
     if state.filters.is_empty() { String::new() } else { format!(", {}", state.filters.join(", ")) }
 }
 
@@ -164,14 +140,13 @@ pub(super) fn ends_line(state: &State) -> String {
     }
 }
 
-/// The suspects after a step, and what comes next.
+/// The suspects after a step, and what comes next; the seconds that are probably left, and those of the budget.
 pub(super) fn progress(
     project: &Project,
     state: &State,
     search: &Search,
     posterior: &Posterior,
-    choice: Option<Choice>,
-    left: f64,
+    next: Option<(Choice, [f64; 2])>,
 ) -> crate::Result<String> {
     let stage = state.stage();
     let mut text = format!("\n{}; levels: 0 is good, 1 is bad\n", text::count(state.measurements(), "measurement"));
@@ -191,10 +166,11 @@ pub(super) fn progress(
             text.push_str(&format!("{} {words}\n", percentage(probability)));
         }
     }
-    if let Some(choice) = choice {
+    if let Some((choice, seconds)) = next {
         let commit = named(project, &stage.commits[choice.commit])?;
-        let left = text::duration(left.max(0.0));
-        text.push_str(&format!("next: {commit} in {} pairs; {left} left\n", choice.pairs));
+        let [left, most] = seconds.map(text::duration);
+        let pairs = if state.instructions { String::new() } else { format!(" in {} pairs", choice.pairs) };
+        text.push_str(&format!("next: {commit}{pairs}; about {left} left, at most {most}\n"));
     }
     Ok(text.trim_end().to_owned())
 }
@@ -236,7 +212,7 @@ fn subject(project: &Project, sha: &str) -> crate::Result<String> {
     Ok(commit.map(|commit| commit.subject).unwrap_or_default())
 }
 
-fn named(project: &Project, sha: &str) -> crate::Result<String> {
+pub(super) fn named(project: &Project, sha: &str) -> crate::Result<String> {
     Ok(format!("{} ({})", text::short(sha, 12), printable(&subject(project, sha)?)))
 }
 

@@ -14,7 +14,6 @@ use crate::refuse;
 use sprag_analysis::bisect::question::{Question, Session};
 use sprag_analysis::bisect::search::Search;
 use sprag_base::files::write_atomic;
-use sprag_base::stats::describe;
 use sprag_model::metric::Metric;
 use sprag_model::shard::Shard;
 
@@ -228,15 +227,6 @@ impl State {
 
     pub(super) fn stage_mut(&mut self) -> &mut Stage {
         self.stages.last_mut().expect("a bisection has a line of commits")
-    }
-
-    /// Zero before anything was built, and where builds were there.
-    pub(super) fn mean_build(&self) -> f64 {
-        describe::mean(&self.build_seconds).unwrap_or(0.0)
-    }
-
-    pub(super) fn mean_pair(&self) -> f64 {
-        describe::mean(&self.pair_seconds).unwrap_or(1.0)
     }
 
     pub(super) fn measurements(&self) -> usize {

@@ -41,6 +41,9 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
     pub bytes: u64,
+    /// What building took; absent where that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
 }
 
 /// An entry that this process alone uses until it is dropped.

@@ -9,10 +9,11 @@ mod key;
 pub mod listing;
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::builds::cache::{BuildCache, Entry, MOST_BYTES, Slot};
 use crate::builds::commit_build::{CommitBuild, Worktree, check_out_files};
@@ -23,6 +24,7 @@ use crate::error::{Cause, Context as _};
 use crate::project::Project;
 use crate::text::warn;
 use crate::{Advice, Error, refuse};
+use sprag_base::stats::describe;
 use sprag_history as history;
 use sprag_measure::command::CHECKOUT_WITHOUT;
 use sprag_measure::command::suite::{self as processes, CommandSuite};
@@ -84,6 +86,25 @@ impl<'a> Builds<'a> {
     pub fn peek(&self, suite: &Suite, commit: &Commit) -> crate::Result<Option<Entry>> {
         let Some((cache, key)) = self.place(suite, commit)? else { return Ok(None) };
         Ok(cache.peek(&key))
+    }
+
+    /// The places of commits that are built already.
+    pub fn present(&self, suite: &Suite, commits: &[String]) -> crate::Result<BTreeSet<usize>> {
+        let mut present = BTreeSet::new();
+        for (place, sha) in commits.iter().enumerate() {
+            let entry = self.peek(suite, &commit_build::by_id(self.project, sha)?)?;
+            if entry.is_some_and(|entry| entry.failure.is_none()) {
+                present.insert(place);
+            }
+        }
+        Ok(present)
+    }
+
+    /// The mean of what building the commits of this project took.
+    pub fn usual_seconds(&self) -> Option<f64> {
+        let root = self.project.root.to_string_lossy();
+        let own = self.cache.iter().flat_map(BuildCache::list).filter(|one| one.entry.repository == root);
+        describe::mean(&own.filter_map(|one| one.entry.seconds).collect::<Vec<f64>>())
     }
 
     pub fn tree(&self, suite: &Suite, commit: &Commit) -> crate::Result<BuiltTree> {
@@ -159,8 +180,12 @@ impl<'a> Builds<'a> {
             subject: commit.subject.clone(),
             ..Entry::default()
         };
+        let start = Instant::now();
         match make(&slot.folder) {
-            Ok(facts) => slot.finish(Entry { facts, ..entry }).map_err(on_full_disk)?,
+            Ok(facts) => {
+                let seconds = Some(describe::round_significant(start.elapsed().as_secs_f64(), 3));
+                slot.finish(Entry { facts, seconds, ..entry }).map_err(on_full_disk)?;
+            }
             Err(error) => {
                 if let Some(failure) = lasting_failure(&error, suite) {
                     slot.finish(Entry { failure: Some(failure), ..entry }).map_err(on_full_disk)?;

@@ -5,7 +5,7 @@ pub mod run_text;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::builds::Builds;
 use crate::config::{self, GpuProfile, SuiteKind};
@@ -13,7 +13,7 @@ use crate::error::Exit;
 use crate::gate::Records;
 use crate::project::Project;
 use crate::text::{note, warn};
-use crate::{Advice, refuse};
+use crate::{Advice, cache, refuse};
 use sprag_base::files::check_writable;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_history as history;
@@ -156,7 +156,18 @@ fn measure_suite(
 ) -> crate::Result<SuiteOutcome> {
     let aside = Builds::aside(project, host.observer);
     let builds = || request.builds.unwrap_or(&aside);
-    let measure = |subject| suite::measure(context, suite, &request.options, subject, host.observer);
+    let measure = |subject| -> crate::Result<SuiteOutcome> {
+        let start = Instant::now();
+        let outcome = suite::measure(context, suite, &request.options, subject, host.observer)?;
+        if let SuiteOutcome::Run(run) = &outcome
+            && let Some(workers) = run.config.get("workers").and_then(serde_json::Value::as_f64)
+            && !run.is_partial()
+            && workers > 0.0
+        {
+            cache::note_seconds(project, &suite.name, start.elapsed().as_secs_f64() / workers);
+        }
+        Ok(outcome)
+    };
     Ok(match (request.commit, &suite.work) {
         (Some(commit), Work::Cpu | Work::Gpu(_)) => {
             let build = builds().program(settings, commit)?;

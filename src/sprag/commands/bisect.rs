@@ -43,11 +43,11 @@ pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Resul
         instructions: args.instructions,
         pin: args.pin,
     };
+    let progress = Progress::new();
     if args.dry_run {
-        out.write_all(plan(&request)?.as_bytes())?;
+        out.write_all(plan(&request, &progress)?.as_bytes())?;
         return Ok(Exit::Done);
     }
-    let progress = Progress::new();
     let (report, exit) = bisect(&request, MeasureHost { observer: &progress, built_from: BUILT_FROM })?;
     let Some(report) = report else { return Ok(exit) };
     let text = match args.format {
