@@ -7,8 +7,10 @@
 // that the first has left in `outputs`: 1 the sum, 2 the average, 3 gated. Checked against src/kernels/scan.
 //
 //   scan_reference  one thread a channel, written as the definition reads
-//   scan_short      one thread for VECTOR bytes of channels; the next UNROLL steps are loaded while these are computed
+//   scan_columns    a block takes all steps of a few channels; the next steps are loaded while these are computed
 //   scan_long       CHUNK steps of a few channels a block, in one pass over memory
+//
+// Both tuned forms divide the steps of a block into rows of UNROLL steps, one thread for VECTOR bytes of channels of a row.
 
 #ifndef REVERSED
 #define REVERSED 0
@@ -139,89 +141,21 @@ struct Channels {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 1) scan_short(
-    const element* __restrict__ tokens, const float* __restrict__ decay, const float* __restrict__ input_gain,
-    const float* __restrict__ output_gain, const float* __restrict__ state_bias, const element* __restrict__ initial,
-    const float* __restrict__ gate, element* outputs, element* __restrict__ final_state, int batch, int steps,
-    int channels, float limit, int initial_rows, int final_rows, int gate_rows) {
-    int groups = channels / GROUP;
-    long long index = (long long)blockIdx.x * BLOCK + threadIdx.x;
-    if (index >= (long long)batch * groups) return;
-    int sample = index / groups, channel = index % groups * GROUP;
-    long long first = ((long long)sample * steps + (REVERSED ? steps - 1 : 0)) * channels + channel;
-    int stride = REVERSED ? -channels : channels;
-    const element* from = tokens + first;
-    element* to = outputs + first;
-
-    Vector<GROUP> taken[UNROLL], earlier[UNROLL];
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        if (u < steps) taken[u] = load_constant<GROUP>(from + u * stride);
-        if (MERGE && u < steps) earlier[u] = load<GROUP>(to + u * stride);
-    }
-    Renewal renewal(decay, input_gain, state_bias, channel);
-    Channels parameters(decay, output_gain, gate, gate_rows, sample, channels, channel);
-    float state[GROUP];
-#pragma unroll
-    for (int v = 0; v < GROUP; v++) state[v] = initial_of(initial, sample, initial_rows, channels, channel + v);
-    auto advance = [&](int u) {
-#pragma unroll
-        for (int v = 0; v < GROUP; v++) {
-            state[v] = fmaf(parameters.decay[v], state[v], renewal.of(taken[u], v, limit));
-        }
-        parameters.write(state, earlier[u], to + u * stride);
-    };
-    int step = 0;
-    for (; step + UNROLL <= steps; step += UNROLL) {
-        Vector<GROUP> taken_next[UNROLL], earlier_next[UNROLL];
-        from += UNROLL * stride;
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            bool more = step + UNROLL + u < steps;
-            if (more) taken_next[u] = load_constant<GROUP>(from + u * stride);
-            if (MERGE && more) earlier_next[u] = load<GROUP>(to + (UNROLL + u) * stride);
-        }
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            advance(u);
-            taken[u] = taken_next[u];
-            earlier[u] = earlier_next[u];
-        }
-        to += UNROLL * stride;
-    }
-#pragma unroll
-    for (int u = 0; u < UNROLL - 1; u++) {
-        if (step + u < steps) advance(u);
-    }
-#pragma unroll
-    for (int v = 0; v < GROUP; v++) {
-        final_state[state_at(sample, final_rows, channels) + channel + v] = from_float(state[v]);
-    }
-}
-
+// A block is ROWS threads along the steps by LANES along the channels; each holds UNROLL steps in registers.
 #if CHUNK
-
-// A block is ROWS threads along the steps by LANES along the channels; each holds the tokens of UNROLL steps in
-// registers, so memory is read once.
 constexpr int ROWS = CHUNK / UNROLL;
+static_assert(ROWS * UNROLL == CHUNK, "whole rows must fill a chunk");
+#else
+// So many that a quarter of the threads' number is the bytes of a block's channels.
+constexpr int ROWS = 4 * VECTOR;
+#endif
 constexpr int LANES = BLOCK / ROWS;
 constexpr int WIDTH = LANES * GROUP;
-static_assert(ROWS * UNROLL == CHUNK && LANES * ROWS == BLOCK, "rows and lanes must fill the block");
-
-// How many chunks a block looks back over at once.
-constexpr int WINDOW = 8;
+static_assert(LANES * ROWS == BLOCK, "rows and lanes must fill the block");
 
 // How many outputs of the other direction are loaded at once.
 constexpr int AHEAD = 4;
 static_assert(UNROLL % AHEAD == 0, "whole groups of steps");
-
-// What a block has published about one channel of its chunk, in the upper half of a word: the value in the lower half
-// is where the chunk ends from a state of zero, or where it ends.
-constexpr unsigned long long LOCAL = 1ull << 32, ENDED = 2ull << 32;
-
-__device__ __forceinline__ unsigned long long word(unsigned long long kind, float value) {
-    return kind | __float_as_uint(value);
-}
 
 // The base to a power of two.
 template <int EXPONENT> __device__ __forceinline__ float power(float base) {
@@ -231,13 +165,154 @@ template <int EXPONENT> __device__ __forceinline__ float power(float base) {
     return base;
 }
 
+// Loads the first `count` steps of a row.
+__device__ __forceinline__ void load_steps(
+    Vector<GROUP> (&taken)[UNROLL], const element* from, int stride, int count) {
+#pragma unroll
+    for (int u = 0; u < UNROLL; u++) {
+        if (u < count) taken[u] = load_constant<GROUP>(from + u * stride);
+    }
+}
+
+// What each of the `count` steps of a row adds to the state.
+struct Row {
+    float renewed[UNROLL][GROUP];
+
+    // Writes to `ends` where the row ends from a state of zero.
+    __device__ __forceinline__ Row(
+        const Vector<GROUP> (&taken)[UNROLL], const Renewal& renewal, const float (&decay)[GROUP], float limit,
+        int count, float* ends) {
+#pragma unroll
+        for (int v = 0; v < GROUP; v++) {
+            float state = 0.0f;
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                renewed[u][v] = renewal.of(taken[u], v, limit);
+                if (u < count) state = fmaf(decay[v], state, renewed[u][v]);
+            }
+            ends[v] = state;
+        }
+    }
+
+    // Writes the outputs of the row and takes the state from its begin to its end.
+    __device__ __forceinline__ void write(
+        float (&state)[GROUP], const Channels& parameters, element* to, int stride, int count) const {
+#pragma unroll
+        for (int ahead = 0; ahead < UNROLL; ahead += AHEAD) {
+            Vector<GROUP> earlier[AHEAD];
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) {
+                if (MERGE && ahead + u < count) earlier[u] = load<GROUP>(to + u * stride);
+            }
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) {
+                if (ahead + u < count) {
+#pragma unroll
+                    for (int v = 0; v < GROUP; v++) {
+                        state[v] = fmaf(parameters.decay[v], state[v], renewed[ahead + u][v]);
+                    }
+                    parameters.write(state, earlier[u], to + u * stride);
+                }
+            }
+            to += AHEAD * stride;
+        }
+    }
+};
+
+// Turns where each row of a channel ends from a state of zero into the state before it. Returns the state after the last.
+__device__ __forceinline__ float enter_rows(float (*states)[WIDTH], int channel, float row_decay, float before) {
+#pragma unroll 8
+    for (int r = 0; r < ROWS; r++) {
+        float end = states[r][channel];
+        states[r][channel] = before;
+        before = fmaf(row_decay, before, end);
+    }
+    return before;
+}
+
+__device__ __forceinline__ void write_final(const float (&state)[GROUP], element* final_state) {
+#pragma unroll
+    for (int v = 0; v < GROUP; v++) final_state[v] = from_float(state[v]);
+}
+
+#if !CHUNK
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) scan_columns(
+    const element* __restrict__ tokens, const float* __restrict__ decay, const float* __restrict__ input_gain,
+    const float* __restrict__ output_gain, const float* __restrict__ state_bias, const element* __restrict__ initial,
+    const float* __restrict__ gate, element* outputs, element* __restrict__ final_state, int batch, int steps,
+    int channels, float limit, int initial_rows, int final_rows, int gate_rows) {
+    __shared__ float states[ROWS][WIDTH];
+    // The steps of a round of the block.
+    constexpr int ROUND = ROWS * UNROLL;
+    int columns = (channels + WIDTH - 1) / WIDTH;
+    int sample = blockIdx.x / columns, start = blockIdx.x % columns * WIDTH;
+    int row = threadIdx.x / LANES, lane = threadIdx.x % LANES * GROUP;
+    int channel = start + lane, step = row * UNROLL;
+    // Threads beyond the last channel take no steps, and the parameters of the first.
+    int end = channel < channels ? steps : 0;
+    int read = channel < channels ? channel : 0;
+    long long first = ((long long)sample * steps + (REVERSED ? steps - 1 - step : step)) * channels + channel;
+    int stride = REVERSED ? -channels : channels;
+    long long advance = (long long)ROUND * stride;
+    const element* from = tokens + first;
+    element* to = outputs + first;
+
+    Vector<GROUP> taken[UNROLL];
+    load_steps(taken, from, stride, end - step);
+    Renewal renewal(decay, input_gain, state_bias, read);
+    Channels parameters(decay, output_gain, gate, gate_rows, sample, channels, read);
+    // One thread a channel carries its state from round to round.
+    bool carries = threadIdx.x < WIDTH && start + threadIdx.x < channels;
+    float row_decay = 0.0f, before = 0.0f;
+    if (carries) {
+        row_decay = power<UNROLL>(clamped_decay(__ldg(decay + start + threadIdx.x)));
+        before = initial_of(initial, sample, initial_rows, channels, start + threadIdx.x);
+    }
+    for (int base = 0; base < steps; base += ROUND, step += ROUND) {
+        Vector<GROUP> taken_next[UNROLL];
+        from += advance;
+        load_steps(taken_next, from, stride, end - step - ROUND);
+        int count = min(max(end - step, 0), UNROLL);
+        Row steps_of_row(taken, renewal, parameters.decay, limit, count, &states[row][lane]);
+        __syncthreads();
+        // Rows of the last round may lack steps, but nothing is read after the first that does.
+        if (carries) before = enter_rows(states, threadIdx.x, row_decay, before);
+        __syncthreads();
+        float state[GROUP];
+#pragma unroll
+        for (int v = 0; v < GROUP; v++) state[v] = states[row][lane + v];
+        steps_of_row.write(state, parameters, to, stride, count);
+        // The thread with the last step has the final state.
+        if (count > 0 && step + count == steps) {
+            write_final(state, final_state + state_at(sample, final_rows, channels) + channel);
+        }
+        to += advance;
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) taken[u] = taken_next[u];
+    }
+}
+
+#else
+
+// How many chunks a block looks back over at once.
+constexpr int WINDOW = 8;
+
+// What a block has published about one channel of its chunk, in the upper half of a word: the value in the lower half
+// is where the chunk ends from a state of zero, or where it ends.
+constexpr unsigned long long LOCAL = 1ull << 32, ENDED = 2ull << 32;
+
+__device__ __forceinline__ unsigned long long word(unsigned long long kind, float value) {
+    return kind | __float_as_uint(value);
+}
+
 // The state before a chunk, from what the chunks before it have published: `words` of the same channel, `pitch` apart.
 //
 // Waits until a chunk among the last WINDOW has ended and all after it have at least their local end, then goes through
 // them in order. Since that is what every block does to find its own end, the bits do not depend on where it started,
 // so not on timing.
 __device__ __forceinline__ float look_back(
-    const volatile unsigned long long* words, long long pitch, int chunk, float initial, float kept) {
+    const volatile unsigned long long* words, long long pitch, int chunk, float initial, float chunk_decay) {
     for (;;) {
         unsigned long long seen[WINDOW];
 #pragma unroll
@@ -245,15 +320,15 @@ __device__ __forceinline__ float look_back(
             seen[k] = k < chunk ? words[(chunk - 1 - k) * pitch] : word(ENDED, initial);
         }
         float state = 0.0f;
-        bool found = false;
+        bool complete = false;
 #pragma unroll
         for (int k = WINDOW - 1; k >= 0; k--) {
             float value = __uint_as_float((unsigned)seen[k]);
             unsigned long long kind = seen[k] & ~0xffffffffull;
-            found = kind == ENDED || (found && kind == LOCAL);
-            state = kind == ENDED ? value : fmaf(kept, state, value);
+            complete = kind == ENDED || (complete && kind == LOCAL);
+            state = kind == ENDED ? value : fmaf(chunk_decay, state, value);
         }
-        if (found) return state;
+        if (complete) return state;
         __nanosleep(20);
     }
 }
@@ -287,86 +362,44 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1) scan_long(
     long long first = ((long long)sample * steps + (REVERSED ? steps - 1 - step : step)) * channels + channel;
     int stride = REVERSED ? -channels : channels;
 
-    // What each step adds, from the tokens, which are all loaded before the first is used.
-    float renewed[UNROLL][GROUP], state[GROUP];
-    if (channel < channels) {
-        Vector<GROUP> taken[UNROLL];
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            if (u < count) taken[u] = load_constant<GROUP>(tokens + first + u * stride);
-        }
-        Renewal renewal(decay, input_gain, state_bias, channel);
-#pragma unroll
-        for (int v = 0; v < GROUP; v++) {
-            float kept = clamped_decay(__ldg(decay + channel + v));
-            state[v] = 0.0f;
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++) {
-                renewed[u][v] = renewal.of(taken[u], v, limit);
-                if (u < count) state[v] = fmaf(kept, state[v], renewed[u][v]);
-            }
-            states[row][lane + v] = state[v];
-        }
-    }
+    // The tokens are all loaded before the first is used. Threads beyond the last channel read the parameters of the first.
+    Vector<GROUP> taken[UNROLL];
+    load_steps(taken, tokens + first, stride, count);
+    int read = channel < channels ? channel : 0;
+    Renewal renewal(decay, input_gain, state_bias, read);
+    Channels parameters(decay, output_gain, gate, gate_rows, sample, channels, read);
+    Row steps_of_row(taken, renewal, parameters.decay, limit, count, &states[row][lane]);
     __syncthreads();
 
     // One thread a channel finds the state before the chunk, and from it that before each row. The rows of the last
     // chunk may be short of steps, but nothing is read after the first that is.
     for (int at = threadIdx.x; at < WIDTH && start + at < channels; at += BLOCK) {
-        float row_kept = power<UNROLL>(clamped_decay(__ldg(decay + start + at)));
-        float kept = power<ROWS>(row_kept);
+        float row_decay = power<UNROLL>(clamped_decay(__ldg(decay + start + at)));
+        float chunk_decay = power<ROWS>(row_decay);
         float before = initial_of(initial, sample, initial_rows, channels, start + at);
         if (status) {
             float local = 0.0f;
 #pragma unroll 4
-            for (int r = 0; r < ROWS; r++) local = fmaf(row_kept, local, states[r][at]);
+            for (int r = 0; r < ROWS; r++) local = fmaf(row_decay, local, states[r][at]);
             long long pitch = (long long)batch * channels;
             volatile unsigned long long* words = status + 2 + (long long)sample * channels + start + at;
             if (chunk > 0) {
                 words[chunk * pitch] = word(LOCAL, local);
-                before = look_back(words, pitch, chunk, before, kept);
+                before = look_back(words, pitch, chunk, before, chunk_decay);
             }
-            words[chunk * pitch] = word(ENDED, fmaf(kept, before, local));
+            words[chunk * pitch] = word(ENDED, fmaf(chunk_decay, before, local));
         }
-#pragma unroll 4
-        for (int r = 0; r < ROWS; r++) {
-            float end = states[r][at];
-            states[r][at] = before;
-            before = fmaf(row_kept, before, end);
-        }
+        enter_rows(states, at, row_decay, before);
     }
     __syncthreads();
 
-    if (channel >= channels) return;
-    Channels parameters(decay, output_gain, gate, gate_rows, sample, channels, channel);
+    float state[GROUP];
 #pragma unroll
     for (int v = 0; v < GROUP; v++) state[v] = states[row][lane + v];
-    element* to = outputs + first;
-#pragma unroll
-    for (int ahead = 0; ahead < UNROLL; ahead += AHEAD) {
-        Vector<GROUP> earlier[AHEAD];
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            if (MERGE && ahead + u < count) earlier[u] = load<GROUP>(to + u * stride);
-        }
-#pragma unroll
-        for (int u = 0; u < AHEAD; u++) {
-            if (ahead + u < count) {
-#pragma unroll
-                for (int v = 0; v < GROUP; v++) {
-                    state[v] = fmaf(parameters.decay[v], state[v], renewed[ahead + u][v]);
-                }
-                parameters.write(state, earlier[u], to + u * stride);
-            }
-        }
-        to += AHEAD * stride;
-    }
+    steps_of_row.write(state, parameters, outputs + first, stride, count);
     // The thread with the last step has the final state.
     if (count > 0 && step + count == steps) {
-#pragma unroll
-        for (int v = 0; v < GROUP; v++) {
-            final_state[state_at(sample, final_rows, channels) + channel + v] = from_float(state[v]);
-        }
+        write_final(state, final_state + state_at(sample, final_rows, channels) + channel);
     }
 }
 

@@ -1,8 +1,8 @@
 //! TileSSM scan: tokens `[B,K,C]` in one or both directions, as `kernels/scan.cu` computes it.
 //!
-//! A configuration with a chunk takes the long form, which cuts the steps into chunks and is one pass over memory even
-//! with few channels; one without takes the short form, a thread for every few channels. A second direction is a second
-//! launch, which merges its outputs into those of the first.
+//! A configuration without a chunk takes the form by columns: a block goes through all steps of a few channels. One with a
+//! chunk takes the long form, which cuts the steps into chunks for scans that have too few channels to fill a device. Both
+//! are one pass over memory. A second direction is a second launch, which merges its outputs into those of the first.
 
 use crate::gpu::operation::kernel::{
     Call, Code, Operation, ProgramBuilder, arguments, elements_at_once, int, kernel, moves, optional, summed,
@@ -15,29 +15,29 @@ use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
 
 const PLAIN_BLOCK: u32 = 128;
 /// The most channels that fit the registers of a thread.
-const MOST_CHANNELS: usize = 8;
-/// The most steps that a short scan loads ahead where it merges, since it also loads the other direction's outputs.
-const MOST_MERGED_STEPS: u32 = 16;
+const MOST_CHANNELS: usize = 4;
 /// Words of the ticket counter before those of the chunks in the status of a long scan.
 const TICKET_WORDS: usize = 2;
 
-/// Scans with at most so many steps use the short form untuned.
-const SHORT_STEPS: usize = 1024;
+/// Scans with more steps, and fewer states than `FEW_STATES`, use the long form untuned.
+const MANY_STEPS: usize = 1024;
+/// Channels over all samples that leave most of a device idle if a block takes all steps of its channels.
+const FEW_STATES: usize = 2048;
 
 /// Scans that nothing divides evenly: samples, steps, channels.
 const SCANS: [[usize; 3]; 6] = [[1, 1, 1], [2, 7, 3], [1, 129, 5], [3, 300, 33], [1, 515, 8], [2, 64, 130]];
 
+/// In the order of what an H200 favoured with many channels.
 const CANDIDATES: &[LaunchConfig] = &[
+    LaunchConfig::new(512, 8, 8, 0),
+    LaunchConfig::new(512, 4, 16, 0),
+    LaunchConfig::new(256, 4, 16, 0),
+    LaunchConfig::new(256, 8, 8, 0),
+    LaunchConfig::new(128, 8, 8, 0),
+    LaunchConfig::new(64, 4, 16, 0),
     LaunchConfig::new(128, 8, 16, 128),
-    LaunchConfig::new(256, 8, 8, 128),
-    LaunchConfig::new(128, 16, 8, 128),
     LaunchConfig::new(256, 4, 16, 256),
-    LaunchConfig::new(256, 8, 16, 256),
     LaunchConfig::new(512, 4, 8, 256),
-    LaunchConfig::new(128, 4, 16, 0),
-    LaunchConfig::new(32, 4, 16, 0),
-    LaunchConfig::new(64, 8, 8, 0),
-    LaunchConfig::new(32, 4, 32, 0),
 ];
 
 /// A scan of at least one sample, step and channel.
@@ -56,9 +56,13 @@ impl TokenScan {
     pub fn operation(self) -> Operation {
         let ScanShape { batch, steps, channels } = self.tokens;
         let mut candidates = CANDIDATES.to_vec();
-        let is_short = steps <= SHORT_STEPS;
-        // A stable sort keeps the order within each form.
-        candidates.sort_by_key(|config| (config.chunk == 0) != is_short);
+        let has_few_states = self.tokens.states() < FEW_STATES;
+        let is_long = has_few_states && steps > MANY_STEPS;
+        // The smallest blocks first where few channels shall occupy many multiprocessors. A stable sort.
+        candidates.sort_by_key(|config| {
+            let block = if has_few_states && config.chunk == 0 { config.block } else { 0 };
+            ((config.chunk > 0) != is_long, block)
+        });
         let sizes = [("b", batch), ("steps", steps), ("c", channels)].map(|(name, size)| (name, size.to_string()));
         let words = [("way", self.way.word()), ("initial", self.initial.word())];
         Operation {
@@ -248,8 +252,10 @@ impl Plan {
         let vector = (group * dtype.bytes()) as u32;
         let mut defines = vec![("BLOCK", config.block), ("VECTOR", vector), ("UNROLL", config.unroll)];
         if config.chunk == 0 {
-            let blocks = (batch * channels / group).div_ceil(config.block as usize);
-            return Plan { entry: "scan_short", blocks, block: config.block, defines, status_words: 0 };
+            // The rows of a block are four times the bytes of a vector.
+            let lanes = (config.block / (4 * vector)) as usize;
+            let blocks = batch * channels.div_ceil(lanes * group);
+            return Plan { entry: "scan_columns", blocks, block: config.block, defines, status_words: 0 };
         }
         defines.push(("CHUNK", config.chunk));
         // The rows of `unroll` steps of a block leave so many threads along the channels.
@@ -262,10 +268,6 @@ impl Plan {
 
     fn call(&self, dtype: Dtype, reversed: bool, merge: u32) -> Call {
         let mut defines = self.defines.clone();
-        let merges_ahead = merge > 0 && self.entry == "scan_short";
-        for (_, steps) in defines.iter_mut().filter(|(name, _)| merges_ahead && *name == "UNROLL") {
-            *steps = MOST_MERGED_STEPS.min(*steps);
-        }
         defines.extend([("REVERSED", u32::from(reversed)), ("MERGE", merge)]);
         let kernel = kernel("scan.cu", self.entry, dtype, &defines);
         Call { kernel, grid: [self.blocks, 1, 1], block: self.block, shared: 0 }
@@ -362,15 +364,19 @@ mod tests {
         let CudaKernel { entry, defines, dtype, .. } = &launch.kernel;
         let (blocks, block) = (launch.grid[0] as usize, launch.block[0] as usize);
         let group = defines.get("VECTOR").map_or(1, |bytes| *bytes as usize / dtype.bytes());
-        if *entry != "scan_long" {
+        if *entry == "scan_reference" {
             return (shape.tokens.steps, blocks * block * group);
         }
-        let [unroll, chunk] = ["UNROLL", "CHUNK"].map(|name| defines[name] as usize);
-        assert!(chunk.is_multiple_of(unroll) && block.is_multiple_of(chunk / unroll), "{launch:?}");
-        let width = block / (chunk / unroll) * group;
+        let unroll = defines["UNROLL"] as usize;
+        let rows = defines.get("CHUNK").map_or(4 * group * dtype.bytes(), |chunk| *chunk as usize / unroll);
+        assert!(rows >= 1 && block.is_multiple_of(rows), "{launch:?}");
+        let width = block / rows * group;
         let columns = shape.tokens.channels.div_ceil(width);
         assert!(blocks.is_multiple_of(columns * shape.tokens.batch), "{launch:?}");
-        (blocks / (columns * shape.tokens.batch) * chunk, columns * width * shape.tokens.batch)
+        let chunks = blocks / (columns * shape.tokens.batch);
+        // Without chunks, a block goes on until it has taken all steps.
+        let steps = if *entry == "scan_long" { chunks * rows * unroll } else { shape.tokens.steps };
+        (steps, columns * width * shape.tokens.batch)
     }
 
     #[test]
@@ -395,13 +401,14 @@ mod tests {
     fn the_status_of_chunks_is_cleared_before_each_launch() {
         let tokens = ScanShape { batch: 2, steps: 300, channels: 7 };
         let shape = TokenScan { tokens, way: ScanWay::Both(ScanMerge::Sum), initial: InitialState::Zero };
-        let long = shape.program(Dtype::F32, Form::Tuned(CANDIDATES[0]));
+        let chunked = Form::Tuned(LaunchConfig::new(128, 8, 16, 128));
+        let long = shape.program(Dtype::F32, chunked);
         let status = long.buffers.len() - 1;
         assert_eq!(long.buffers[status].count, 2 * (2 + 3 * 2 * 7));
         assert!(matches!(&long.steps[..], [Step::Zero(a), Step::Launch(_), Step::Zero(b), Step::Launch(_)]
             if (*a, *b) == (status, status)));
         let one_chunk = TokenScan { tokens: ScanShape { steps: 128, ..tokens }, ..shape };
-        assert_eq!(one_chunk.program(Dtype::F32, Form::Tuned(CANDIDATES[0])).buffers.len(), status);
+        assert_eq!(one_chunk.program(Dtype::F32, chunked).buffers.len(), status);
     }
 
     #[test]
