@@ -16,6 +16,33 @@ pub(crate) struct Ends<'a> {
     pub(crate) exchange: String,
 }
 
+/// As [`between`]; where the first end is on a branch that was merged, by that branch up to its merge.
+pub(crate) fn through_merges(project: &Project, ends: &Ends<'_>) -> crate::Result<Vec<CommitOnLine>> {
+    let store = project.store()?;
+    let line = history::commit_line(store, Some(ends.last)).context("cannot read the commits")?.commits;
+    let has_first =
+        |sha: &str| -> crate::Result<bool> { Ok(sha == ends.first || history::comes_after(store, sha, ends.first)?) };
+    if line.iter().any(|commit| commit.sha == ends.first) || !has_first(ends.last)? {
+        return between(project, ends);
+    }
+    // All commits from the merge on come after the first end.
+    let (mut low, mut high) = (0, line.len() - 1);
+    while low < high {
+        let middle = low.midpoint(high);
+        if has_first(&line[middle].sha)? { high = middle } else { low = middle + 1 }
+    }
+    let merge = history::find_commit(store, &line[high].sha)?;
+    for side in merge.iter().flat_map(|merge| merge.parents.iter().skip(1)) {
+        if has_first(side)? {
+            let ends = Ends { last: side, names: ends.names.clone(), exchange: ends.exchange.clone(), ..*ends };
+            let mut commits = through_merges(project, &ends)?;
+            commits.extend_from_slice(&line[high..]);
+            return Ok(commits);
+        }
+    }
+    between(project, ends)
+}
+
 /// The first-parent line with both ends, oldest first.
 pub(crate) fn between(project: &Project, ends: &Ends<'_>) -> crate::Result<Vec<CommitOnLine>> {
     let Ends { first, last, names: [first_name, last_name], exchange } = ends;

@@ -57,7 +57,14 @@ pub fn analyse(
 /// In place of an id: the worst open regression that several commits may have caused.
 pub const WORST: &str = "worst";
 
-pub fn worst(project: &Project) -> crate::Result<Option<Event>> {
+pub const NOTHING_OPEN: &str = "no open regression has several suspects, so there is nothing to search";
+
+/// The event that is meant, by the start of its id; `None` where the worst one is asked for and none is open.
+pub fn named(project: &Project, id: &str) -> crate::Result<Option<Event>> {
+    if id == WORST { worst(project) } else { event(project, id).map(Some) }
+}
+
+fn worst(project: &Project) -> crate::Result<Option<Event>> {
     let is_open = |event: &Event| {
         let is_unsolved = event.suspects.len() > 1 && event.last_good.is_some();
         let lead = event.members.first().map(|lead| lead.suite.as_str());

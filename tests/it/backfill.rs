@@ -130,6 +130,7 @@ fn ranges_that_cannot_be_measured_are_named() {
     ] {
         backfill(&sandbox, arguments, 2).says(words);
     }
+    backfill(&sandbox, &["--around", "worst"], 0).says(&["no open regression has several suspects"]);
     let url = format!("file://{}", sandbox.project.display());
     sandbox.git(&["clone", "-q", "--depth", "2", &url, "../shallow"]);
     let shallow = sandbox.project.join("../shallow");

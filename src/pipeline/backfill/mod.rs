@@ -17,7 +17,7 @@ use crate::gate::{Against, Bases, judge, machine_of};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
-use crate::{Advice, refuse, study, text};
+use crate::{Advice, refuse, study, text, trend};
 use sprag_analysis::backfill::{Point, coarse, next};
 use sprag_history::Record;
 use sprag_measure::environment;
@@ -53,7 +53,13 @@ pub fn backfill(request: &BackfillRequest, host: MeasureHost<'_>, out: &mut dyn 
     let suites = range::suites(&project, &request.suites)?;
     let mut commits = match (&request.range, &request.event) {
         (Some(range), _) => range::of_range(&project, range)?,
-        (None, Some(event)) => range::of_event(&project, event)?,
+        (None, Some(event)) => match range::of_event(&project, event)? {
+            Some(commits) => commits,
+            None => {
+                text::say(trend::NOTHING_OPEN);
+                return Ok(Exit::Done);
+            }
+        },
         (None, None) => return refuse("there is no range of commits", "name it, as in `sprag backfill v1.0..HEAD`"),
     };
     commits.retain(|commit| !request.releases || !commit.tags.is_empty());

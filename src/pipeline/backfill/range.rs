@@ -43,14 +43,14 @@ pub(super) fn of_range(project: &Project, range: &str) -> crate::Result<Vec<Comm
     between(project, first, if last.is_empty() { "HEAD" } else { last })
 }
 
-/// From the last commit before the event to the first one that surely has it.
-pub(super) fn of_event(project: &Project, id: &str) -> crate::Result<Vec<CommitOnLine>> {
-    let event = trend::event(project, id)?;
+/// From the last commit before the event to the first one that surely has it; `None` where no event is open.
+pub(super) fn of_event(project: &Project, id: &str) -> crate::Result<Option<Vec<CommitOnLine>>> {
+    let Some(event) = trend::named(project, id)? else { return Ok(None) };
     let Some(first) = &event.last_good else {
         let message = format!("nothing was measured before the event {}", event.id);
         return refuse(message, "name a range: `sprag backfill FIRST..LAST`");
     };
-    between(project, &first.sha, &event.first_bad.sha)
+    between(project, &first.sha, &event.first_bad.sha).map(Some)
 }
 
 fn between(project: &Project, first: &str, last: &str) -> crate::Result<Vec<CommitOnLine>> {

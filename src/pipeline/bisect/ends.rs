@@ -66,7 +66,8 @@ pub(super) fn of_event(event: &Event) -> crate::Result<Span> {
     })
 }
 
-/// The first-parent line between two commits, both included, oldest first.
+/// The line between two commits, both included, oldest first: of first parents, and before that of a branch that was merged,
+/// where the good end is on one.
 pub(super) fn line(project: &Project, good: &str, bad: &str) -> crate::Result<Vec<String>> {
     let [short_good, short_bad] = [good, bad].map(|sha| text::short(sha, 12));
     let ends = Ends {
@@ -77,7 +78,7 @@ pub(super) fn line(project: &Project, good: &str, bad: &str) -> crate::Result<Ve
             "exchange them: `sprag bisect {short_bad} {short_good}`; it also finds what made code faster"
         ),
     };
-    Ok(span::between(project, &ends)?.into_iter().map(|commit| commit.sha).collect())
+    Ok(span::through_merges(project, &ends)?.into_iter().map(|commit| commit.sha).collect())
 }
 
 /// The commits that a merge brought by a parent whose line is not among those that were `searched`, from where they forked to

@@ -29,7 +29,7 @@ use crate::measuring::{MeasureHost, foresee};
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::text::{self, note, say};
-use crate::trend;
+use crate::trend::{self, NOTHING_OPEN};
 use crate::{Advice, cache, refuse};
 use sprag_analysis::bisect::choice::Costs;
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
@@ -96,17 +96,14 @@ pub fn plan(request: &BisectRequest, observer: &dyn Observer) -> crate::Result<S
     plan::plan(&project, &state, Seconds::before(&project, &builds, &state.suite), &built)
 }
 
-const NOTHING_OPEN: &str = "no open regression has several suspects, so there is nothing to bisect";
-
 /// Nothing where the worst event is asked for and there is none.
 fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<State>> {
     let Span { good, bad, named, event } = match (&request.ends, &request.event) {
         (Some((good, bad)), _) => ends::named(project, good, bad)?,
-        (None, Some(id)) if id == trend::WORST => match trend::worst(project)? {
+        (None, Some(id)) => match trend::named(project, id)? {
             Some(event) => ends::of_event(&event)?,
             None => return Ok(None),
         },
-        (None, Some(id)) => ends::of_event(&trend::event(project, id)?)?,
         (None, None) => {
             let hint = "name them, as in `sprag bisect v1.2 HEAD`, or an event: `sprag bisect --event e-1234`";
             return refuse("a bisection has a good and a bad end", hint);

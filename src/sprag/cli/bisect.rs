@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ValueEnum};
 
-const EXITS: &str = "Exit codes: 0 a culprit has the asked probability; 2 usage error; 3 not certain, or the ends do not \
-    differ; 5 an end could not be built or measured. Nothing is checked out: commits are built in other folders.";
+const EXITS: &str = "Exit codes: 0 a culprit has the asked probability, or no event is open for `--event worst`. 2 usage \
+    error; 3 not certain, or the ends do not differ; 5 an end could not be built or measured. Nothing is checked out: commits \
+    are built in other folders.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXITS)]
 #[command(group(ArgGroup::new("sharing").args(["record", "resume"]).multiple(true)))]
 pub struct BisectArgs {
     /// The last commit or tag that is fine, an ancestor of BAD.
-    #[arg(value_name = "GOOD", requires = "bad", required_unless_present_any = ["event", "resume"])]
+    #[arg(value_name = "GOOD", required_unless_present_any = ["event", "resume"])]
     pub good: Option<String>,
-    /// A commit or tag that is not. It may also be faster: then the commit that made it so is named.
+    /// A commit or tag that is not (default: HEAD). It may also be faster: then the commit that made it so is named.
     #[arg(value_name = "BAD")]
     pub bad: Option<String>,
     /// Find the cause of this event instead: its id, or the start of it, as `sprag trend` prints it; or `worst`, the worst

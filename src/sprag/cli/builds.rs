@@ -13,7 +13,7 @@ pub struct BackfillArgs {
     /// The commits, such as `v1.0..HEAD`: the first-parent line with both ends.
     #[arg(value_name = "RANGE")]
     pub range: Option<String>,
-    /// Measure the commits that may have caused this event.
+    /// Measure the commits that may have caused this event; `worst` is the worst open regression.
     #[arg(long, value_name = "EVENT")]
     pub around: Option<String>,
     /// First measure each N-th commit, and others only between neighbors that differ. By default all are measured.

@@ -39,7 +39,7 @@ pub fn parse() -> Cli {
 #[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
 #[command(
     after_help = "Exit codes:\n  0  done, or passed\n  1  regressed, or a check failed\n  2  wrong usage, or an error\n  \
-    3  inconclusive, not comparable or no baseline (check and compare)\n  4  data are damaged or were changed\n  \
+    3  inconclusive, not comparable or no baseline (check and compare), or no culprit is certain (bisect)\n  4  data are damaged or were changed\n  \
     5  could not measure"
 )]
 pub struct Cli {

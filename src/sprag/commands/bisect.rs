@@ -25,7 +25,7 @@ pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Resul
     let request = BisectRequest {
         folder: folder.to_owned(),
         budget: seconds("--budget", &args.budget, BUDGETS)?,
-        ends: args.good.zip(args.bad),
+        ends: args.good.map(|good| (good, args.bad.unwrap_or_else(|| "HEAD".to_owned()))),
         event: args.event,
         resume: args.resume,
         suite: args.suite,
