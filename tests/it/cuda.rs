@@ -227,6 +227,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         ("file", filled.replace("entry", ""), &["`x_32.npy`, the content of `x`, cannot be read"]),
         ("command", by("\"sh\", \"-c\", \"echo no luck >&2; exit 1\""), &["reference_failed: `sh`: exit status: 1 (no luck)"]),
         ("unwritten", "reference = { entry = \"idle\" }\nentry = \"lazy\"\narguments = [{ name = \"n\", type = \"i32\", value = \"n\" }, { name = \"y\", type = \"i32\", shape = \"n\", role = \"output\" }]".to_owned(), &["`y` at n=32: element 0 is -1, the reference has 1515870810"]),
+        ("hung", by("\"sh\", \"-c\", \"echo $$ > hung; exec sleep 1000\""), &["crashed in it: it sent nothing for 4 s and was stopped"]),
         ("silent", by("\"true\""), &["reference_failed: the reference of `out`, `out.npy`, cannot be read"]),
     ];
     let mut kernels: String = cases.iter().map(|(name, keys, _)| kernel(name, keys)).collect();
@@ -257,6 +258,8 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         assert_eq!(benchmark(&record, name)["parity"]["status"], "exact", "{}", benchmark(&record, name));
     }
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    let hung = std::path::Path::new("/proc").join(sandbox.read("hung").trim());
+    assert!(!hung.exists(), "the reference outlives its worker: {}", hung.display());
 }
 
 #[test]
@@ -279,7 +282,12 @@ fn a_compiled_kernel_and_files_of_results_are_read() {
     sandbox.write("kernels/right.ptx", "no image\n");
     let (_, record) = run(&sandbox, &machine, &["--quick"], 1);
     let failure = benchmark(&record, "right")["failure"].as_str().expect("it fails");
-    assert_contains(failure, &["kernel_not_loaded: `kernels/right.ptx` for sm_90: CUDA_ERROR_INVALID_IMAGE"]);
+    assert_contains(
+        failure,
+        &[
+            "kernel_not_loaded: `kernels/right.ptx` for sm_90: CUDA_ERROR_INVALID_IMAGE (the image has no first line; nothing else)",
+        ],
+    );
 }
 
 #[test]

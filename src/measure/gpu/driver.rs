@@ -277,13 +277,32 @@ pub struct Function {
     raw: sys::CUfunction,
 }
 
+/// How much the driver may say of PTX that it does not compile.
+const JIT_LOG_BYTES: usize = 4096;
+
 impl Context {
     pub fn load(self: &Rc<Context>, image: &[u8]) -> Result<Rc<Module>, DeviceError> {
         // PTX is text, and the driver reads it up to a zero byte.
         let mut ended = image.to_vec();
         ended.push(0);
-        // SAFETY: the image is a whole cubin or a text that ends with zero, and outlives the call.
-        let raw = checked("cuModuleLoadData", unsafe { result::module::load_data(ended.as_ptr().cast()) })?;
+        let mut log = [0_u8; JIT_LOG_BYTES];
+        let mut options =
+            [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(log.len())];
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the image is a whole cubin or a text that ends with zero. It, the options and the log outlive the call.
+        let answer = unsafe {
+            sys::cuModuleLoadDataEx(&mut raw, ended.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+        };
+        checked("cuModuleLoadDataEx", answer.result()).map_err(|error| match error {
+            DeviceError::Driver { what, code } => {
+                let text = log.split(|byte| *byte == 0).next().unwrap_or_default();
+                let words: Vec<String> = String::from_utf8_lossy(text).split_whitespace().map(str::to_owned).collect();
+                let said = if words.is_empty() { String::new() } else { format!(" ({})", words.join(" ")) };
+                DeviceError::Driver { what, code: code + &said }
+            }
+            other => other,
+        })?;
         Ok(Rc::new(Module { context: self.clone(), raw }))
     }
 

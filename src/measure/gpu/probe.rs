@@ -86,7 +86,7 @@ const DRIVER: &str = "\
     cuMemFreeHost cuMemPoolGetAttribute cuMemPoolSetAttribute cuMemcpyHtoDAsync_v2 cuMemcpyDtoH_v2 \
     cuMemsetD8Async cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamBeginCapture_v2 \
     cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphUpload cuGraphLaunch cuGraphDestroy cuGraphExecDestroy \
-    cuEventCreate cuEventRecord cuEventSynchronize cuEventElapsedTime_v2 cuEventDestroy_v2 cuModuleLoadData \
+    cuEventCreate cuEventRecord cuEventSynchronize cuEventElapsedTime_v2 cuEventDestroy_v2 cuModuleLoadDataEx \
     cuModuleUnload cuModuleGetFunction cuFuncGetAttribute cuFuncSetAttribute cuLaunchKernel";
 
 /// Functions that newer drivers have, CUDA 12.4.

@@ -34,14 +34,18 @@ static int load(void** handle, const void* image) {
     return SUCCESS;
 }
 
-PUBLIC int cuModuleLoadData(void** handle, const void* image) {
+PUBLIC int cuModuleLoadDataEx(void** handle, const void* image, unsigned count, int* options, void** values) {
     ENTER;
-    return load(handle, image);
-}
-
-PUBLIC int cuModuleLoadDataEx(void** handle, const void* image, unsigned, int*, void**) {
-    ENTER;
-    return load(handle, image);
+    const int code = load(handle, image);
+    constexpr int ERROR_LOG = 5, ERROR_LOG_BYTES = 6;
+    char* log = nullptr;
+    size_t bytes = 0;
+    for (unsigned k = 0; k < count; k++) {
+        if (options[k] == ERROR_LOG) log = static_cast<char*>(values[k]);
+        if (options[k] == ERROR_LOG_BYTES) bytes = reinterpret_cast<size_t>(values[k]);
+    }
+    if (code == INVALID_IMAGE && log) std::snprintf(log, bytes, "the image has no first line;\n  nothing else\n");
+    return code;
 }
 
 PUBLIC int cuModuleUnload(void* handle) {

@@ -1,8 +1,9 @@
 //! What the results of a kernel of the user should be: from another kernel, a program, or files.
 
+use std::env;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::program::{Argument, Data, Step};
 use crate::process::{TAIL, last_words};
 use sprag_base::files::read_bounded;
-use sprag_base::process::{self, End, Limits, OutputLimit};
+use sprag_base::process::{self, End, Guard, Limits, OutputLimit, ProcessGroup};
 
 /// A kernel at a shape on a device.
 #[derive(Clone, Copy)]
@@ -120,8 +121,12 @@ fn by_command(case: &Case<'_>, command: &[String], supply: Supply) -> Result<Vec
     let found = if program.contains('/') { in_project.as_os_str() } else { program.as_ref() };
     let mut started = Command::new(found);
     started.args(arguments).arg(&inputs).arg(&outputs).current_dir(&case.kernel.root);
+    started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // If this worker is stopped, the guard ends the program.
+    let guard = env::current_exe().ok().and_then(|sprag| Guard::start(Command::new(sprag).arg("guard")));
     let limits = Limits::new(LONGEST, OutputLimit::tail(TAIL), OutputLimit::tail(TAIL));
-    let captured = process::capture(&mut started, Vec::new(), &limits)
+    let captured = ProcessGroup::spawn(&mut started, guard)
+        .and_then(|group| process::capture_started(group, Vec::new(), &limits))
         .map_err(|error| reference_failed(format!("cannot start `{program}`: {error}")))?;
     match captured.end {
         End::Exited(status) if status.success() => {}
