@@ -1,8 +1,63 @@
 //! Which commit of the past is measured next: coarse to fine, and first where neighbors differ.
 //!
 //! The first and the last commit come first, and with a step every so many commits, each as far as possible from those
-//! measured before. Then, as long as two neighbors differ significantly, comes the middle of the largest such gap, which
-//! encloses each change within about log2(gap) measurements. Without a step the other gaps are halved in the same way.
+//! measured before. Then, as long as two neighbors differ, comes the middle of the largest such gap, which encloses each
+//! change within about log2(gap) measurements. Without a step the other gaps are halved in the same way.
+//!
+//! Neighbors differ where a benchmark moved by more than its noise, as `trend` will judge it, and not where a gate would fail:
+//! a change within a tolerance is a change, too. The noise is that of the processes, and, as sessions move a machine, that of
+//! all neighbors: most of them have no change between them, so that the median of their differences tells it.
+
+use std::collections::BTreeMap;
+
+use sprag_base::stats::{describe, normal};
+
+/// A benchmark at one commit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The logarithm of its value.
+    pub log: f64,
+    /// The standard error that its processes leave; absent where too few ran.
+    pub error: Option<f64>,
+}
+
+/// The levels of a benchmark by the positions of their commits.
+pub type Levels = BTreeMap<usize, Level>;
+
+/// The chance that any benchmark differs at two neighbors without a change. More would measure for nothing.
+const CHANCE: f64 = 0.01;
+
+/// What is assumed of a level whose processes say nothing of it: times of a shared machine move by about as much.
+const ASSUMED_ERROR: f64 = 0.01;
+
+/// From so many differences on their median tells the noise.
+const FEWEST_DIFFERENCES: usize = 5;
+
+/// The median of absolute normal values, in deviations.
+const MEDIAN_DEVIATION: f64 = 0.6745;
+
+/// Whether a benchmark differs between two commits. Each has the smallest change that matters.
+pub fn differ(benchmarks: &[(Levels, f64)], from: usize, to: usize) -> bool {
+    let both: Vec<(f64, f64, f64)> = benchmarks
+        .iter()
+        .filter_map(|(levels, least)| {
+            let change = levels.get(&to)?.log - levels.get(&from)?.log;
+            Some((change.abs(), deviation(levels, from, to), least.ln_1p()))
+        })
+        .collect();
+    let reach = normal::quantile(1.0 - CHANCE / (2.0 * both.len().max(1) as f64)).unwrap_or(f64::INFINITY);
+    both.into_iter().any(|(change, deviation, least)| change >= least && change > reach * deviation)
+}
+
+/// That of the difference of two levels.
+fn deviation(levels: &Levels, from: usize, to: usize) -> f64 {
+    let errors = [from, to].map(|at| levels.get(&at).and_then(|level| level.error).unwrap_or(ASSUMED_ERROR));
+    let of_processes = errors[0].hypot(errors[1]);
+    let logs: Vec<f64> = levels.values().map(|level| level.log).collect();
+    let differences: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let median = describe::median(&differences).filter(|_| differences.len() >= FEWEST_DIFFERENCES);
+    median.map_or(of_processes, |median| of_processes.max(median / MEDIAN_DEVIATION))
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
@@ -97,6 +152,28 @@ mod tests {
         ] {
             assert_eq!(order(levels, step), expected, "{levels} {step:?}");
         }
+    }
+
+    #[test]
+    fn neighbors_differ_by_more_than_their_noise_whatever_a_gate_tolerates() {
+        let levels = |values: &[f64], error: Option<f64>| -> Levels {
+            values.iter().map(|value: &f64| Level { log: value.ln(), error }).enumerate().collect()
+        };
+        let check = |name: &str, benchmarks: &[(Levels, f64)], expected: bool| {
+            assert_eq!(differ(benchmarks, 0, 1), expected, "{name}");
+        };
+        let quiet = Some(0.001);
+        check("1 % of a quiet benchmark", &[(levels(&[1.0, 1.01], quiet), 0.004)], true);
+        check("below what matters", &[(levels(&[1.0, 1.003], quiet), 0.004)], false);
+        check("within the noise of processes", &[(levels(&[1.0, 1.01], Some(0.005)), 0.004)], false);
+        check("processes say nothing", &[(levels(&[1.0, 1.03], None), 0.004)], false);
+        check("5 % in single processes", &[(levels(&[1.0, 1.05], None), 0.004)], true);
+        let sessions = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0, 1.02];
+        check("within the noise of sessions", &[(levels(&sessions, quiet), 0.004)], false);
+        check("beyond it", &[(levels(&[&[1.0, 1.12], &sessions[2..]].concat(), quiet), 0.004)], true);
+        let many = vec![(levels(&[1.0, 1.0045], quiet), 0.004); 50];
+        check("one of many by chance", &many, false);
+        check("none at both commits", &[([(1, Level { log: 0.0, error: None })].into(), 0.004)], false);
     }
 
     #[test]

@@ -13,21 +13,21 @@ use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Exit};
-use crate::gate::{Against, Bases, judge, machine_of};
+use crate::gate::{Records, machine_of};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::{Advice, refuse, study, text, trend};
-use sprag_analysis::backfill::{Point, coarse, next};
+use sprag_analysis::backfill::{Level, Levels, Point, coarse, differ, next};
 use sprag_history::Record;
 use sprag_measure::environment;
 use sprag_measure::interrupt::say_on_interrupt;
 use sprag_measure::suite::Effort;
 use sprag_model::commit::CommitOnLine;
 use sprag_model::environment::Machine;
-use sprag_model::run::{RunStatus, is_filtered};
+use sprag_model::metric::Metric;
+use sprag_model::run::{Run, RunStatus, is_filtered};
 use sprag_model::shard::Shard;
-use sprag_model::verdict::Verdict;
 
 #[derive(Clone, Debug)]
 pub struct BackfillRequest {
@@ -71,10 +71,23 @@ pub fn backfill(request: &BackfillRequest, host: MeasureHost<'_>, out: &mut dyn 
     let builds = Builds::new(&project, host.observer, request.retry);
     let name = project.machine_name();
     let machines = suites.iter().map(|(_, suite)| machine_of(name.as_deref(), suite)).collect();
-    let mut backfill =
-        Backfill { project: &project, request, host, suites, machines, commits, builds, states: Vec::new() };
+    let mut backfill = Backfill {
+        project: &project,
+        request,
+        host,
+        suites,
+        machines,
+        commits,
+        builds,
+        states: Vec::new(),
+        levels: HashMap::new(),
+    };
     backfill.read_states()?;
-    if request.dry_run { backfill.plan(out) } else { backfill.run(out) }
+    if request.dry_run {
+        return backfill.plan(out);
+    }
+    backfill.read_levels()?;
+    backfill.run(out)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +112,12 @@ struct Backfill<'a> {
     builds: Builds<'a>,
     /// Of each commit and suite.
     states: Vec<Vec<State>>,
+    /// What was recorded of each benchmark, with the smallest change of it that matters.
+    levels: HashMap<Series, (Levels, f64)>,
 }
+
+/// A suite, benchmark, its version, the metric and the environment: what can be compared.
+type Series = (usize, String, u32, Metric, String);
 
 impl Backfill<'_> {
     fn read_states(&mut self) -> crate::Result<()> {
@@ -167,18 +185,12 @@ impl Backfill<'_> {
         }
         let trt = TrtOptions::default();
         let (start, step) = (Instant::now(), self.request.every);
-        let (mut differences, mut tried) = (HashMap::new(), BTreeSet::new());
+        let mut tried = BTreeSet::new();
         let mut is_over = false;
         loop {
             let points = self.points();
-            let mut fault = None;
-            let mut compare = |a, b| self.differ(a, b).unwrap_or_else(|error| fault.replace(error).is_some());
-            let mut differ = |a, b| *differences.entry((a, b)).or_insert_with(|| compare(a, b));
-            let at = next(&points, step, &mut differ);
-            if let Some(error) = fault {
-                return Err(error);
-            }
-            let Some(at) = at else { break };
+            let levels: Vec<(Levels, f64)> = self.levels.values().cloned().collect();
+            let Some(at) = next(&points, step, &mut |from, to| differ(&levels, from, to)) else { break };
             let (done, seconds) = (tried.len(), start.elapsed().as_secs_f64());
             let each = seconds / done.max(1) as f64;
             if self.request.budget.is_some_and(|budget| done > 0 && seconds + each > budget) {
@@ -235,6 +247,7 @@ impl Backfill<'_> {
                         let why = run.reason.as_deref().unwrap_or("no reason is known");
                         text::warn(&format!("cannot measure {} with `{}`: {why}", commit.short(), run.suite));
                     }
+                    measured.runs.iter().for_each(|run| self.add_levels(at, place, run));
                     let has_run = measured.runs.iter().any(|run| run.status == RunStatus::Ok);
                     if has_run { State::Recorded } else { State::Failed }
                 }
@@ -248,23 +261,36 @@ impl Backfill<'_> {
         Ok(())
     }
 
-    /// Whether a comparison of the recorded runs of two commits finds a change.
-    fn differ(&self, from: usize, to: usize) -> crate::Result<bool> {
-        let bases = Bases::open(self.project, Against::Revision(self.commits[from].sha.clone()), None)?;
-        for (place, (name, _)) in self.suites.iter().enumerate() {
-            if [from, to].iter().any(|at| self.states[*at][place] != State::Recorded) {
-                continue;
-            }
-            let mut runs = bases.records()?.at(Some(name), Some(&self.commits[to].sha))?;
-            runs.retain(|one| one.run.machine.id == self.machines[place].id);
-            let Some(current) = runs.pop() else { continue };
-            let judged = judge(&current, &runs, bases.for_run(&current.run)?, None);
-            let is_change = |verdict: &Verdict| matches!(verdict, Verdict::Regressed | Verdict::Improved);
-            if judged.comparisons.iter().any(|one| is_change(&one.verdict)) {
-                return Ok(true);
+    /// The values of the commits that have a run already.
+    fn read_levels(&mut self) -> crate::Result<()> {
+        let records = Records::open(self.project)?;
+        for at in 0..self.commits.len() {
+            for place in 0..self.suites.len() {
+                if self.states[at][place] != State::Recorded {
+                    continue;
+                }
+                for one in records.at(Some(self.suites[place].0), Some(&self.commits[at].sha))? {
+                    if one.run.machine.id == self.machines[place].id {
+                        self.add_levels(at, place, &one.run);
+                    }
+                }
             }
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// Of several runs in one environment the last one counts.
+    fn add_levels(&mut self, at: usize, place: usize, run: &Run) {
+        for one in &run.measurements {
+            let Some(estimate) = one.judged().filter(|estimate| estimate.value > 0.0) else { continue };
+            let (id, metric) = (one.benchmark.id(), &estimate.metric);
+            let least = self.project.config.trend.settings_for(&id, &metric.name).1;
+            let series = (place, id, one.benchmark.version, metric.clone(), run.environment.key.clone());
+            // The interval of 95 % has this many errors to either side.
+            let error = estimate.interval.map(|(low, high)| (high / low).ln() / (2.0 * 1.96));
+            let level = Level { log: estimate.value.ln(), error: error.filter(|error| error.is_finite()) };
+            self.levels.entry(series).or_insert_with(|| (Levels::new(), least)).0.insert(at, level);
+        }
     }
 
     fn plan(&self, out: &mut dyn Write) -> crate::Result<Exit> {
