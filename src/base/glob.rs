@@ -5,6 +5,19 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     bytes_fit(pattern.as_bytes(), name.as_bytes())
 }
 
+/// Whether a path, or a folder that it lies in, fits.
+pub fn covers(pattern: &str, path: &str) -> bool {
+    let folders = path.match_indices('/').map(|(place, _)| &path[..place]);
+    folders.chain([path]).any(|path| fits(pattern.trim_end_matches('/'), path))
+}
+
+/// Whether files below a folder may be covered: no if the pattern names other folders first.
+pub fn may_cover_below(pattern: &str, folder: &str) -> bool {
+    let literal = &pattern[..pattern.find(['*', '?']).unwrap_or(pattern.len())];
+    let folder = format!("{folder}/");
+    folder.starts_with(literal.trim_end_matches('/')) || literal.starts_with(&folder)
+}
+
 fn bytes_fit(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern, name) {
         ([], []) => true,
@@ -44,6 +57,34 @@ mod tests {
             ("?.c", "ab.c", false),
         ] {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn patterns_cover_paths_and_folders() {
+        for (pattern, path, expected) in [
+            ("src/kernels/**", "src/kernels/a/b.c", true),
+            ("src/kernels", "src/kernels/a/b.c", true),
+            ("src/kernels/", "src/kernels.c", false),
+            ("src/*.c", "src/a.c", true),
+            ("src/*.c", "src/a/b.c", false),
+            ("**/*.cu", "kernels/deep/a.cu", true),
+            ("?.c", "a.c", true),
+            ("?.c", "ab.c", false),
+            ("docs", "src/docs", false),
+        ] {
+            assert_eq!(covers(pattern, path), expected, "{pattern} {path}");
+            let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+            assert!(!expected || folder.is_none_or(|folder| may_cover_below(pattern, folder)), "{pattern} {path}");
+        }
+        for (pattern, folder, expected) in [
+            ("src/kernels/**", "src", true),
+            ("src/kernels/**", "docs", false),
+            ("src/kernels", "src/kernels/deep", true),
+            ("**/*.c", "docs", true),
+            ("Makefile", "src", false),
+        ] {
+            assert_eq!(may_cover_below(pattern, folder), expected, "{pattern} {folder}");
         }
     }
 }

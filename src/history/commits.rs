@@ -43,6 +43,29 @@ pub fn tree_id(store: &Store, sha: &str) -> Result<String, HistoryError> {
     Ok(resolve(&store.repository, sha)?.tree_id().to_string())
 }
 
+/// The mode, id and path of each file of a commit that is wanted, in folders that may hold some, links and submodules included.
+pub fn objects_of(
+    store: &Store,
+    sha: &str,
+    may_hold: &dyn Fn(&str) -> bool,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<String>, HistoryError> {
+    let tree = resolve(&store.repository, sha)?.tree().map_err(failed("read the tree of a commit"))?;
+    let mut objects = Vec::new();
+    let mut take = |parent: &str, entry: &git2::TreeEntry<'_>| {
+        let path = format!("{parent}{}", String::from_utf8_lossy(entry.name_bytes()));
+        if entry.kind() == Some(ObjectType::Tree) {
+            return if may_hold(&path) { TreeWalkResult::Ok } else { TreeWalkResult::Skip };
+        }
+        if is_wanted(&path) {
+            objects.push(format!("{:o} {} {path}", entry.filemode(), entry.id()));
+        }
+        TreeWalkResult::Ok
+    };
+    tree.walk(TreeWalkMode::PreOrder, &mut take).map_err(failed("read the tree of a commit"))?;
+    Ok(objects)
+}
+
 /// The commit of an id, which may be shortened.
 pub fn find_commit(store: &Store, id: &str) -> Result<Option<model::commit::Commit>, HistoryError> {
     let repository = &store.repository;

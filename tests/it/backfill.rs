@@ -98,6 +98,11 @@ fn a_spent_budget_stops_and_what_failed_is_not_tried_again() {
         .prints(&["measured 2 commits", "1 failed to build or to run (", "0 that failed before"])
         .says(&["cannot build ", "(Break the build)"]);
     backfill(&sandbox, &range, 0).prints(&["measured 0 commits", "skipped: 2 with a run, 1 that failed before"]);
+    // Nor does another machine try it, as the history says so; the newest run is still that of the newest commit.
+    sandbox.sprag(&["history", "log"]).expect(0).prints(&["failed"]);
+    let elsewhere = [("SPRAG_MACHINE", "other"), ("XDG_CACHE_HOME", "/dev/null/none")];
+    let ended = sandbox.sprag_with(&elsewhere, &[&["backfill"], &range[..]].concat()).expect(0);
+    ended.prints(&["measured 2 commits", "0 failed", "skipped: 0 with a run, 1 that failed before"]);
     backfill(&sandbox, &["broken..broken", "--retry"], 5).says(&["cannot build "]);
     sandbox.sprag(&["cache"]).expect(0).prints(&["Break the build", "failed to build"]);
 }

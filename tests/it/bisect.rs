@@ -88,6 +88,21 @@ fn the_commit_of_a_step_is_named_and_nothing_else_is_touched() {
 }
 
 #[test]
+fn commits_that_change_nothing_of_the_build_are_hardly_suspects() {
+    let sandbox = history(&["1000", "1000", "1080"], &[]);
+    for place in 0..6 {
+        sandbox.write("README", &place.to_string());
+        sandbox.commit(&format!("Explain {place}"));
+    }
+    let planned = |words: &[&str]| drop(bisect(&sandbox, &["HEAD~8", "--dry-run"], 0).prints(words));
+    planned(&["8 suspects", "then about 4 commits"]);
+    sandbox.append("sprag.toml", "build_inputs = [\"speed\", \"*.sh\"]\n");
+    planned(&["8 suspects", "Change 1)", "then about 2 commits"]);
+    assert_eq!(subjects(&report(&sandbox, &["HEAD~8"], 0)), ["Change 2"]);
+    assert_eq!(sandbox.sprag(&["cache", "--json"]).expect(0).json().as_array().map(Vec::len), Some(3));
+}
+
+#[test]
 fn what_is_interrupted_goes_on() {
     let sandbox = history(&STEP, &[]);
     bisect(&sandbox, &["--continue"], 2).says(&["no bisection was interrupted"]);
@@ -117,6 +132,12 @@ fn suspects_that_only_broken_commits_divide_are_one_answer() {
     let skipped = result["skipped"].as_array().expect("a list");
     assert!(skipped.iter().all(|one| one["reason"].as_str().is_some_and(|why| why.contains("cannot build"))));
     assert_eq!(skipped.len(), 2);
+    // Recorded, they are not tried again where nothing is cached.
+    let good = sandbox.git(&["rev-parse", "HEAD~11"]);
+    bisect(&sandbox, &[good.trim(), "HEAD", "--record"], 3);
+    let elsewhere = [("XDG_CACHE_HOME", "/dev/null/none")];
+    let ended = sandbox.sprag_with(&elsewhere, &["bisect", good.trim(), "--format", "json"]).expect(3);
+    assert_eq!(subjects(&ended.says(&["2 commits skipped: records say"]).json()), ["Change 7", "Change 8", "Change 9"]);
 }
 
 #[test]
@@ -256,7 +277,11 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
 #[test]
 fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     let sandbox = history(&long_step(), &[]);
-    sandbox.sprag(&["backfill", "HEAD~31..HEAD", "--every", "3"]).expect(0);
+    // The commits between these remain suspects.
+    for back in (1..32).step_by(3) {
+        sandbox.git(&["tag", &format!("v{back}"), &format!("HEAD~{back}")]);
+    }
+    sandbox.sprag(&["backfill", "HEAD~31..HEAD", "--releases"]).expect(0);
     sandbox.sprag(&["trend", "--record"]).expect(0).says(&["recorded 1 change of events"]);
     let event = || sandbox.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
     let id = event()["id"].as_str().expect("an id").to_owned();

@@ -67,6 +67,30 @@ fn a_commit_is_built_once_and_anew_with_other_settings() {
 }
 
 #[test]
+fn commits_that_agree_in_the_inputs_of_the_build_share_it() {
+    let sandbox = sandbox();
+    sandbox.append("sprag.toml", "build_inputs = [\"rate\", \"*.sh\"]\n");
+    // The files of the first one are measured for both.
+    compare(&sandbox, &[], 0);
+    assert_eq!((n_builds(&sandbox), cached(&sandbox).len()), (1, 1));
+    sandbox.sprag(&["compare", "v2", "v3", "--measure", "--quick"]).expect(1).prints(&["tiles", "-20.0 %"]);
+    assert_eq!((n_builds(&sandbox), cached(&sandbox).len()), (2, 2));
+    // A commit without any of them is one by itself.
+    build_step(&sandbox, "cat rate > built");
+    sandbox.append("sprag.toml", "build_inputs = [\"nowhere/**\"]\n");
+    compare(&sandbox, &[], 1);
+    assert_eq!(n_builds(&sandbox), 2);
+}
+
+#[test]
+fn a_wrapper_of_the_compiler_reaches_the_build() {
+    let sandbox = sandbox();
+    build_step(&sandbox, "test \\\"$RUSTC_WRAPPER\\\" = sccache && cat rate > built");
+    compare(&sandbox, &[("RUSTC_WRAPPER", "sccache")], 1);
+    assert_eq!(n_builds(&sandbox), 2);
+}
+
+#[test]
 fn an_installation_is_never_cached() {
     let sandbox = sandbox();
     build_step(&sandbox, "cat rate > built; : pip install .");

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
+use crate::builds::failures::{broken, failed_run, lasting_failure};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Exit};
 use crate::gate::{Records, machine_of};
@@ -124,6 +125,9 @@ impl Backfill<'_> {
         let key = environment::environment(&Default::default()).key;
         let loaded = study::load(self.project, self.project.store()?)?;
         let (mut recorded, mut failed) = (HashSet::new(), HashSet::new());
+        for (name, _) in &self.suites {
+            failed.extend(broken(loaded.runs.heads(), name).into_keys().map(|sha| (sha, (*name).to_owned())));
+        }
         for head in loaded.runs.heads() {
             let Some(commit) = head.commit.as_ref().filter(|commit| !commit.dirty) else { continue };
             let Some(place) = self.suites.iter().position(|(name, _)| *name == head.suite) else { continue };
@@ -253,6 +257,11 @@ impl Backfill<'_> {
                 }
                 Err(error) if error.cause::<Advice>().is_some_and(|advice| advice.cause == Cause::CannotBuild) => {
                     text::warn(&error.chain());
+                    let (name, suite) = self.suites[place];
+                    if let Some(reason) = lasting_failure(&error, suite) {
+                        let run = failed_run(name, &commit, &self.machines[place], reason);
+                        pending::record(self.project, &[Record::from_run(&run)], Origin::Measured)?;
+                    }
                     State::Failed
                 }
                 Err(error) => return Err(error),

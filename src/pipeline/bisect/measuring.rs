@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::bisect::state::State;
 use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
+use crate::builds::failures::lasting_failure;
 use crate::compare::{self, Contest, Outcome};
 use crate::config::{Suite, SuiteKind};
 use crate::error::Cause;
@@ -49,8 +50,10 @@ pub(super) struct Unmeasured {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// It cannot be built.
+    /// It cannot be built anywhere.
     Broken,
+    /// It cannot be built here and now.
+    Unbuilt,
     /// It lacks a benchmark, or fails to run.
     Unmeasurable,
     /// The budget ended.
@@ -77,7 +80,8 @@ impl Measurer<'_> {
     pub(super) fn of_commit(&self, error: Error) -> crate::Result<Unmeasured> {
         let obstacle = match error.cause::<Advice>().map(|advice| advice.cause) {
             Some(Cause::Usage | Cause::CannotBuild | Cause::Unmeasured) if self.is_late() => Obstacle::Late,
-            Some(Cause::CannotBuild) => Obstacle::Broken,
+            Some(Cause::CannotBuild) if lasting_failure(&error, self.suite).is_some() => Obstacle::Broken,
+            Some(Cause::CannotBuild) => Obstacle::Unbuilt,
             Some(Cause::Unmeasured) => Obstacle::Unmeasurable,
             _ => return Err(error),
         };

@@ -21,6 +21,8 @@ use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured};
 use crate::bisect::plan::Seconds;
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
+use crate::builds::commit_build::by_id;
+use crate::builds::failures::failed_run;
 use crate::compare;
 use crate::config::{Suite, SuiteKind};
 use crate::error::Exit;
@@ -30,10 +32,11 @@ use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::text::{self, note, say};
 use crate::trend::{self, NOTHING_OPEN};
-use crate::{Advice, cache, refuse};
+use crate::{Advice, cache, refuse, study};
 use sprag_analysis::bisect::choice::Costs;
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
 use sprag_analysis::bisect::search::{Finding, Group, Search};
+use sprag_history::Record;
 use sprag_measure::interrupt::say_on_interrupt;
 use sprag_measure::suite::Observer;
 use sprag_model::shard::Shard;
@@ -113,7 +116,7 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
     let (suite, settings) = compare::chosen_suite(project, request.suite.as_deref().or(of_event), false)?;
     let commits = ends::line(project, &good, &bad)?;
     let likely = event.as_ref().map(|event| event.suspects.as_slice()).unwrap_or_default();
-    let prior = prior::of_line(project, &commits, likely)?;
+    let prior = prior::of_line(project, settings, &commits, likely)?;
     let mut state = State::new(request, suite, named, Stage { commits, prior, ..Stage::default() });
     if let Some(event) = event {
         if event.suite == suite {
@@ -266,7 +269,7 @@ impl Run<'_> {
             self.save()?;
             return Ok(Err(Exit::Inconclusive));
         }
-        let hint = match unmeasured.obstacle == Obstacle::Broken {
+        let hint = match matches!(unmeasured.obstacle, Obstacle::Broken | Obstacle::Unbuilt) {
             true => "name another end that can be built, or mend `build` of the suite in sprag.toml",
             false => "name ends that both have the benchmark, or other benchmarks with `--filter`",
         };
@@ -277,6 +280,14 @@ impl Run<'_> {
     fn search(&mut self, question: &Question) -> crate::Result<(Search, Finding)> {
         let good = self.state.stages[0].commits[0].clone();
         let job = self.job();
+        let loaded = study::load(self.project, self.project.store()?)?;
+        let broken = share::skip_broken(&loaded, &mut self.state);
+        if broken > 0 {
+            let commits = text::count(broken, "commit");
+            note(&format!(
+                "{commits} skipped: records say that they cannot be built; `sprag backfill --retry` tries again"
+            ));
+        }
         let mut built = self.measurer.builds.present(self.measurer.suite, &self.state.stage().commits)?;
         loop {
             self.exchange()?;
@@ -363,10 +374,7 @@ impl Run<'_> {
             return Ok(());
         }
         let (id, records) = record::runs(&self.measurer, &self.state, commits, taken, (self.job(), is_end))?;
-        match &self.state.recording {
-            Recording::Folder(folder) => record::write(folder, &records)?,
-            _ => drop(pending::record(self.project, &records, Origin::Measured)?),
-        }
+        self.add_records(&records)?;
         self.state.runs.insert(id);
         Ok(())
     }
@@ -375,7 +383,19 @@ impl Run<'_> {
         if self.is_late(&self.state.stage().commits[commit], &unmeasured) {
             return Ok(());
         }
+        if unmeasured.obstacle == Obstacle::Broken && self.state.recording != Recording::None {
+            let built = by_id(self.project, &self.state.stage().commits[commit])?;
+            let run = failed_run(&self.state.suite, &built, &self.measurer.machine, unmeasured.reason.clone());
+            self.add_records(&[Record::from_run(&run)])?;
+        }
         self.skip(commit, unmeasured.reason)
+    }
+
+    fn add_records(&self, records: &[Record]) -> crate::Result<()> {
+        match &self.state.recording {
+            Recording::Folder(folder) => record::write(folder, records),
+            _ => pending::record(self.project, records, Origin::Measured).map(drop),
+        }
     }
 
     fn skip(&mut self, commit: usize, reason: String) -> crate::Result<()> {
@@ -392,7 +412,7 @@ impl Run<'_> {
         let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
         let Some(commits) = ends::merged(self.project, &sha, good, &searched)? else { return Ok(false) };
         note(&format!("{} is a merge; the commits that it brought are next", text::short(&sha, 12)));
-        let prior = prior::of_line(self.project, &commits, &[])?;
+        let prior = prior::of_line(self.project, self.measurer.suite, &commits, &[])?;
         self.state.stages.push(Stage { commits, prior, ..Stage::default() });
         Ok(true)
     }

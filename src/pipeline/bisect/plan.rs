@@ -61,8 +61,8 @@ pub(super) fn plan(
     let suspects = stage.prior.len();
     let sum: f64 = stage.prior.iter().sum();
     let bits: f64 = stage.prior.iter().map(|one| -one / sum * (one / sum).log2()).sum();
-    // Nothing lies between the ends of one suspect.
-    let measurements = (bits.ceil() as usize + 1).min(suspects - 1);
+    // A tenth of a bit is no measurement, and nothing lies between the ends of one suspect.
+    let measurements = ((bits - 0.1).ceil() as usize + 1).min(suspects - 1);
     let [good, bad] = [0, suspects].map(|place| named(project, &stage.commits[place]));
     let mut text = format!(
         "good end  {}\nbad end   {}\nsuite     {}{}\n",

@@ -4,8 +4,9 @@ use chrono::TimeDelta;
 
 use crate::bisect::record::{Note, SETTING};
 use crate::bisect::state::{Answer, State};
+use crate::builds::failures::broken;
 use crate::project::Project;
-use crate::study;
+use crate::study::{self, Loaded};
 use crate::text::note;
 use sprag_history::{self as history, SyncError, SyncOptions};
 use sprag_measure::clock;
@@ -30,9 +31,24 @@ pub(super) fn exchange(project: &Project) -> crate::Result<()> {
     Ok(())
 }
 
+/// Skips the commits of which the history says that they cannot be built. Returns how many these are.
+pub(super) fn skip_broken(loaded: &Loaded, state: &mut State) -> usize {
+    let mut broken = broken(loaded.runs.heads(), &state.suite);
+    let stage = state.stage_mut();
+    let between = 1..stage.commits.len() - 1;
+    let before = stage.skipped.len();
+    for place in between.filter(|place| !stage.answers.iter().any(|answer| answer.commit == *place)) {
+        if let Some(reason) = broken.remove(&stage.commits[place]) {
+            stage.skipped.entry(place).or_insert_with(|| format!("{reason}; so a record says"));
+        }
+    }
+    stage.skipped.len() - before
+}
+
 /// Adds the answers of other jobs on machines of this class, each once. Returns how many there were.
 pub(super) fn join(project: &Project, machine: &Machine, state: &mut State) -> crate::Result<usize> {
     let loaded = study::load(project, project.store()?)?;
+    skip_broken(&loaded, state);
     let since = clock::now() - OLDEST;
     let line = &state.stages[0].commits;
     let (good, bad) = (line[0].clone(), line[line.len() - 1].clone());

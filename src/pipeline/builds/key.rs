@@ -65,7 +65,7 @@ const TOOLS: [&str; 9] = [
 pub(super) struct Inputs<'a> {
     /// Trees borrow its objects.
     pub(super) repository: &'a str,
-    /// The id of the commit's tree.
+    /// The id of the commit's tree, or a digest of its files that decide.
     pub(super) tree: &'a str,
     pub(super) tools: &'a str,
 }

@@ -5,18 +5,21 @@
 
 pub mod cache;
 pub mod commit_build;
+pub(crate) mod failures;
 mod key;
 pub mod listing;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use crate::builds::cache::{BuildCache, Entry, MOST_BYTES, Slot};
 use crate::builds::commit_build::{CommitBuild, Worktree, check_out_files};
+use crate::builds::failures::{FULL_DISK, lasting_failure};
 use crate::builds::key::{Inputs, key, stays_inside, tools};
 use crate::cache::is_off;
 use crate::config::Suite;
@@ -25,6 +28,7 @@ use crate::project::Project;
 use crate::text::warn;
 use crate::{Advice, Error, refuse};
 use sprag_base::stats::describe;
+use sprag_base::{digest, glob};
 use sprag_history as history;
 use sprag_measure::command::CHECKOUT_WITHOUT;
 use sprag_measure::command::suite::{self as processes, CommandSuite};
@@ -46,6 +50,8 @@ pub struct Builds<'a> {
     /// Whether a commit whose build failed before is built again.
     retry: bool,
     tools: OnceCell<String>,
+    /// The entries in use, by key: both sides of a comparison may have one build.
+    slots: RefCell<BTreeMap<String, Weak<Slot>>>,
 }
 
 /// The files of a commit with what its build step made of them.
@@ -64,7 +70,7 @@ pub struct BuiltProgram {
 
 /// Until it is dropped, nobody removes the build.
 enum Place {
-    Cached { _slot: Slot },
+    Cached { _slot: Rc<Slot> },
     Aside { _tree: Worktree },
     Program { _build: CommitBuild },
 }
@@ -74,12 +80,12 @@ impl<'a> Builds<'a> {
         let is_used = project.has_cache && !is_off();
         let is_outside = |cache: &BuildCache| !cache.folder().starts_with(&project.root);
         let cache = if is_used { BuildCache::of_user().filter(is_outside) } else { None };
-        Builds { project, observer, cache, retry, tools: OnceCell::new() }
+        Builds { project, observer, cache, retry, tools: OnceCell::new(), slots: RefCell::default() }
     }
 
     /// Everything in a temporary folder, which is removed afterwards.
     pub fn aside(project: &'a Project, observer: &'a dyn Observer) -> Builds<'a> {
-        Builds { project, observer, cache: None, retry: true, tools: OnceCell::new() }
+        Builds { project, observer, cache: None, retry: true, tools: OnceCell::new(), slots: RefCell::default() }
     }
 
     /// What the cache has of a commit.
@@ -145,9 +151,24 @@ impl<'a> Builds<'a> {
         }
         let root = &self.project.root;
         let tools = self.tools.get_or_init(|| tools(root, &environment::environment(&BTreeMap::new()).key));
-        let tree = history::tree_id(self.project.store()?, &commit.sha)?;
+        let tree = self.files(suite, commit)?;
         let inputs = Inputs { repository: &root.to_string_lossy(), tree: &tree, tools };
         Ok(Some((cache, key(&inputs, suite))))
+    }
+
+    /// What tells the files that decide the build: the tree, also where none of them is there.
+    fn files(&self, suite: &Suite, commit: &Commit) -> crate::Result<String> {
+        let store = self.project.store()?;
+        let inputs = &suite.build_inputs;
+        let may_hold = |folder: &str| inputs.iter().any(|pattern| glob::may_cover_below(pattern, folder));
+        let is_input = |path: &str| inputs.iter().any(|pattern| glob::covers(pattern, path));
+        if !inputs.is_empty() {
+            let objects = history::objects_of(store, &commit.sha, &may_hold, &is_input)?;
+            if !objects.is_empty() {
+                return Ok(digest::sha256_hex(objects.join("\n").as_bytes()));
+            }
+        }
+        Ok(history::tree_id(store, &commit.sha)?)
     }
 
     /// The entry of the commit, made by `make` in an empty folder if it is absent. `None` if nothing can be cached.
@@ -156,8 +177,12 @@ impl<'a> Builds<'a> {
         suite: &Suite,
         commit: &Commit,
         make: &dyn Fn(&Path) -> crate::Result<BTreeMap<String, String>>,
-    ) -> crate::Result<Option<Slot>> {
+    ) -> crate::Result<Option<Rc<Slot>>> {
         let Some((cache, key)) = self.place(suite, commit)? else { return Ok(None) };
+        let shared = self.slots.borrow().get(&key).and_then(Weak::upgrade);
+        if shared.is_some() {
+            return Ok(shared);
+        }
         let Some(mut slot) = cache.take(&key).map_err(on_full_disk)? else { return Ok(None) };
         if let Some(failure) = slot.entry.as_ref().and_then(|entry| entry.failure.clone()) {
             if !self.retry {
@@ -171,8 +196,13 @@ impl<'a> Builds<'a> {
             }
             slot.forget()?;
         }
+        let share = |slot: Slot| {
+            let slot = Rc::new(slot);
+            self.slots.borrow_mut().insert(key.clone(), Rc::downgrade(&slot));
+            Ok(Some(slot))
+        };
         if slot.entry.is_some() {
-            return Ok(Some(slot));
+            return share(slot);
         }
         let entry = Entry {
             repository: self.project.root.to_string_lossy().into_owned(),
@@ -196,7 +226,7 @@ impl<'a> Builds<'a> {
         if let Err(error) = cache.shrink(MOST_BYTES) {
             warn(&format!("the cache of builds stays as large as it is: {}", error.chain()));
         }
-        Ok(Some(slot))
+        share(slot)
     }
 
     fn make_tree(
@@ -263,21 +293,6 @@ fn suite_at(root: &Path, settings: &CommandSettings, protocol: Protocol) -> crat
     Ok(CommandSuite { without: &CHECKOUT_WITHOUT, ..suite })
 }
 
-/// The message of a failure that the next try of this build would repeat.
-fn lasting_failure(error: &Error, suite: &Suite) -> Option<String> {
-    let advice = error.cause::<Advice>().filter(|advice| advice.cause == Cause::CannotBuild)?;
-    // A program or a folder of the checkout is missing in every checkout of the commit; one of the machine may be installed.
-    let is_below = |program: &String| program.contains('/') && !program.starts_with('/');
-    let is_of_commit = suite.build.first().is_some_and(is_below) || advice.message.contains("there is no folder");
-    let cannot_start = advice.message.contains("cannot be started") && !is_of_commit;
-    let is_late = suite.seconds_left() == Some(0.0);
-    let passes = is_late || cannot_start || advice.message.contains(FULL_DISK);
-    (!passes).then(|| advice.message.clone())
-}
-
-/// What systems and compilers write where a disk is full.
-const FULL_DISK: &str = "No space left on device";
-
 fn on_full_disk(error: Error) -> Error {
     let text = error.chain();
     if !text.contains(FULL_DISK) {
@@ -311,26 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_failures_that_would_repeat_are_remembered() {
-        for (program, message, cause, expected) in [
-            ("make", "cannot build 1: exit code 1 (no such type)", Cause::CannotBuild, true),
-            ("make", "cannot build 1: exit code 1 (ld: No space left on device)", Cause::CannotBuild, false),
-            ("./mk", "cannot build 1: exit code 1 (ld: No space left on device)", Cause::CannotBuild, false),
-            ("cmake", "cannot build 1: `cmake` cannot be started: there is no such program", Cause::CannotBuild, false),
-            (
-                "/opt/mk",
-                "cannot build 1: `/opt/mk` cannot be started: there is no such program",
-                Cause::CannotBuild,
-                false,
-            ),
-            ("./mk", "cannot build 1: `./mk` cannot be started: there is no such program", Cause::CannotBuild, true),
-            ("make", "cannot build 1: `make` cannot be started: there is no folder `b`", Cause::CannotBuild, true),
-            ("make", "its `cwd` leads out of the project", Cause::Usage, false),
-        ] {
-            let error = Error::from(Advice::new(message, "").because(cause));
-            let suite = Suite { build: vec![program.to_owned()], ..Suite::default() };
-            assert_eq!(lasting_failure(&error, &suite).is_some(), expected, "{message}");
-        }
+    fn a_full_disk_is_said_with_what_frees_it() {
         let full = on_full_disk(Error::message("cannot write: No space left on device (os error 28)"));
         assert!(full.hint().is_some_and(|hint| hint.contains("sprag cache clear")));
     }

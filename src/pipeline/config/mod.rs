@@ -449,6 +449,11 @@ mod tests {
         check(&command("timeout_seconds = 86401"), "9:1", "is 86401");
         check(&command("timeout_seconds = -1"), "9:19", "");
         check(&command("build_timeout_seconds = 9"), "9:1", "there is no `build`");
+        check(
+            &command("build_inputs = [\"src\"]"),
+            "9:1",
+            "`suites.x.build_inputs` has no effect: there is no `build`",
+        );
         check(&command("max_output_bytes = 0"), "9:1", "from 1 to 1073741824");
         check(&command("processes = 101"), "9:1", "from 1 to 100");
         check(&command("build = [\"a\\u0000\"]"), "9:1", "holds a NUL");

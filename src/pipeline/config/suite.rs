@@ -68,6 +68,11 @@ pub struct Suite {
     /// `command`: a program and its arguments, run once before the first process.
     #[serde(default)]
     pub build: Vec<String>,
+    /// `command`: the files that decide what `build` makes and what `command` does, such as `["src/**", "Cargo.lock"]`. Commits
+    /// that agree in them share one build, in a checkout of one of them. `*` is any text without `/`, `**` is any text, and a
+    /// folder is all below it. Default: all files.
+    #[serde(default)]
+    pub build_inputs: Vec<String>,
     /// `command` and `trt`: the most seconds that one process may take. Default: 600. `cuda`: the most seconds that compiling
     /// and checking one configuration of a kernel may take. Default: 120.
     pub timeout_seconds: Option<u64>,
@@ -272,6 +277,7 @@ impl Suite {
             ("cwd", self.cwd.is_some(), COMMAND),
             ("env", !self.env.is_empty(), COMMAND),
             ("build", !self.build.is_empty(), COMMAND),
+            ("build_inputs", !self.build_inputs.is_empty(), COMMAND),
             ("timeout_seconds", self.timeout_seconds.is_some(), PROGRAM),
             ("build_timeout_seconds", self.build_timeout_seconds.is_some(), BUILT),
             ("max_output_bytes", self.max_output_bytes.is_some(), COMMAND),
@@ -312,8 +318,12 @@ impl Suite {
             SuiteKind::Command if self.command.is_empty() => {
                 needs("command", "give the program and its arguments, as in `command = [\"cargo\", \"bench\"]`")
             }
-            SuiteKind::Command if self.build_timeout_seconds.is_some() && self.build.is_empty() => {
-                let key = "build_timeout_seconds";
+            SuiteKind::Command if self.build.is_empty() => {
+                let given = [
+                    ("build_timeout_seconds", self.build_timeout_seconds.is_some()),
+                    ("build_inputs", !self.build_inputs.is_empty()),
+                ];
+                let (key, _) = given.into_iter().find(|(_, is_given)| *is_given)?;
                 Some((vec![key], format!(".{key}` has no effect: there is no `build`")))
             }
             _ => None,
