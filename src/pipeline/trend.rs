@@ -76,8 +76,17 @@ fn worst(project: &Project) -> crate::Result<Option<Event>> {
 }
 
 fn events(project: &Project) -> crate::Result<Vec<Event>> {
+    Ok(output(project)?.trend.events)
+}
+
+/// What the history does not have of its events yet.
+pub fn unrecorded(project: &Project) -> crate::Result<Vec<EventRecord>> {
+    Ok(output(project)?.steps)
+}
+
+fn output(project: &Project) -> crate::Result<Output> {
     let study = study::study(project)?;
-    Ok(analyse(project, &study, &TrendOptions::events(clock::now()), &|_| true)?.trend.events)
+    analyse(project, &study, &TrendOptions::events(clock::now()), &|_| true)
 }
 
 /// The event whose id starts with these letters.

@@ -282,6 +282,13 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
         sandbox.git(&["tag", &format!("v{back}"), &format!("HEAD~{back}")]);
     }
     sandbox.sprag(&["backfill", "HEAD~31..HEAD", "--releases"]).expect(0);
+    // Where no record of the event is, one is made.
+    let fresh = sandbox.copied();
+    bisect(&fresh, &["--event", "worst", "--output-runs", "../fresh"], 0);
+    let added = fresh.sprag(&["history", "add", "../fresh"]).expect(0);
+    assert_eq!(added.out.lines().filter(|path| path.contains("/_events/")).count(), 2, "{}", added.out);
+    let event = fresh.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
+    assert_eq!(event["suspects"].as_array().map(Vec::len), Some(1), "{event}");
     sandbox.sprag(&["trend", "--record"]).expect(0).says(&["recorded 1 change of events"]);
     let event = || sandbox.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
     let id = event()["id"].as_str().expect("an id").to_owned();

@@ -262,9 +262,15 @@ fn writers(workflows: &Workflows, wrong: &mut Complaints) {
     wrong.require(is_by_hand, format!("{BISECT}: {SHARE}: starts by itself where something can be written"));
     let record = workflows.job(WEEKLY, "record");
     let scripts = record.scripts();
-    let order = ["sprag history add incoming", "sprag history sync", "sprag history fsck", "sprag site --out _site"]
-        .map(|part| scripts.find(part).unwrap_or(usize::MAX));
-    let is_order = order.is_sorted() && order[3] != usize::MAX;
+    let order = [
+        "sprag history add incoming",
+        "sprag trend --record",
+        "sprag history sync",
+        "sprag history fsck",
+        "sprag site --out _site",
+    ]
+    .map(|part| scripts.find(part).unwrap_or(usize::MAX));
+    let is_order = order.is_sorted() && order.iter().all(|place| *place != usize::MAX);
     wrong.require(is_order, format!("{WEEKLY}: records are not added, sent, checked and shown in that order"));
     for (place, step) in workflows.steps() {
         let has_token = pairs(&step["env"]).iter().any(|(_, value)| value.as_str() == Some("${{ github.token }}"));

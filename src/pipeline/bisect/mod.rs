@@ -55,12 +55,12 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
         true => Some(State::load(&project, request)?),
         false => begin(&project, request)?,
     };
-    let Some(state) = state else {
+    let Some(mut state) = state else {
         say(NOTHING_OPEN);
         return Ok((None, Exit::Done));
     };
     let _lock = state.lock(&project)?;
-    record::check(&project, &state)?;
+    record::check(&project, &mut state)?;
     if !request.resume && state.exists(&project) {
         note("an earlier bisection did not end; it is replaced. `--continue` would have gone on with it");
     }

@@ -47,10 +47,17 @@ pub(super) struct Note {
 
 const DIGITS: usize = 4;
 
-/// Refuses what could not be recorded, before a long search.
-pub(super) fn check(project: &Project, state: &State) -> crate::Result<()> {
-    if let Some(event) = state.event.as_ref().filter(|_| state.recording != Recording::None) {
-        newest(project, event)?;
+/// Refuses what could not be recorded, before a long search. An event without a record gets one.
+pub(super) fn check(project: &Project, state: &mut State) -> crate::Result<()> {
+    if let Some(event) = state.event.clone().filter(|_| state.recording != Recording::None)
+        && newest(project, &event)?.is_none()
+    {
+        let opening = trend::unrecorded(project)?.into_iter().find(|record| record.event == event);
+        if opening.is_none() && state.opening.is_none() {
+            let message = format!("the event {event} is not certain enough to be recorded");
+            return refuse(message, "leave out `--record` and `--output-runs`");
+        }
+        state.opening = state.opening.take().or(opening);
     }
     if state.recording != Recording::History {
         return Ok(());
@@ -132,7 +139,9 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
         note("the event is not narrowed, as no single culprit is certain");
         return Ok(());
     };
-    let newest = newest(project, id)?;
+    let recorded = newest(project, id)?;
+    let opening = state.opening.clone().filter(|_| recorded.is_none());
+    let Some(newest) = recorded.or_else(|| opening.clone()) else { return Ok(()) };
     let commits: Vec<&String> = culprit.commits.iter().map(|one| &one.sha).collect();
     // Of what a merge brought, the line of the event has the merge alone.
     let of_merge = state.stages.get(1).and_then(|stage| stage.commits.last());
@@ -155,9 +164,10 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
         bisection: Some(bisection(state, report, culprit.probability, &commits)),
         ..newest
     };
+    let steps: Vec<EventRecord> = opening.into_iter().chain([narrowed]).collect();
     match &state.recording {
-        Recording::Folder(folder) => write(folder, &[Record::from_event(&narrowed)]),
-        _ => trend::record(project, &[narrowed]),
+        Recording::Folder(folder) => write(folder, &steps.iter().map(Record::from_event).collect::<Vec<_>>()),
+        _ => trend::record(project, &steps),
     }
 }
 
@@ -188,12 +198,8 @@ fn bisection(state: &State, report: &BisectReport, probability: f64, culprits: &
     }
 }
 
-fn newest(project: &Project, id: &str) -> crate::Result<EventRecord> {
+/// The newest record of an event.
+fn newest(project: &Project, id: &str) -> crate::Result<Option<EventRecord>> {
     let records = trend::read_event_records(project)?.into_iter().filter(|record| record.event == id);
-    match records.max_by_key(|record| record.time) {
-        Some(record) => Ok(record),
-        None => {
-            refuse(format!("the event {id} has no record that could be narrowed"), "`sprag trend --record` records it")
-        }
-    }
+    Ok(records.max_by_key(|record| record.time))
 }

@@ -14,6 +14,7 @@ use crate::refuse;
 use sprag_analysis::bisect::question::{Question, Session};
 use sprag_analysis::bisect::search::Search;
 use sprag_base::files::write_atomic;
+use sprag_model::event_record::EventRecord;
 use sprag_model::metric::Metric;
 use sprag_model::shard::Shard;
 
@@ -79,6 +80,9 @@ pub(super) struct State {
     /// As they were given.
     pub(super) named: [String; 2],
     pub(super) event: Option<String>,
+    /// The first record of the event, where the history has none yet.
+    #[serde(default)]
+    pub(super) opening: Option<EventRecord>,
     #[serde(default)]
     pub(super) instructions: bool,
     #[serde(default)]
