@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use rayon::prelude::*;
-use sprag_analysis::bisect::search::Finding;
+use sprag_analysis::bisect::cluster::Finding;
 use sprag_analysis::bisect::simulation::{History, Trial, bisect};
 
 use others::Answer;
@@ -100,7 +100,7 @@ fn row(suspects: usize, step: f64, noise: f64, runs: u64) -> Row {
     let history = |seed: u64| History::random(suspects, 1.0 + step, noise, 0.1, seed);
     let trials: Vec<Trial> =
         (0..runs).into_par_iter().map(|seed| bisect(&mut history(seed), PAIRS, CONFIDENCE, MOST)).collect();
-    let named: Vec<&Trial> = trials.iter().filter(|one| matches!(one.finding, Some(Finding::Culprit(_)))).collect();
+    let named: Vec<&Trial> = trials.iter().filter(|one| matches!(one.finding(), Some(Finding::Culprit(_)))).collect();
     let count = named.len().max(1) as f64;
     let other = |way: fn(&mut History) -> Answer| {
         let answers: Vec<Answer> = (0..runs).into_par_iter().map(|seed| way(&mut history(seed))).collect();
@@ -127,15 +127,14 @@ fn two_culprits(runs: u64, out: &mut dyn Write) -> io::Result<()> {
             .into_par_iter()
             .map(|seed| {
                 let mut history = History::random(suspects, 1.0 + parts[0], 0.01, 0.1, seed);
-                let second = 1 + (history.steps[0].0 + suspects / 3) % suspects;
-                history.steps.push((second, 1.0 + parts[1]));
-                (history.steps.iter().map(|one| one.0).collect(), bisect(&mut history, PAIRS, CONFIDENCE, MOST))
+                let second = 1 + (history.steps[0][0].0 + suspects / 3) % suspects;
+                history.steps[0].push((second, 1.0 + parts[1]));
+                (history.steps[0].iter().map(|one| one.0).collect(), bisect(&mut history, PAIRS, CONFIDENCE, MOST))
             })
             .collect();
-        let named = |one: &(Vec<usize>, Trial)| match &one.1.finding {
+        let named = |one: &(Vec<usize>, Trial)| match one.1.finding() {
             Some(Finding::Two(groups, _)) => {
-                let is_named =
-                    |suspect: &usize| groups.iter().any(|group| (group.first..=group.last).contains(suspect));
+                let is_named = |suspect: &usize| groups.iter().any(|group| group.contains(*suspect));
                 one.0.iter().filter(|suspect| is_named(suspect)).count()
             }
             _ => usize::from(one.1.is_right),

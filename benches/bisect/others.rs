@@ -36,7 +36,7 @@ fn compared(history: &mut History, repeats: usize) -> Answer {
     middle_first(history, &mut |history: &mut History, commit| {
         let mut ratios = Vec::new();
         for _ in 0..repeats {
-            ratios.extend(history.session(commit, COMPARED).into_iter().map(f64::exp));
+            ratios.extend(history.pairs(0, commit, COMPARED).into_iter().map(f64::exp));
             match interval::decide(TOLERANCE, &evidence(ratios.clone())).verdict {
                 Verdict::Regressed => return (Some(true), ratios.len()),
                 Verdict::Unchanged | Verdict::Improved => return (Some(false), ratios.len()),
@@ -50,12 +50,12 @@ fn compared(history: &mut History, repeats: usize) -> Answer {
 /// The middle first, by majority votes on which side of half the step a session is; the ends are measured before.
 pub(crate) fn votes(history: &mut History) -> Answer {
     let bad = history.suspects;
-    let ends: Vec<f64> = (0..3).flat_map(|_| history.session(bad, VOTING)).collect();
+    let ends: Vec<f64> = (0..3).flat_map(|_| history.pairs(0, bad, VOTING)).collect();
     let half = describe::median(&ends).unwrap_or(0.0) / 2.0;
     let mut answer = middle_first(history, &mut |history: &mut History, commit| {
         let (mut lead, mut votes) = (0_i32, 0);
         while lead.abs() < 2 && votes < MOST_VOTES {
-            let level = describe::mean(&history.session(commit, VOTING)).unwrap_or(0.0);
+            let level = describe::mean(&history.pairs(0, commit, VOTING)).unwrap_or(0.0);
             lead += if level > half { 1 } else { -1 };
             votes += 1;
         }
@@ -78,7 +78,7 @@ fn middle_first(history: &mut History, ask: &mut Ask<'_>) -> Answer {
         let Some(commit) = next else {
             // Suspects that only broken commits divide are one answer; those that a comparison left open are not.
             let is_open = (good + 1..bad).any(|one| !history.broken.contains(&one));
-            let is_right = !is_open && history.steps.iter().any(|(suspect, _)| (good + 1..=bad).contains(suspect));
+            let is_right = !is_open && history.steps[0].iter().any(|(suspect, _)| (good + 1..=bad).contains(suspect));
             return Answer { is_right, pairs };
         };
         let (is_bad, taken) = ask(history, commit);

@@ -26,7 +26,7 @@ pub struct Bisection {
     /// The probability that one of them is the cause.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
     pub probability: f64,
-    /// The benchmarks that differ between the ends, the largest change first.
+    /// The benchmarks that moved there, the largest change first.
     pub effects: Vec<BisectEffect>,
 }
 
@@ -38,7 +38,7 @@ pub struct BisectMeasurement {
     pub commit: String,
     /// Pairs of processes.
     pub pairs: usize,
-    /// 0 at the good end, 1 at the bad one.
+    /// 0 at the good end, 1 at the bad one; where benchmarks moved at different commits, of that which moved most.
     pub level: f64,
     /// The probability of the likeliest suspect afterwards.
     #[schemars(extend("minimum" = 0, "maximum" = 1))]
@@ -54,12 +54,12 @@ pub struct BisectSuspect {
     pub probability: f64,
 }
 
-/// A benchmark that differs between the ends.
+/// A benchmark that moved, or that differs between the ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BisectEffect {
     pub benchmark: String,
-    /// The relative change from good to bad; positive is worse.
+    /// The relative change; positive is worse.
     pub change: f64,
     /// Its interval, with 95 % confidence.
     pub interval: (f64, f64),

@@ -129,6 +129,7 @@ fn suspects_that_only_broken_commits_divide_are_one_answer() {
     let sandbox = history(&STEP, &[7, 8]);
     let result = report(&sandbox, &["HEAD~11", "HEAD"], 3);
     assert_eq!(subjects(&result), ["Change 7", "Change 8", "Change 9"]);
+    assert_eq!(result["outcome"], "one_of_several");
     let skipped = result["skipped"].as_array().expect("a list");
     assert!(skipped.iter().all(|one| one["reason"].as_str().is_some_and(|why| why.contains("cannot build"))));
     assert_eq!(skipped.len(), 2);
@@ -148,6 +149,34 @@ fn two_parts_of_a_change_and_an_undone_one_are_named() {
         (subjects(&result).as_slice(), &result["outcome"]),
         (&["Change 3", "Change 7"].map(str::to_owned)[..], &"two_culprits".into())
     );
+}
+
+#[test]
+fn benchmarks_that_moved_at_different_commits_have_a_culprit_each() {
+    let sandbox = Sandbox::empty();
+    sandbox.init();
+    sandbox.write("sprag.toml", SUITE);
+    sandbox.write(".gitignore", "built\n");
+    // One becomes faster, the other slower.
+    let pile = r#"{"name": "pile", "metrics": [{"name": "time", "unit": "s", "better": "lower", "value": 0.%s%s}]}, {"name": "sort""#;
+    let script = BENCH.replace(r#"{"name": "sort""#, pile).replace("\"$(cat", "\"$(cat other)\" \"$jitter\" \"$(cat");
+    sandbox.write("bench.sh", &script);
+    for place in 0..10 {
+        sandbox.write("other", if place < 3 { "1000" } else { "0950" });
+        add(&sandbox, &format!("Change {place}"), if place < 7 { "1000" } else { "1080" }, "cp speed built");
+    }
+    let result = report(&sandbox, &["HEAD~9", "HEAD"], 0);
+    assert_eq!(
+        (subjects(&result).as_slice(), &result["outcome"]),
+        (&["Change 3", "Change 7"].map(str::to_owned)[..], &"several_culprits".into())
+    );
+    let moved = |place: usize| {
+        let effects = result["culprits"][place]["effects"].as_array().expect("a list");
+        effects.iter().map(|one| one["benchmark"].as_str().unwrap_or_default().to_owned()).collect::<Vec<String>>()
+    };
+    assert!(moved(0).len() == 1 && moved(0)[0].contains("/pile"), "{result}");
+    assert!(moved(1).len() == 1 && moved(1)[0].contains("/sort"), "{result}");
+    assert_eq!(result["reproduce"].as_str().map(|commands| commands.lines().count()), Some(2));
 }
 
 #[test]
@@ -255,7 +284,11 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
         (&["HEAD~1"], 5, &["the ends cannot be measured", "cannot build"]),
         (&["HEAD~2", "HEAD"], 5, &["the ends cannot be measured", "cannot build"]),
         (&["HEAD~2", "HEAD~1", "--filter", "absent"], 2, &["absent"]),
-        (&["HEAD~2", "HEAD~1", "--metric", "absent"], 5, &["no benchmark has a comparable value"]),
+        (
+            &["HEAD~2", "HEAD~1", "--metric", "absent"],
+            5,
+            &["no benchmark has a comparable value", "`absent` is not reported, only `time`"],
+        ),
         (&["HEAD~2", "HEAD~1", "--suite", "absent"], 2, &["there is no suite `absent`"]),
         (&["HEAD~2", "HEAD~1", "--shard", "1/2"], 2, &["--record"]),
         (&["HEAD~2", "HEAD~1", "--shard", "1/2", "--record"], 2, &["there is no remote to sync with"]),
@@ -407,7 +440,9 @@ fn awkward_repositories_are_bisected_or_say_why_not() {
             |_| (),
             &["HEAD~3", "HEAD"],
             5,
-            &["no benchmark has a comparable value at both ends"],
+            &[
+                "at both ends: `theirs/sort @default`: the bad end does not have it; `theirs/pile @default` is only at the bad end",
+            ],
         ),
         ("a dirty tree", |sandbox| sandbox.append("bench.sh", "# other\n"), &["HEAD~3", "HEAD~1"], 0, &["differ"]),
         ("a pointer of LFS", |_| (), &["HEAD~3", "HEAD~1"], 0, &["behind `lfs` are as git stores them"]),

@@ -5,8 +5,11 @@
 
 use std::f64::consts::TAU;
 
-use super::posterior::{Gaps, Measured, Posterior};
-use super::question::Question;
+use std::collections::BTreeSet;
+
+use super::cluster::Cluster;
+use super::level::Observation;
+use super::posterior::{Gaps, Posterior};
 
 /// What can be measured next, and what it costs.
 pub struct Costs<'c> {
@@ -14,20 +17,18 @@ pub struct Costs<'c> {
     pub pairs: &'c [usize],
     /// The cost of a measurement of that commit in so many pairs, its build included, in any unit.
     pub cost: &'c dyn Fn(usize, usize) -> f64,
-    /// Whether a commit cannot be built or lacks the benchmarks.
-    pub is_skipped: &'c dyn Fn(usize) -> bool,
     /// Whether it is built already, so that it may be cheaper than others.
     pub is_built: &'c dyn Fn(usize) -> bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub commit: usize,
     pub pairs: usize,
     /// What is expected of it, in bits.
     pub bits: f64,
-    /// The probability that it is past the step.
-    past: f64,
+    /// The probability that it is past the step of each cluster.
+    pub(super) past: Vec<f64>,
 }
 
 /// Less than this is not worth a measurement.
@@ -45,87 +46,92 @@ const POINTS: usize = 48;
 /// The level between two steps is unsure by so much.
 const BETWEEN_DEVIATION: f64 = 0.4;
 
-/// The best measurement, given that others measure `pending`; `None` where none would tell anything.
-pub fn next(
-    question: &Question,
-    posterior: &Posterior,
-    measured: &[Measured],
-    costs: &Costs<'_>,
-    pending: &[Choice],
-) -> Option<Choice> {
-    let mut best: Option<(f64, Choice)> = None;
-    let mut consider = |commit: usize, shares: [f64; 3], before: &[super::level::Observation]| {
-        let Some((probability, inside)) = between(pending, commit, shares) else { return };
-        for pairs in costs.pairs {
-            let bits = probability * information(posterior, inside, question.variance(*pairs), before);
-            let value = bits * may_build(commit, costs) / (costs.cost)(commit, *pairs).max(1e-9);
-            if bits >= LEAST_BITS && best.is_none_or(|(most, _)| value > most) {
-                best = Some((value, Choice { commit, pairs: *pairs, bits, past: shares[1] }));
-            }
-        }
-    };
-    let gaps = &posterior.gaps;
+/// The measurement that tells most about all clusters, given that others measure `pending`; `None` where none would tell
+/// anything.
+pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Choice]) -> Option<Choice> {
     let parts = if pending.is_empty() { &SHARES[..] } else { &FINE_SHARES };
-    for (gap, bound) in gaps.bounds.windows(2).enumerate() {
-        for commit in candidates(gaps, gap, costs, parts) {
-            let inside: f64 = gaps.within[bound[0]..commit].iter().sum();
-            consider(commit, shares(gaps, gap, inside), &[]);
-        }
-        if let Some(one) = measured.get(gap).filter(|_| gap + 2 < gaps.bounds.len()) {
-            consider(one.commit, shares(gaps, gap, 1.0), &one.observations);
+    let is_pending = |commit: &usize| pending.iter().any(|one| one.commit == *commit);
+    let commits: BTreeSet<usize> = clusters.iter().flat_map(|cluster| candidates(cluster, costs, parts)).collect();
+    let mut best: Option<(f64, Choice)> = None;
+    for commit in commits.into_iter().filter(|commit| !is_pending(commit)) {
+        let shares: Vec<[f64; 3]> = clusters.iter().map(|cluster| shares_at(&cluster.posterior.gaps, commit)).collect();
+        for pairs in costs.pairs {
+            let of_cluster = |(place, cluster): (usize, &&Cluster)| {
+                if cluster.skipped.contains(&commit) {
+                    return 0.0;
+                }
+                let (probability, inside) = between(pending, place, commit, shares[place]);
+                let before = cluster.measured.get(&commit).map(Vec::as_slice).unwrap_or_default();
+                probability * information(&cluster.posterior, inside, cluster.question.variance(*pairs), before)
+            };
+            let bits: f64 = clusters.iter().enumerate().map(of_cluster).sum();
+            let value = bits * may_build(commit, clusters, costs) / (costs.cost)(commit, *pairs).max(1e-9);
+            if bits >= LEAST_BITS && best.as_ref().is_none_or(|(most, _)| value > *most) {
+                let past = shares.iter().map(|shares| shares[1]).collect();
+                best = Some((value, Choice { commit, pairs: *pairs, bits, past }));
+            }
         }
     }
     best.map(|(_, choice)| choice)
 }
 
-/// The commits of a gap that are tried: that which halves all, some that share the gap, and those that are built.
-fn candidates(gaps: &Gaps, gap: usize, costs: &Costs<'_>, parts: &[f64]) -> Vec<usize> {
-    let (start, end) = (gaps.bounds[gap], gaps.bounds[gap + 1]);
-    let able: Vec<usize> = (start + 1..end).filter(|commit| !(costs.is_skipped)(*commit)).collect();
-    let mass = gaps.one[gap] + gaps.same[gap];
-    let earlier: f64 = gaps.one[..gap].iter().sum::<f64>() + gaps.same[..gap].iter().sum::<f64>();
-    let half = (gaps.one.iter().sum::<f64>() + gaps.same.iter().sum::<f64>()) / 2.0;
-    let middle = ((half - earlier) / mass.max(1e-300)).clamp(0.0, 1.0);
-    let mut inside = 0.0;
-    let reached: Vec<f64> = gaps.within[start..end]
-        .iter()
-        .map(|one| {
-            inside += one;
-            inside
-        })
-        .collect();
-    let near = |share: f64| {
-        let off = |commit: &usize| (reached[commit - start - 1] - share).abs();
-        able.iter().copied().min_by(|a, b| off(a).total_cmp(&off(b)))
-    };
-    let mut tried: Vec<usize> = parts.iter().copied().chain([middle]).filter_map(near).collect();
-    tried.extend(able.iter().copied().filter(|commit| (costs.is_built)(*commit)));
-    tried.sort_unstable();
-    tried.dedup();
+/// The commits that are tried: of each gap that which halves all, some that share the gap, and those that are built; and those
+/// that were measured.
+fn candidates(cluster: &Cluster, costs: &Costs<'_>, parts: &[f64]) -> BTreeSet<usize> {
+    let gaps = &cluster.posterior.gaps;
+    let mut tried: BTreeSet<usize> = cluster.measured.keys().copied().collect();
+    for (gap, bound) in gaps.bounds.windows(2).enumerate() {
+        let able: Vec<usize> = cluster.able(bound[0] + 1..bound[1]).collect();
+        let mass = gaps.one[gap] + gaps.same[gap];
+        let earlier: f64 = gaps.one[..gap].iter().sum::<f64>() + gaps.same[..gap].iter().sum::<f64>();
+        let half = (gaps.one.iter().sum::<f64>() + gaps.same.iter().sum::<f64>()) / 2.0;
+        let middle = ((half - earlier) / mass.max(1e-300)).clamp(0.0, 1.0);
+        let mut inside = 0.0;
+        let reached: Vec<f64> = gaps.within[bound[0]..bound[1]]
+            .iter()
+            .map(|one| {
+                inside += one;
+                inside
+            })
+            .collect();
+        let near = |share: f64| {
+            let off = |commit: &usize| (reached[commit - bound[0] - 1] - share).abs();
+            able.iter().copied().min_by(|a, b| off(a).total_cmp(&off(b)))
+        };
+        tried.extend(parts.iter().copied().chain([middle]).filter_map(near));
+        tried.extend(able.iter().copied().filter(|commit| (costs.is_built)(*commit)));
+    }
     tried
 }
 
-/// The probability that the step lies between the pending commits around this one, and its shares then; as if their answers
-/// were certain. `None` where it is pending itself.
-fn between(pending: &[Choice], commit: usize, shares: [f64; 3]) -> Option<(f64, [f64; 3])> {
+/// The probability that the step of a cluster lies between the pending commits around this one, and its shares then; as if
+/// their answers were certain.
+fn between(pending: &[Choice], cluster: usize, commit: usize, shares: [f64; 3]) -> (f64, [f64; 3]) {
     if pending.is_empty() {
-        return Some((1.0, shares));
+        return (1.0, shares);
     }
-    let before = pending.iter().filter(|one| one.commit < commit).map(|one| one.past).fold(0.0, f64::max);
-    let after = pending.iter().filter(|one| one.commit > commit).map(|one| one.past).fold(1.0, f64::min);
-    let inside = after - before;
-    let past = ((shares[1] - before) / inside).clamp(0.0, 1.0);
-    let is_pending = pending.iter().any(|one| one.commit == commit);
-    (!is_pending && inside > 1e-9).then_some((inside, [1.0 - past, past, 0.0]))
+    let past = |one: &Choice| one.past[cluster];
+    let before = pending.iter().filter(|one| one.commit < commit).map(past).fold(0.0, f64::max);
+    let after = pending.iter().filter(|one| one.commit > commit).map(past).fold(1.0, f64::min);
+    let inside = (after - before).max(0.0);
+    let past = ((shares[1] - before) / inside.max(1e-9)).clamp(0.0, 1.0);
+    (inside, [1.0 - past, past, 0.0])
 }
 
 /// How likely a commit can be built: those next to broken ones are often broken too.
-fn may_build(commit: usize, costs: &Costs<'_>) -> f64 {
-    let off = (1..4).find(|off| (costs.is_skipped)(commit.saturating_sub(*off)) || (costs.is_skipped)(commit + off));
+fn may_build(commit: usize, clusters: &[&Cluster], costs: &Costs<'_>) -> f64 {
+    let is_skipped = |commit: usize| clusters.iter().any(|cluster| cluster.skipped.contains(&commit));
+    let off = (1..4).find(|off| is_skipped(commit.saturating_sub(*off)) || is_skipped(commit + off));
     off.filter(|_| !(costs.is_built)(commit)).map_or(1.0, |off| off as f64 / (off as f64 + 1.0))
 }
 
-/// The probabilities that a commit in a gap, of which that share of the suspects lies before it, is good, bad, between.
+/// The probabilities that a commit is good, bad, between.
+fn shares_at(gaps: &Gaps, commit: usize) -> [f64; 3] {
+    let gap = gaps.bounds.partition_point(|bound| *bound < commit) - 1;
+    shares(gaps, gap, gaps.within[gaps.bounds[gap]..commit].iter().sum())
+}
+
+/// Those of a commit in a gap, of which that share of the suspects lies before it.
 fn shares(gaps: &Gaps, gap: usize, inside: f64) -> [f64; 3] {
     let is_past = |place: usize| match place.cmp(&gap) {
         std::cmp::Ordering::Less => 1.0,
@@ -149,7 +155,7 @@ fn shares(gaps: &Gaps, gap: usize, inside: f64) -> [f64; 3] {
 }
 
 /// What a measurement tells about the level, in bits. `before` was measured of the same build, which shares its offset.
-fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &[super::level::Observation]) -> f64 {
+fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &[Observation]) -> f64 {
     let noise = posterior.noise;
     let (build, fresh) = (noise.build * noise.build, noise.of_observation(variance));
     let precision: f64 = before.iter().map(|one| 1.0 / noise.of_observation(one.variance)).sum();

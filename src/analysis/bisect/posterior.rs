@@ -1,8 +1,8 @@
 //! The probability of every suspect, given what was measured.
 //!
 //! Between two measured commits nothing tells suspects apart but their prior, so that hypotheses are about *gaps*:
-//! one step in a gap; two steps, in one gap or in two, with any level between them; a level that drifts; or a level that
-//! follows none of these. The size of the step, the level between two steps and the noise are integrated over grids.
+//! one step in a gap; two steps, in one gap or in two, with any level between them; a change that was undone before the step;
+//! a level that drifts; or a level that follows none of these. The size of the step, the level between two steps and the noise are integrated over grids.
 
 use super::level::{LEAST_BUILD, Noise, Observation, log_likelihood, log_sum};
 use super::question::{Question, SIZES};
@@ -14,12 +14,16 @@ pub struct Measured {
     pub observations: Vec<Observation>,
 }
 
-/// How likely it is, before anything is measured, that a step has two parts or that one of them was undone; that it is a
-/// drift; that levels follow nothing of the kind. Such histories are rarer than one culprit, and each measured commit at
+/// How likely it is, before anything is measured, that a step has two parts or that one of them was undone; that an earlier
+/// change was undone before it; that it is a drift; that levels follow nothing of the kind. Such histories are rarer than one culprit, and each measured commit at
 /// one of two levels makes them rarer still.
-const TWO: f64 = 0.05;
+pub(super) const TWO: f64 = 0.05;
+const REDONE: f64 = 0.02;
 const DRIFT: f64 = 0.01;
 const OTHER: f64 = 0.01;
+
+/// How often an undone change is the one that is then done once more.
+const SAME: f64 = 0.5;
 
 /// The level between two steps is anywhere in this range, except so near to an end that there is one culprit for practical
 /// purposes.
@@ -32,14 +36,18 @@ const STEP_DEVIATES: [f64; 5] = [-1.8, -0.9, 0.0, 0.9, 1.8];
 
 #[derive(Clone, Debug)]
 pub struct Posterior {
-    /// Of each suspect, from 1, that its part of the step is the largest.
+    /// Of each suspect, from 1, that its part of the step is the largest, or that it made the bad end what it is.
     pub suspects: Vec<f64>,
     /// That the step has two parts with a measured commit between them, or one part that was undone.
     pub two: f64,
     /// Of two parts the most likely gaps, as ranges of suspects, with their probability and the level between them.
     pub pair: Option<Pair>,
+    /// That a change was undone before the step, as the good level between them shows.
+    pub redone: f64,
+    /// The most likely gaps of that change and of what undid it, with the probability of each.
+    pub undone: [((usize, usize), f64); 2],
     pub drift: f64,
-    /// That the levels follow neither one or two steps nor a drift.
+    /// That the levels follow neither steps nor a drift.
     pub other: f64,
     /// By gaps, for what is asked next.
     pub(super) gaps: Gaps,
@@ -62,6 +70,7 @@ pub(super) struct Gaps {
     pub(super) bounds: Vec<usize>,
     /// The prior of each suspect, from 1, shared out within its gap.
     pub(super) within: Vec<f64>,
+    /// One step, or the last of three.
     pub(super) one: Vec<f64>,
     /// Two steps in the same gap, and in two gaps, the first one by rows.
     pub(super) same: Vec<f64>,
@@ -85,6 +94,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
     let count = weights.len();
     let (mut one, mut same) = (vec![LogSum::default(); count], vec![LogSum::default(); count]);
     let mut two = vec![vec![Both::default(); count]; count];
+    let mut redone = [(); 3].map(|()| vec![LogSum::default(); count]);
     let (mut drift, mut other) = (LogSum::default(), LogSum::default());
     let (mut noises, mut steps) = (Vec::new(), [LogSum::default(); STEP_DEVIATES.len()]);
 
@@ -98,6 +108,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
         let good = before(&at(0.0));
         let middles: Vec<Vec<f64>> = betweens.iter().map(|level| before(&at(*level))).collect();
         let mut of_noise = LogSum::default();
+        let mut last = vec![LogSum::default(); count];
         for (place, deviate) in STEP_DEVIATES.iter().enumerate() {
             let step = step_size(*deviate, unit, ends.len());
             let end = log_likelihood(ends, step, noise) + before_all.ln();
@@ -105,7 +116,8 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
             let after = |gap: usize| bad[count - 1] - bad[gap] + end;
             for gap in 0..count {
                 let fit = good[gap] + after(gap);
-                let likely = ((1.0 - TWO - DRIFT - OTHER) * weights[gap]).ln() + fit;
+                last[gap].add(weights[gap].ln() + fit);
+                let likely = ((1.0 - TWO - REDONE - DRIFT - OTHER) * weights[gap]).ln() + fit;
                 one[gap].add(likely);
                 of_noise.add(likely);
                 steps[place].add(likely);
@@ -128,13 +140,34 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
                 .map(|place| log_sum(middles.iter().map(|middle| middle[place + 1] - middle[place])) - levels);
             other.add(OTHER.ln() + any.sum::<f64>() + end);
         }
+        let last: Vec<f64> = last.iter().map(LogSum::logarithm).collect();
+        let levels = middles.iter().map(|middle| (middle, (1.0 - SAME) / betweens.len() as f64));
+        for (middle, prior) in levels.chain([(&before(&at(1.0)), SAME)]) {
+            let log = |gap: usize, shift: f64| weights[gap].ln() + shift;
+            let change: Vec<f64> = (0..count).map(|gap| log(gap, good[gap] - middle[gap])).collect();
+            let undoes: Vec<f64> = (0..count).map(|gap| log(gap, middle[gap] - good[gap])).collect();
+            // Three suspects drawn by the prior are in this order in one of six cases.
+            let all = add_in_order(&mut redone, (REDONE * 6.0 * prior).ln(), [&change, &undoes, &last]);
+            of_noise.add(all);
+        }
         noises.push((noise, of_noise));
     }
 
-    let all = one.iter().chain(&same).chain(two.iter().flatten().map(|both| &both.all)).chain([&drift, &other]);
+    let all = one
+        .iter()
+        .chain(&same)
+        .chain(two.iter().flatten().map(|both| &both.all))
+        .chain(&redone[2])
+        .chain([&drift, &other]);
     let all = log_sum(all.map(LogSum::logarithm).collect::<Vec<f64>>());
     let share = |one: &LogSum| (one.logarithm() - all).exp();
-    let mut largest: Vec<f64> = one.iter().zip(&same).map(|(one, same)| share(one) + share(same)).collect();
+    let one: Vec<f64> = one.iter().zip(&redone[2]).map(|(one, redone)| share(one) + share(redone)).collect();
+    let mut largest: Vec<f64> = one.iter().zip(&same).map(|(one, same)| one + share(same)).collect();
+    let gap = |place: usize| (bounds[place] + 1, bounds[place + 1]);
+    let undone = [0, 1].map(|which: usize| {
+        let likely = redone[which].iter().map(share).enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        likely.map_or(((1, prior.len()), 0.0), |(place, probability)| (gap(place), probability))
+    });
     let mut pair: Option<Pair> = None;
     let (mut sum_two, mut between) = (0.0, 0.0);
     for (first, row) in two.iter().enumerate() {
@@ -145,7 +178,6 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
             sum_two += probability;
             between += probability * both.between();
             if pair.as_ref().is_none_or(|best| best.probability < probability) {
-                let gap = |place: usize| (bounds[place] + 1, bounds[place + 1]);
                 pair = Some(Pair { first: gap(first), second: gap(second), probability, between: both.between() });
             }
         }
@@ -174,11 +206,13 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
         suspects,
         two: sum_two,
         pair,
+        redone: redone[2].iter().map(share).sum(),
+        undone,
         drift: share(&drift),
         other: share(&other),
         gaps: Gaps {
             within,
-            one: one.iter().map(share).collect(),
+            one,
             same: same.iter().map(share).collect(),
             two: two.iter().map(|row| row.iter().map(|both| share(&both.all)).collect()).collect(),
             between: if sum_two > 0.0 { between / sum_two } else { 0.5 },
@@ -210,6 +244,36 @@ fn before(values: &[f64]) -> Vec<f64> {
             sum
         }))
         .collect()
+}
+
+/// Adds to the sums of three gaps the probability that what the values are of happens in them in this order, and returns
+/// all of it. Everything is a logarithm.
+fn add_in_order(sums: &mut [Vec<LogSum>; 3], factor: f64, [first, second, third]: [&[f64]; 3]) -> f64 {
+    let earlier = sums_before(first.iter().copied());
+    let mut later = sums_before(third.iter().rev().copied());
+    later.reverse();
+    let up_to_second = sums_before(earlier.iter().zip(second).map(|(earlier, second)| earlier + second));
+    let mut from_second = sums_before(later.iter().zip(second).rev().map(|(later, second)| later + second));
+    from_second.reverse();
+    let mut all = LogSum::default();
+    for gap in 0..first.len() {
+        sums[0][gap].add(factor + first[gap] + from_second[gap]);
+        sums[1][gap].add(factor + earlier[gap] + second[gap] + later[gap]);
+        sums[2][gap].add(factor + up_to_second[gap] + third[gap]);
+        all.add(factor + up_to_second[gap] + third[gap]);
+    }
+    all.logarithm()
+}
+
+/// Of the values before each place the logarithm of the sum.
+fn sums_before(logarithms: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut sum = LogSum::default();
+    let before = |logarithm: f64| {
+        let before = sum.logarithm();
+        sum.add(logarithm);
+        before
+    };
+    logarithms.map(before).collect()
 }
 
 /// The logarithm of a sum of exponentials, one after another.

@@ -19,8 +19,8 @@ pub struct Step {
     pub change: f64,
     /// Its standard error.
     pub error: f64,
-    /// What a measurement of it weighs.
-    weight: f64,
+    /// The variance of a session.
+    pub(super) variance: f64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,7 @@ pub struct Question {
     pair_variance: f64,
     /// The sessions of the ends.
     pub ends: Vec<Observation>,
+    pub(super) sessions: Vec<Session>,
 }
 
 /// What the sessions of the ends say so far.
@@ -49,6 +50,11 @@ pub enum Ends {
 /// equal ends are said to differ.
 const WRONG: f64 = 0.002;
 
+/// A benchmark that moved with more than this probability, but not for certain, is worth more sessions of the ends, up to so
+/// many: what is not in the question is not explained. Of benchmarks that did not move one in ten costs a session.
+const DOUBTFUL: f64 = 0.1;
+const MOST_FOR_DOUBTFUL: usize = 6;
+
 /// Fewer sessions do not tell what differs between them.
 pub const FEWEST_SESSIONS: usize = 3;
 
@@ -57,7 +63,7 @@ pub const FEWEST_SESSIONS: usize = 3;
 pub(super) const SIZES: [(f64, f64); 5] = [(0.0, 0.4), (0.5, 0.34), (1.0, 0.2), (2.0, 0.05), (4.0, 0.01)];
 
 /// The pseudo-median: the median of the means of all pairs of values (Hodges and Lehmann, 1963).
-fn centre(values: &[f64]) -> Option<f64> {
+pub(super) fn centre(values: &[f64]) -> Option<f64> {
     let means =
         values.iter().enumerate().flat_map(|(place, one)| values[place..].iter().map(move |other| (one + other) / 2.0));
     describe::median(&means.collect::<Vec<f64>>())
@@ -132,6 +138,8 @@ pub fn judge(sessions: &[Session], least: f64) -> Ends {
     let limit = WRONG / benchmarks.len() as f64;
     let reach = normal::quantile(1.0 - limit).unwrap_or(3.0);
     let is_small = benchmarks.iter().all(|(_, one)| one.change.abs() + reach * one.error < least);
+    let is_doubtful = |one: &Judged| (limit..limit * DOUBTFUL / WRONG).contains(&one.wrong);
+    let has_doubtful = sessions.len() < MOST_FOR_DOUBTFUL && benchmarks.iter().any(|(_, one)| is_doubtful(one));
     let mut steps: Vec<Step> = benchmarks
         .into_iter()
         .filter(|(_, one)| one.wrong < limit)
@@ -139,14 +147,15 @@ pub fn judge(sessions: &[Session], least: f64) -> Ends {
             benchmark: benchmark.clone(),
             change: one.change,
             error: one.error,
-            weight: one.change / one.variance.max(1e-18),
+            variance: one.variance.max(1e-18),
         })
         .collect();
     steps.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
     match steps.is_empty() {
         true if is_small => Ends::Alike,
         true => Ends::Unclear,
-        false => Ends::Differ(Question::new(steps, sessions)),
+        false if has_doubtful => Ends::Unclear,
+        false => Ends::Differ(Question::new(steps, sessions.to_vec())),
     }
 }
 
@@ -162,13 +171,32 @@ pub fn detectable(sessions: &[Session]) -> Option<f64> {
     first.keys().filter_map(error).reduce(f64::max).map(|error| ((reach + 0.84) * error).exp_m1())
 }
 
+impl Step {
+    /// What a measurement of it weighs.
+    fn weight(&self) -> f64 {
+        self.change / self.variance
+    }
+
+    /// How clear it is.
+    pub(super) fn deviations(&self) -> f64 {
+        self.change.abs() / self.error.max(1e-9)
+    }
+}
+
 impl Question {
-    fn new(steps: Vec<Step>, sessions: &[Session]) -> Question {
-        let mut question = Question { steps, pair_variance: 0.0, ends: Vec::new() };
+    fn new(steps: Vec<Step>, sessions: Vec<Session>) -> Question {
+        let mut question = Question { steps, pair_variance: 0.0, ends: Vec::new(), sessions };
+        let sessions = &question.sessions;
         let levels: Vec<Vec<f64>> = sessions.iter().filter_map(|session| Some(question.levels(session)?.0)).collect();
         question.pair_variance = centres(levels.iter().map(Vec::as_slice)).1;
-        question.ends = sessions.iter().filter_map(|session| question.observation(session)).collect();
+        question.ends = question.sessions.iter().filter_map(|session| question.observation(session)).collect();
         question
+    }
+
+    /// The question of some of its benchmarks, by their places.
+    pub(super) fn only(&self, places: &[usize]) -> Question {
+        let steps = self.steps.iter().enumerate().filter(|(place, _)| places.contains(place));
+        Question::new(steps.map(|(_, step)| step.clone()).collect(), self.sessions.clone())
     }
 
     /// The level of each pair, and the share of the information that the measured benchmarks give.
@@ -178,10 +206,10 @@ impl Question {
             measured.extend(session.get(&step.benchmark).filter(|pairs| !pairs.is_empty()).map(|pairs| (step, pairs)));
         }
         let pairs = measured.iter().map(|(_, pairs)| pairs.len()).min()?;
-        let full = |steps: &mut dyn Iterator<Item = &Step>| -> f64 { steps.map(|one| one.weight * one.change).sum() };
+        let full = |steps: &mut dyn Iterator<Item = &Step>| -> f64 { steps.map(|one| one.weight() * one.change).sum() };
         let of_measured = full(&mut measured.iter().map(|(step, _)| *step));
         let level = |pair: usize| {
-            let sum: f64 = measured.iter().map(|(step, pairs)| step.weight * pairs[pair]).sum();
+            let sum: f64 = measured.iter().map(|(step, pairs)| step.weight() * pairs[pair]).sum();
             sum / of_measured
         };
         Some(((0..pairs).map(level).collect(), of_measured / full(&mut self.steps.iter())))

@@ -1,114 +1,138 @@
 //! A bisection under way: what was measured and skipped, what follows, and when to stop.
+//!
+//! The question is asked of every benchmark that moved. Mostly they moved at the same commit, and what was measured of them
+//! is pooled; those whose measurements disagree are in other *clusters*, each with a posterior of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::choice::{Choice, Costs, next};
-use super::level::Observation;
-use super::posterior::{Measured, Posterior, posterior};
-use super::question::Question;
+use super::cluster::{Cluster, Finding};
+use super::posterior::TWO;
+use super::question::{Question, Session};
 
 #[derive(Clone, Debug)]
 pub struct Search {
     pub question: Question,
     /// Of each suspect, from 1.
     pub prior: Vec<f64>,
-    pub measured: BTreeMap<usize, Vec<Observation>>,
+    /// Commits between the ends and what was measured of them.
+    pub answers: Vec<(usize, Session)>,
     /// Commits that cannot be built or lack the benchmarks.
     pub skipped: BTreeSet<usize>,
 }
 
-/// Suspects that no measurement can tell apart, as the commits between them are skipped; mostly one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Group {
-    pub first: usize,
-    pub last: usize,
-    pub probability: f64,
-}
-
-/// What follows at the asked confidence.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Finding {
-    Culprit(Group),
-    /// The step has two parts, or one part was undone; the level between them.
-    Two([Group; 2], f64),
-    /// The level moves gradually.
-    Drift(f64),
-    /// The level changes more than twice.
-    Other(f64),
-    Open,
-}
+/// How likely it is, before anything is measured, that a benchmark moved where others did.
+const SHARED: f64 = 0.8;
 
 impl Search {
-    pub fn new(question: Question, prior: Vec<f64>) -> Search {
-        Search { question, prior, measured: BTreeMap::new(), skipped: BTreeSet::new() }
+    /// The benchmarks by where they moved; first that of the largest change.
+    pub fn clusters(&self, confidence: f64) -> Vec<Cluster> {
+        let steps = &self.question.steps;
+        if steps.len() == 1 {
+            return vec![self.cluster(&[0], &self.prior, confidence)];
+        }
+        let total: f64 = self.prior.iter().sum();
+        let prior: Vec<f64> = self.prior.iter().map(|one| one / total).collect();
+        let before = States::new(&prior, TWO);
+        let alone = |step: usize| {
+            let posterior = self.cluster(&[step], &prior, confidence).posterior;
+            States::new(&posterior.suspects, posterior.two)
+        };
+        let alone: Vec<States> = (0..steps.len()).map(alone).collect();
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        order.sort_by(|a, b| steps[*b].deviations().total_cmp(&steps[*a].deviations()));
+        let mut pools: Vec<(Vec<usize>, States)> = Vec::new();
+        for step in order {
+            let agreement = |pool: &(Vec<usize>, States)| pool.1.agreement(&alone[step], &before);
+            let best = pools.iter_mut().max_by(|a, b| agreement(a).total_cmp(&agreement(b)));
+            match best.filter(|pool| SHARED * agreement(pool) > 1.0 - SHARED) {
+                Some(pool) => {
+                    pool.0.push(step);
+                    pool.1 = pool.1.with(&alone[step], &before);
+                }
+                None => pools.push((vec![step], alone[step].clone())),
+            }
+        }
+        let mut clusters = Vec::new();
+        for (members, states) in &pools {
+            let all = self.cluster(members, &self.prior, confidence);
+            let groups = all.finding.groups();
+            // The measurements may tell where most moved, but not whether each did.
+            for step in members.iter().filter(|_| members.len() > 1 && !groups.is_empty()) {
+                let others = states.without(&alone[*step], &before).suspects();
+                let mixed: Vec<f64> =
+                    prior.iter().zip(others).map(|(prior, other)| (1.0 - SHARED) * prior + SHARED * other).collect();
+                let own = self.cluster(&[*step], &mixed, confidence);
+                let inside = groups.iter().flat_map(|group| &own.posterior.suspects[group.first - 1..group.last]);
+                if inside.sum::<f64>() < confidence {
+                    clusters.push(own);
+                }
+            }
+            clusters.push(all);
+        }
+        clusters.sort_by(|a, b| b.largest().total_cmp(&a.largest()));
+        clusters
     }
 
-    fn commits(&self) -> Vec<Measured> {
-        let measured = self.measured.iter();
-        measured.map(|(commit, all)| Measured { commit: *commit, observations: all.clone() }).collect()
-    }
-
-    pub fn posterior(&self) -> Posterior {
-        posterior(&self.question, &self.prior, &self.commits())
-    }
-
-    /// The best measurement.
-    pub fn next(&self, posterior: &Posterior, costs: &Costs<'_>) -> Option<Choice> {
-        self.next_of(posterior, costs, 1)
+    fn cluster(&self, steps: &[usize], prior: &[f64], confidence: f64) -> Cluster {
+        Cluster::new(self.question.only(steps), prior, &self.answers, &self.skipped, confidence)
     }
 
     /// What the job of that number, from 1, measures while the jobs before it measure what is best for them. Where nothing
     /// else tells anything, the same as the first.
-    pub fn next_of(&self, posterior: &Posterior, costs: &Costs<'_>, job: u32) -> Option<Choice> {
-        let commits = self.commits();
+    pub fn next(&self, clusters: &[Cluster], costs: &Costs<'_>, job: u32) -> Option<Choice> {
+        let open: Vec<&Cluster> = clusters.iter().filter(|cluster| cluster.finding == Finding::Open).collect();
+        if open.is_empty() {
+            let commit = clusters.iter().find_map(|cluster| cluster.check)?;
+            return Some(Choice { commit, pairs: *costs.pairs.first()?, bits: 0.0, past: Vec::new() });
+        }
         let mut pending = Vec::new();
         for _ in 0..job {
-            match next(&self.question, posterior, &commits, costs, &pending) {
+            match next(&open, costs, &pending) {
                 Some(choice) => pending.push(choice),
-                None => return pending.first().copied(),
+                None => return pending.into_iter().next(),
             }
         }
         pending.pop()
     }
+}
 
-    /// Suspects by groups that measurements can separate.
-    pub fn groups(&self, posterior: &Posterior) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        for (place, probability) in posterior.suspects.iter().enumerate() {
-            // The commit before a suspect divides it from the suspect before.
-            match groups.last_mut().filter(|_| self.skipped.contains(&place)) {
-                Some(group) => {
-                    group.last = place + 1;
-                    group.probability += probability;
-                }
-                None => groups.push(Group { first: place + 1, last: place + 1, probability: *probability }),
-            }
-        }
-        groups
+/// Where a benchmark moved: of each suspect the probability that it made the only step, then that its part of two is the larger.
+#[derive(Clone, Debug)]
+struct States(Vec<f64>);
+
+impl States {
+    /// Nothing is impossible, so that all can be divided by.
+    fn new(suspects: &[f64], two: f64) -> States {
+        let share = |part: f64| suspects.iter().map(move |one| (one * part).max(1e-12));
+        States(share(1.0 - two).chain(share(two)).collect())
     }
 
-    pub fn finding(&self, posterior: &Posterior, confidence: f64) -> Finding {
-        if posterior.drift >= confidence {
-            return Finding::Drift(posterior.drift);
-        }
-        if posterior.other >= confidence {
-            return Finding::Other(posterior.other);
-        }
-        let groups = self.groups(posterior);
-        if posterior.two > 0.5 {
-            let Some(pair) = posterior.pair.as_ref().filter(|pair| pair.probability >= confidence) else {
-                return Finding::Open;
-            };
-            let group = |gap: (usize, usize)| {
-                let group = groups.iter().find(|group| group.first <= gap.0 && gap.1 <= group.last)?;
-                Some(Group { probability: pair.probability, ..*group })
-            };
-            return match (group(pair.first), group(pair.second)) {
-                (Some(first), Some(second)) => Finding::Two([first, second], pair.between),
-                _ => Finding::Open,
-            };
-        }
-        let best = groups.into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability));
-        best.filter(|group| group.probability >= confidence).map_or(Finding::Open, Finding::Culprit)
+    /// By what factor the measurements of two benchmarks change the odds that they moved at one commit and not each at any.
+    fn agreement(&self, other: &States, before: &States) -> f64 {
+        self.0.iter().zip(&other.0).zip(&before.0).map(|((one, other), before)| one * other / before).sum()
+    }
+
+    /// By the measurements of both.
+    fn with(&self, other: &States, before: &States) -> States {
+        let all = self.0.iter().zip(&other.0).zip(&before.0);
+        States::normal(all.map(|((one, other), before)| one * other / before))
+    }
+
+    /// By the measurements of all but that one.
+    fn without(&self, one: &States, before: &States) -> States {
+        let all = self.0.iter().zip(&one.0).zip(&before.0);
+        States::normal(all.map(|((all, one), before)| all / one * before))
+    }
+
+    fn normal(shares: impl Iterator<Item = f64>) -> States {
+        let shares: Vec<f64> = shares.collect();
+        let sum: f64 = shares.iter().sum();
+        States(shares.into_iter().map(|share| share / sum).collect())
+    }
+
+    fn suspects(&self) -> Vec<f64> {
+        let (one, two) = self.0.split_at(self.0.len() / 2);
+        one.iter().zip(two).map(|(one, two)| one + two).collect()
     }
 }

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use super::choice::Costs;
+use super::cluster::{Cluster, Finding, Group};
 use super::question::{Ends, Session, judge};
-use super::search::{Finding, Search};
+use super::search::Search;
 use sprag_base::stats::random::SplitMix64;
 
 /// A history, of which commits are measured in pairs with its good end.
 #[derive(Clone, Debug)]
 pub struct History {
     pub suspects: usize,
-    /// The suspects that move the level, and by which factor.
-    pub steps: Vec<(usize, f64)>,
+    /// Of each benchmark the suspects that move its level, and by which factor.
+    pub steps: Vec<Vec<(usize, f64)>>,
     /// The deviation of a pair, of a session and of a build, as shares.
     pub pair_noise: f64,
     pub session_noise: f64,
@@ -27,7 +28,7 @@ impl History {
     pub fn new(suspects: usize, steps: &[(usize, f64)], noise: f64, seed: u64) -> History {
         History {
             suspects,
-            steps: steps.to_vec(),
+            steps: vec![steps.to_vec()],
             pair_noise: noise,
             session_noise: noise / 4.0,
             build_noise: noise / 8.0,
@@ -46,12 +47,18 @@ impl History {
         history
     }
 
-    /// Logarithms of the ratios of a session of pairs of a commit and the good end.
-    pub fn session(&mut self, commit: usize, pairs: usize) -> Vec<f64> {
-        let steps = self.steps.iter().filter(|(suspect, _)| *suspect <= commit);
+    /// A session of pairs of a commit and the good end.
+    pub fn session(&mut self, commit: usize, pairs: usize) -> Session {
+        (0..self.steps.len()).map(|benchmark| (name(benchmark), self.pairs(benchmark, commit, pairs))).collect()
+    }
+
+    /// Logarithms of the ratios of one benchmark in such a session.
+    pub fn pairs(&mut self, benchmark: usize, commit: usize, pairs: usize) -> Vec<f64> {
+        let steps = self.steps[benchmark].iter().filter(|(suspect, _)| *suspect <= commit);
         let level: f64 = steps.map(|(_, factor)| factor.ln()).sum();
         let build = |commit: usize| {
-            let seed = self.seed.wrapping_add(commit as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let place = (commit + benchmark * self.suspects * 2) as u64;
+            let seed = self.seed.wrapping_add(place).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             SplitMix64::new(seed).normal() * self.build_noise
         };
         let level = level + build(commit) - build(0) + self.session_noise * self.random.normal();
@@ -63,19 +70,40 @@ impl History {
         let pair = self.pair_noise / (pairs as f64).sqrt();
         pair.hypot(self.session_noise).hypot(self.build_noise)
     }
+
+    /// Whether all benchmarks of a cluster moved at one of these suspects.
+    fn is_right(&self, cluster: &Cluster, group: &Group) -> bool {
+        let steps = |benchmark: &usize| cluster.question.steps.iter().any(|step| step.benchmark == name(*benchmark));
+        let moved = |benchmark: usize| self.steps[benchmark].iter().any(|(suspect, _)| group.contains(*suspect));
+        (0..self.steps.len()).filter(steps).all(moved)
+    }
+}
+
+fn name(benchmark: usize) -> String {
+    format!("benchmark {benchmark}")
 }
 
 /// How a bisection ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Trial {
-    /// `None` where the ends did not differ for certain.
-    pub finding: Option<Finding>,
+    /// None where the ends did not differ for certain.
+    pub clusters: Vec<Cluster>,
+    /// What was measured.
+    pub search: Option<Search>,
     /// Sessions of the ends, and of the commits between them.
     pub ends: usize,
     pub measurements: usize,
-    /// The probability of the most likely culprit, and whether it is one.
+    /// The least probability of the most likely culprits, and whether all are right.
     pub claim: f64,
     pub is_right: bool,
+}
+
+impl Trial {
+    /// What was found of a single cluster.
+    pub fn finding(&self) -> Option<Finding> {
+        let [cluster] = self.clusters.as_slice() else { return None };
+        Some(cluster.finding)
+    }
 }
 
 /// How many sessions of the ends are measured at most.
@@ -84,49 +112,41 @@ const MOST_ENDS: usize = 12;
 /// Bisects in sessions of so many pairs, at most so many.
 pub fn bisect(history: &mut History, pairs: usize, confidence: f64, most: usize) -> Trial {
     let mut sessions: Vec<Session> = Vec::new();
-    let session = |history: &mut History, commit: usize| -> Session {
-        [("one".to_owned(), history.session(commit, pairs))].into()
-    };
-    let mut trial = Trial { finding: None, ends: 0, measurements: 0, claim: 0.0, is_right: false };
+    let mut trial = Trial { clusters: Vec::new(), search: None, ends: 0, measurements: 0, claim: 0.0, is_right: false };
     let question = loop {
         match judge(&sessions, 0.0) {
             Ends::Differ(question) => break question,
             Ends::Alike => return trial,
             Ends::Unclear | Ends::Nothing if trial.ends == MOST_ENDS => return trial,
-            Ends::Unclear | Ends::Nothing => sessions.push(session(history, history.suspects)),
+            Ends::Unclear | Ends::Nothing => sessions.push(history.session(history.suspects, pairs)),
         }
         trial.ends = sessions.len();
     };
-    let mut search = Search::new(question, vec![1.0; history.suspects]);
+    let prior = vec![1.0; history.suspects];
+    let mut search = Search { question, prior, answers: Vec::new(), skipped: BTreeSet::new() };
     loop {
-        let posterior = search.posterior();
-        let finding = search.finding(&posterior, confidence);
-        let best = search.groups(&posterior).into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability));
-        if let Some(best) = best {
-            trial.claim = best.probability;
-            trial.is_right = history.steps.iter().any(|(suspect, _)| (best.first..=best.last).contains(suspect));
-        }
-        let is_built = |commit: usize| search.measured.contains_key(&commit);
+        let clusters = search.clusters(confidence);
+        let best =
+            |cluster: &Cluster| cluster.groups().into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability));
+        let best: Vec<(&Cluster, Group)> =
+            clusters.iter().filter_map(|cluster| Some((cluster, best(cluster)?))).collect();
+        trial.claim = best.iter().map(|(_, group)| group.probability).fold(1.0, f64::min);
+        trial.is_right = best.iter().all(|(cluster, group)| history.is_right(cluster, group));
         let costs = Costs {
             pairs: &[pairs],
             cost: &|_, _| 1.0,
-            is_skipped: &|commit| search.skipped.contains(&commit),
-            is_built: &is_built,
+            is_built: &|commit| search.answers.iter().any(|(one, _)| *one == commit),
         };
-        let is_over = finding != Finding::Open || trial.measurements == most;
-        let choice = if is_over { None } else { search.next(&posterior, &costs) };
+        let choice = if trial.measurements == most { None } else { search.next(&clusters, &costs, 1) };
         let Some(choice) = choice else {
-            trial.finding = Some(finding);
-            return trial;
+            trial.clusters = clusters;
+            return Trial { search: Some(search), ..trial };
         };
         if history.broken.contains(&choice.commit) {
             search.skipped.insert(choice.commit);
             continue;
         }
         trial.measurements += 1;
-        let session = session(history, choice.commit);
-        if let Some(observation) = search.question.observation(&session) {
-            search.measured.entry(choice.commit).or_default().push(observation);
-        }
+        search.answers.push((choice.commit, history.session(choice.commit, pairs)));
     }
 }

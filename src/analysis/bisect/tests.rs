@@ -1,9 +1,9 @@
 //! Bisections of simulated histories: how often they are right, what they cost, and what else they see.
 
 use super::choice::Costs;
-use super::posterior::Posterior;
+use super::cluster::{Cluster, Finding};
 use super::question::{Ends, Session, judge};
-use super::search::{Finding, Group, Search};
+use super::search::Search;
 use super::simulation::{History, Trial, bisect};
 
 const PAIRS: usize = 4;
@@ -22,7 +22,7 @@ fn culprits_are_right_as_often_as_their_probability_says() {
     {
         let trials: Vec<Trial> = (0..runs)
             .map(|seed| bisect(&mut history(suspects, deviations, broken, seed), PAIRS, 0.95, 200))
-            .filter(|trial| matches!(trial.finding, Some(Finding::Culprit(_))))
+            .filter(|trial| matches!(trial.finding(), Some(Finding::Culprit(_))))
             .collect();
         let count = trials.len() as f64;
         let claimed = trials.iter().map(|trial| trial.claim).sum::<f64>() / count;
@@ -37,7 +37,7 @@ fn culprits_are_right_as_often_as_their_probability_says() {
 
 /// Bisects a quiet history.
 fn quiet(suspects: usize, steps: &[(usize, f64)]) -> Option<Finding> {
-    bisect(&mut History::new(suspects, steps, 0.004, 9), PAIRS, 0.95, 200).finding
+    bisect(&mut History::new(suspects, steps, 0.004, 9), PAIRS, 0.95, 200).finding()
 }
 
 #[test]
@@ -76,54 +76,55 @@ fn equal_ends_have_no_culprit() {
     let wrong = (0..100).filter(|seed| {
         let mut history = History::new(16, &[], 0.01, *seed);
         history.build_noise = 0.0;
-        bisect(&mut history, PAIRS, 0.95, 100).finding.is_some()
+        !bisect(&mut history, PAIRS, 0.95, 100).clusters.is_empty()
     });
     let wrong = wrong.count();
     assert!(wrong <= 4, "{wrong} of 100");
 }
 
-fn search(levels: &[(usize, f64)], skipped: &[usize], prior: Vec<f64>) -> (Search, Posterior) {
+fn search(levels: &[(usize, f64)], skipped: &[usize], prior: Vec<f64>) -> Search {
     noisy_search(0.01, levels, skipped, prior)
 }
 
-fn noisy_search(noise: f64, levels: &[(usize, f64)], skipped: &[usize], prior: Vec<f64>) -> (Search, Posterior) {
+fn noisy_search(noise: f64, levels: &[(usize, f64)], skipped: &[usize], prior: Vec<f64>) -> Search {
     let mut random = History::new(1, &[(1, 1.1)], noise, 4);
-    let mut session = |commit: usize| -> Session { [("one".to_owned(), random.session(commit, PAIRS))].into() };
-    let sessions: Vec<Session> = (0..8).map(|_| session(1)).collect();
+    let sessions: Vec<Session> = (0..8).map(|_| random.session(1, PAIRS)).collect();
     let Ends::Differ(question) = judge(&sessions, 0.0) else { panic!("the ends differ") };
-    let mut search = Search::new(question, prior);
-    for (commit, level) in levels {
-        let session: Session = [("one".to_owned(), vec![level * 1.1_f64.ln(); PAIRS])].into();
-        search.measured.insert(*commit, vec![search.question.observation(&session).expect("it was measured")]);
-    }
-    search.skipped.extend(skipped);
-    let posterior = search.posterior();
-    (search, posterior)
+    let session = |level: f64| -> Session {
+        question.steps.iter().map(|step| (step.benchmark.clone(), vec![level * 1.1_f64.ln(); PAIRS])).collect()
+    };
+    let answers = levels.iter().map(|(commit, level)| (*commit, session(*level))).collect();
+    Search { answers, question, prior, skipped: skipped.iter().copied().collect() }
+}
+
+fn only(search: &Search, confidence: f64) -> Cluster {
+    let mut clusters = search.clusters(confidence);
+    assert_eq!(clusters.len(), 1, "{clusters:?}");
+    clusters.remove(0)
 }
 
 #[test]
 fn suspects_that_nothing_tells_apart_share_their_probability() {
-    let (result, posterior) = search(&[(3, 0.0), (6, 1.0)], &[4, 5], vec![1.0; 16]);
-    let Finding::Culprit(group) = result.finding(&posterior, 0.9) else { panic!("{posterior:?}") };
+    let result = only(&search(&[(3, 0.0), (6, 1.0)], &[4, 5], vec![1.0; 16]), 0.9);
+    let Finding::Culprit(group) = result.finding else { panic!("{result:?}") };
     assert_eq!((group.first, group.last), (4, 6));
-    assert!((posterior.suspects.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-    assert!((posterior.suspects[3] - posterior.suspects[5]).abs() < 1e-9 && posterior.suspects[3] > 0.3);
+    let suspects = &result.posterior.suspects;
+    assert!((suspects.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!((suspects[3] - suspects[5]).abs() < 1e-9 && suspects[3] > 0.3);
     // Where one of them can be measured, they are not one group.
-    let (result, posterior) = search(&[(3, 0.0), (6, 1.0)], &[4], vec![1.0; 16]);
-    assert_eq!(result.finding(&posterior, 0.9), Finding::Open);
+    assert_eq!(only(&search(&[(3, 0.0), (6, 1.0)], &[4], vec![1.0; 16]), 0.9).finding, Finding::Open);
 }
 
 #[test]
 fn the_prior_and_the_cost_of_builds_decide_what_is_measured_next() {
     let next = |prior: Vec<f64>, built: &[usize]| {
-        let (search, posterior) = noisy_search(0.04, &[], &[], prior);
+        let search = noisy_search(0.04, &[], &[], prior);
         let costs = Costs {
             pairs: &[2, 8],
             cost: &|commit, pairs| pairs as f64 + if built.contains(&commit) { 0.0 } else { 60.0 },
-            is_skipped: &|_| false,
             is_built: &|commit| built.contains(&commit),
         };
-        search.next(&posterior, &costs).expect("there is something to measure")
+        search.next(&search.clusters(0.95), &costs, 1).expect("there is something to measure")
     };
     let even = next(vec![1.0; 16], &[]);
     assert_eq!((even.commit, even.pairs), (8, 8), "a long build is worth many pairs");
@@ -134,22 +135,26 @@ fn the_prior_and_the_cost_of_builds_decide_what_is_measured_next() {
     assert_eq!((built.commit, built.pairs), (5, 2), "a commit that is built is cheap");
 }
 
+/// What the job of that number measures next.
+fn next(search: &Search, job: u32) -> Option<usize> {
+    let costs = Costs { pairs: &[PAIRS], cost: &|_, _| 1.0, is_built: &|_| false };
+    search.next(&search.clusters(0.95), &costs, job).map(|choice| choice.commit)
+}
+
 #[test]
 fn a_weak_answer_is_asked_for_once_more() {
-    let (search, posterior) = search(&[(7, 0.0), (8, 0.55), (9, 1.0)], &[], vec![1.0; 16]);
-    let costs = Costs { pairs: &[PAIRS], cost: &|_, _| 1.0, is_skipped: &|_| false, is_built: &|_| false };
-    assert_eq!(search.next(&posterior, &costs).map(|choice| choice.commit), Some(8));
-    let best: Group =
-        search.groups(&posterior).into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability)).expect("suspects");
+    let search = search(&[(7, 0.0), (8, 0.55), (9, 1.0)], &[], vec![1.0; 16]);
+    assert_eq!(next(&search, 1), Some(8));
+    let groups = only(&search, 0.95).groups();
+    let best = groups.into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability)).expect("suspects");
     assert!((8..=9).contains(&best.first) && best.probability < 0.95, "{best:?}");
 }
 
 #[test]
 fn jobs_that_share_a_bisection_measure_other_commits() {
-    let costs = Costs { pairs: &[PAIRS], cost: &|_, _| 1.0, is_skipped: &|_| false, is_built: &|_| false };
     let chosen = |levels: &[(usize, f64)], jobs: u32| -> Vec<usize> {
-        let (search, posterior) = search(levels, &[], vec![1.0; 16]);
-        (1..=jobs).filter_map(|job| search.next_of(&posterior, &costs, job)).map(|choice| choice.commit).collect()
+        let search = search(levels, &[], vec![1.0; 16]);
+        (1..=jobs).filter_map(|job| next(&search, job)).collect()
     };
     let mut four = chosen(&[], 4);
     assert_eq!(four[0], 8);
@@ -157,4 +162,91 @@ fn jobs_that_share_a_bisection_measure_other_commits() {
     assert!(four.windows(2).all(|pair| pair[1] >= pair[0] + 2) && four[0] <= 4 && four[3] >= 12, "{four:?}");
     // One commit is left to be measured.
     assert_eq!(chosen(&[(4, 0.0), (6, 1.0)], 2)[0], 5);
+}
+
+/// Of each benchmark the place that a bisection of a quiet history names, and how many measurements it took.
+fn named(suspects: usize, steps: &[&[(usize, f64)]]) -> (Vec<Vec<usize>>, usize) {
+    let mut history = History::new(suspects, &[], 0.01, 5);
+    history.steps = steps.iter().map(|steps| steps.to_vec()).collect();
+    let trial = bisect(&mut history, PAIRS, 0.95, 100);
+    let places = |benchmark: usize| {
+        let is_its = |cluster: &&Cluster| {
+            cluster.question.steps.iter().any(|step| step.benchmark == format!("benchmark {benchmark}"))
+        };
+        let groups = trial.clusters.iter().filter(is_its).flat_map(|cluster| cluster.finding.groups());
+        groups.map(|group| if group.first == group.last { group.first } else { 0 }).collect()
+    };
+    ((0..steps.len()).map(places).collect(), trial.measurements)
+}
+
+#[test]
+fn benchmarks_that_moved_at_different_commits_have_their_own_culprits() {
+    for (steps, most) in [
+        (&[&[(4, 1.05)][..], &[(9, 1.05)]][..], 8),
+        (&[&[(4, 0.95)], &[(9, 1.05)]], 8),
+        (&[&[(4, 1.05)], &[(5, 1.2)]], 8),
+        (&[&[(12, 1.1)], &[(12, 0.9)], &[(3, 1.05)]], 9),
+        // Those that moved together are as quick as one.
+        (&[&[(9, 1.05)], &[(9, 1.1)], &[(9, 0.9)], &[(9, 1.03)]], 5),
+        // One that moved twice, and one that moved at the second of these commits alone.
+        (&[&[(4, 1.05), (9, 1.05)], &[(9, 1.1)]], 10),
+    ] {
+        let (places, measurements) = named(16, steps);
+        let expected: Vec<Vec<usize>> = steps.iter().map(|one| one.iter().map(|step| step.0).collect()).collect();
+        assert_eq!(places, expected, "{steps:?}");
+        assert!(measurements <= most, "{steps:?} took {measurements}");
+    }
+}
+
+#[test]
+fn many_noisy_benchmarks_are_as_good_as_a_clear_one() {
+    let taken = |count: usize| {
+        let trials = (0..5).map(|seed| {
+            let mut history = history(64, 1.7, 0.0, seed);
+            history.steps = vec![history.steps[0].clone(); count];
+            let trial = bisect(&mut history, PAIRS, 0.95, 60);
+            assert!(trial.is_right || trial.claim < 0.95, "{trial:?}");
+            trial.measurements
+        });
+        let mut taken: Vec<usize> = trials.collect();
+        taken.sort_unstable();
+        taken[2]
+    };
+    let (one, many) = (taken(1), taken(8));
+    assert!(4 * many <= 3 * one, "{many} of many and {one} of one");
+}
+
+#[test]
+fn of_a_change_that_was_undone_and_made_once_more_the_last_commit_is_the_culprit() {
+    for (suspects, steps) in [
+        (15, [(4, 1.05), (8, 1.0 / 1.05), (13, 1.05)]),
+        (14, [(4, 1.05), (9, 1.0 / 1.05), (13, 1.05)]),
+        (30, [(10, 1.1), (20, 1.0 / 1.1), (28, 1.05)]),
+    ] {
+        let result = quiet(suspects, &steps);
+        let Some(Finding::Redone(culprit, undone)) = result else { panic!("{steps:?}: {result:?}") };
+        assert_eq!((culprit.first, culprit.last), (steps[2].0, steps[2].0));
+        for (group, (suspect, _)) in undone.iter().zip(steps) {
+            assert!(group.contains(suspect) && group.last - group.first < suspects / 2, "{steps:?}: {undone:?}");
+        }
+    }
+}
+
+#[test]
+fn the_size_of_a_change_comes_from_all_commits_on_both_sides() {
+    let (mut covered, mut by_ends, mut all) = (0, 0, 0);
+    for seed in 0..40 {
+        let mut history = History::new(64, &[(20 + seed as usize % 20, 1.05)], 0.01, seed);
+        // Builds differ by more than sessions, which the two ends cannot show.
+        history.build_noise = 0.01;
+        let trial = bisect(&mut history, PAIRS, 0.95, 100);
+        let ([cluster], true) = (trial.clusters.as_slice(), trial.is_right) else { continue };
+        let (Finding::Culprit(group), Some(search)) = (cluster.finding, &trial.search) else { continue };
+        let step = &cluster.question.steps[0];
+        all += 1;
+        let effect = search.effect(step, group, &[]).expect("both sides were measured");
+        covered += usize::from((effect.interval.0..effect.interval.1).contains(&0.05));
+        by_ends += usize::from((step.change - 1.05_f64.ln()).abs() < 1.96 * step.error);
+    }
+    assert!(10 * covered >= 8 * all && 10 * by_ends <= 6 * all, "{covered} by all, {by_ends} by the ends, of {all}");
 }

@@ -1,6 +1,6 @@
 //! Building and measuring one commit in turns with the good end, as `compare --measure` does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::bisect::state::State;
@@ -141,6 +141,35 @@ pub(super) fn session<'p>(all: impl Iterator<Item = &'p Paired>, judged: &[Paire
         one.pairs.iter().map(|pair| sign * pair.ratio.ln()).collect()
     };
     all.filter(is_asked).filter(|one| is_measured(one)).map(|one| (one.benchmark.clone(), pairs(one))).collect()
+}
+
+/// How many benchmarks a message names.
+const NAMED: usize = 3;
+
+/// Why no benchmark can be compared: what the base is measured at is the good end.
+pub(super) fn incomparable(result: &PairedResult, metric: Option<&str>) -> String {
+    let all = || result.benchmarks.iter().chain(&result.shown);
+    let new = result.new.iter().map(|one| match &one.failure {
+        Some(failure) => format!("`{}` is only at the bad end: {failure}", one.benchmark),
+        None => format!("`{}` is only at the bad end", one.benchmark),
+    });
+    let failed = all().filter_map(|one| {
+        let failure = one.failure.as_ref().or(one.incomparable.as_ref())?;
+        let of_end = failure.replace("the base", "the good end").replace("the other", "the bad end");
+        Some(format!("`{}`: {of_end}", one.benchmark))
+    });
+    let mut causes: Vec<String> = failed.chain(new).collect();
+    if let Some(metric) = metric.filter(|metric| all().all(|one| one.metric.name != **metric)) {
+        let names: BTreeSet<&str> = all().filter(|one| is_measured(one)).map(|one| one.metric.name.as_str()).collect();
+        let names = names.into_iter().collect::<Vec<&str>>().join("`, `");
+        let reported = if names.is_empty() { String::new() } else { format!(", only `{names}`") };
+        causes.insert(0, format!("`{metric}` is not reported{reported}"));
+    }
+    causes.extend(result.faults.iter().cloned());
+    let more = causes.len().saturating_sub(NAMED);
+    causes.truncate(NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("no benchmark has a comparable value at both ends: {}{more}", causes.join("; "))
 }
 
 pub(super) fn is_measured(one: &Paired) -> bool {

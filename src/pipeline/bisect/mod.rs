@@ -34,8 +34,9 @@ use crate::text::{self, note, say};
 use crate::trend::{self, NOTHING_OPEN};
 use crate::{Advice, cache, refuse, study};
 use sprag_analysis::bisect::choice::Costs;
+use sprag_analysis::bisect::cluster::{Cluster, only_culprit};
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
-use sprag_analysis::bisect::search::{Finding, Group, Search};
+use sprag_analysis::bisect::search::Search;
 use sprag_history::Record;
 use sprag_measure::interrupt::say_on_interrupt;
 use sprag_measure::suite::Observer;
@@ -167,20 +168,15 @@ impl Run<'_> {
             Err(Exit::NotMeasured) => return Ok((None, Exit::NotMeasured)),
             Err(exit) => return Ok((Some(report::without_question(&self.state, MOST_ENDS)), exit)),
         };
-        let is_one = |group: &Group| group.first == group.last;
         loop {
-            let (search, finding) = self.search(&question)?;
-            let descended = match &finding {
-                Finding::Culprit(group) if is_one(group) && !self.state.first_parent => self.follow_merge(group)?,
+            let (search, clusters) = self.search(&question)?;
+            let descended = match only_culprit(&clusters) {
+                Some(culprit) if !self.state.first_parent => self.follow_merge(culprit)?,
                 _ => false,
             };
             if !descended {
-                let report = report::of_search(self.project, &self.state, &search, &finding)?;
-                let is_named = match &finding {
-                    Finding::Culprit(group) => is_one(group),
-                    Finding::Two(groups, _) => groups.iter().all(is_one),
-                    _ => false,
-                };
+                let report = report::of_search(self.project, &self.state, &search, &clusters)?;
+                let is_named = clusters.iter().all(|cluster| cluster.finding.is_named());
                 return Ok((Some(report), if is_named { Exit::Done } else { Exit::Inconclusive }));
             }
         }
@@ -243,7 +239,7 @@ impl Run<'_> {
             match self.measured([&good, &bad], pairs)? {
                 Ok(taken) => {
                     if taken.session.is_empty() {
-                        let reason = "no benchmark has a comparable value at both ends".to_owned();
+                        let reason = measuring::incomparable(&taken.result, self.state.metric.as_deref());
                         return self.unmeasured(&bad, &Unmeasured { reason, obstacle: Obstacle::Unmeasurable });
                     }
                     self.record([&good, &bad], &taken)?;
@@ -277,7 +273,7 @@ impl Run<'_> {
         Ok(Err(Exit::NotMeasured))
     }
 
-    fn search(&mut self, question: &Question) -> crate::Result<(Search, Finding)> {
+    fn search(&mut self, question: &Question) -> crate::Result<(Search, Vec<Cluster>)> {
         let good = self.state.stages[0].commits[0].clone();
         let job = self.job();
         let loaded = study::load(self.project, self.project.store()?)?;
@@ -293,26 +289,23 @@ impl Run<'_> {
             self.exchange()?;
             let stage = self.state.stage();
             let search = stage.search(question);
-            let posterior = search.posterior();
-            let finding = search.finding(&posterior, self.state.confidence);
+            let clusters = search.clusters(self.state.confidence);
             let seconds = self.seconds.of(&self.state);
             let costs = Costs {
                 pairs: if self.state.instructions { &PAIRS[..1] } else { &PAIRS },
                 cost: &|commit, pairs| seconds.cost(pairs, built.contains(&commit)),
-                is_skipped: &|commit| search.skipped.contains(&commit),
                 is_built: &|commit| built.contains(&commit),
             };
-            let is_over = finding != Finding::Open || self.is_over();
-            let choice = if is_over { None } else { search.next_of(&posterior, &costs, job) };
-            let next = choice.map(|choice| {
+            let choice = if self.is_over() { None } else { search.next(&clusters, &costs, job) };
+            let next = choice.as_ref().map(|choice| {
                 let most = self.measurer.suite.seconds_left().unwrap_or(self.request.budget);
                 let unbuilt = 1.0 - built.len() as f64 / stage.commits.len() as f64;
-                (choice, [plan::seconds_left(&posterior, choice, seconds, unbuilt).min(most), most])
+                (choice, [plan::seconds_left(&clusters, choice, seconds, unbuilt).min(most), most])
             });
-            say(&report::progress(self.project, &self.state, &search, &posterior, next)?);
+            say(&report::progress(self.project, &self.state, &clusters, next)?);
             let Some(choice) = choice else {
                 self.save()?;
-                return Ok((search, finding));
+                return Ok((search, clusters));
             };
             let sha = stage.commits[choice.commit].clone();
             match self.measurer.build(&sha)? {
@@ -406,8 +399,8 @@ impl Run<'_> {
     }
 
     /// Goes on among the commits that a merge brought, if the culprit is one.
-    fn follow_merge(&mut self, group: &Group) -> crate::Result<bool> {
-        let sha = self.state.stage().commits[group.first].clone();
+    fn follow_merge(&mut self, culprit: usize) -> crate::Result<bool> {
+        let sha = self.state.stage().commits[culprit].clone();
         let good = &self.state.stages[0].commits[0];
         let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
         let Some(commits) = ends::merged(self.project, &sha, good, &searched)? else { return Ok(false) };

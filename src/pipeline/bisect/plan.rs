@@ -8,7 +8,7 @@ use crate::builds::Builds;
 use crate::project::Project;
 use crate::{cache, text};
 use sprag_analysis::bisect::choice::{Choice, Costs};
-use sprag_analysis::bisect::posterior::Posterior;
+use sprag_analysis::bisect::cluster::{Cluster, Finding};
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Session, judge};
 use sprag_base::stats::describe;
 
@@ -42,11 +42,12 @@ impl Seconds {
     }
 }
 
-/// The seconds until a culprit is certain, if each measurement tells as much as the next one.
-pub(super) fn seconds_left(posterior: &Posterior, choice: Choice, seconds: Seconds, unbuilt: f64) -> f64 {
+/// The seconds until all culprits are certain, if each measurement tells as much as the next one.
+pub(super) fn seconds_left(clusters: &[Cluster], choice: &Choice, seconds: Seconds, unbuilt: f64) -> f64 {
     let of = |probability: &f64| if *probability > 0.0 { -probability * probability.log2() } else { 0.0 };
-    let bits: f64 = posterior.suspects.iter().map(of).sum();
-    let measurements = ((bits - LEFT_BITS) / choice.bits).ceil().max(1.0);
+    let open = clusters.iter().filter(|cluster| cluster.finding == Finding::Open);
+    let bits: f64 = open.map(|cluster| cluster.posterior.suspects.iter().map(of).sum::<f64>() - LEFT_BITS).sum();
+    let measurements = (bits / choice.bits).ceil().max(1.0);
     measurements * (seconds.cost(choice.pairs, true) + unbuilt * seconds.build.unwrap_or(0.0))
 }
 
@@ -119,10 +120,9 @@ fn order(stage: &Stage, seconds: Seconds, built: &BTreeSet<usize>) -> Option<(us
         let costs = Costs {
             pairs: &PAIRS[..1],
             cost: &|commit, pairs| seconds.cost(pairs, built.contains(&commit)),
-            is_skipped: &|commit| search.skipped.contains(&commit),
             is_built: &|commit| built.contains(&commit),
         };
-        search.next_of(&search.posterior(), &costs, 1).map(|choice| choice.commit)
+        search.next(&search.clusters(0.95), &costs, 1).map(|choice| choice.commit)
     };
     let first = next(stage)?;
     let after = |level: f64| {

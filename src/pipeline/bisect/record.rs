@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bisect::measuring::{Measurer, Taken, is_measured};
-use crate::bisect::report::{BisectOutcome, BisectReport};
+use crate::bisect::report::{BisectOutcome, BisectReport, Culprit};
 use crate::bisect::state::{Recording, State};
 use crate::builds::commit_build::by_id;
 use crate::error::Context as _;
@@ -135,7 +135,9 @@ fn run(measurer: &Measurer<'_>, state: &State, sha: &str, taken: &Taken, place: 
 /// Records that an event is narrowed to the culprit, and how that was found.
 pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> crate::Result<()> {
     let Some(id) = &report.event else { return Ok(()) };
-    let (BisectOutcome::Culprit, [culprit]) = (report.outcome, report.culprits.as_slice()) else {
+    let is_single =
+        matches!(report.outcome, BisectOutcome::Culprit | BisectOutcome::OneOfSeveral | BisectOutcome::Redone);
+    let Some(culprit) = report.culprits.first().filter(|_| is_single) else {
         note("the event is not narrowed, as no single culprit is certain");
         return Ok(());
     };
@@ -161,7 +163,7 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
         first_suspect: first.clone(),
         last_suspect: last.clone(),
         most_likely: most_likely.clone(),
-        bisection: Some(bisection(state, report, culprit.probability, &commits)),
+        bisection: Some(bisection(state, report, culprit)),
         ..newest
     };
     let steps: Vec<EventRecord> = opening.into_iter().chain([narrowed]).collect();
@@ -171,7 +173,7 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
     }
 }
 
-fn bisection(state: &State, report: &BisectReport, probability: f64, culprits: &[&String]) -> Bisection {
+fn bisection(state: &State, report: &BisectReport, culprit: &Culprit) -> Bisection {
     let round = |value: f64| describe::round_significant(value, DIGITS);
     let line = &state.stages[0].commits;
     let measurement = |one: &BisectMeasurement| BisectMeasurement {
@@ -192,9 +194,9 @@ fn bisection(state: &State, report: &BisectReport, probability: f64, culprits: &
         suspects: suspects
             .map(|one| BisectSuspect { commit: one.sha.clone(), probability: round(one.probability) })
             .collect(),
-        culprits: culprits.iter().map(|sha| (*sha).clone()).collect(),
-        probability: round(probability.min(1.0)),
-        effects: report.effects.iter().map(effect).collect(),
+        culprits: culprit.commits.iter().map(|one| one.sha.clone()).collect(),
+        probability: round(culprit.probability.min(1.0)),
+        effects: culprit.effects.iter().map(effect).collect(),
     }
 }
 

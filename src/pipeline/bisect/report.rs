@@ -8,9 +8,9 @@ use crate::error::Context as _;
 use crate::project::Project;
 use crate::text::{self, printable};
 use sprag_analysis::bisect::choice::Choice;
-use sprag_analysis::bisect::posterior::Posterior;
+use sprag_analysis::bisect::cluster::{Cluster, Finding, Group};
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Step, detectable, judge};
-use sprag_analysis::bisect::search::{Finding, Group, Search};
+use sprag_analysis::bisect::search::Search;
 use sprag_base::stats::describe;
 use sprag_history as history;
 use sprag_model::bisection::{BisectEffect, BisectMeasurement};
@@ -44,8 +44,12 @@ pub struct BisectReport {
     pub summary: String,
     /// The asked probability.
     pub confidence: f64,
-    /// The commits to blame; two where the change has two parts or was undone in part.
+    /// The commits to blame, oldest first; several where benchmarks moved at different ones, or where the change has two parts
+    /// or was undone in part.
     pub culprits: Vec<Culprit>,
+    /// Where an earlier change was undone before the culprit: the commits among which that change is, then those among which
+    /// it was undone.
+    pub undone: Vec<CommitRange>,
     /// The benchmarks that differ between the ends, the largest change first.
     pub effects: Vec<BisectEffect>,
     /// The most likely suspects, the most likely first.
@@ -59,17 +63,23 @@ pub struct BisectReport {
     /// Where the ends do not differ: the smallest change that would have been shown.
     pub detectable: Option<f64>,
     pub seconds: f64,
-    /// A command that reproduces the change; empty without a culprit.
+    /// A command for each culprit that reproduces its change, one a line; empty without a culprit.
     pub reproduce: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BisectOutcome {
-    /// One commit, or several that no measurement separates.
+    /// One commit.
     Culprit,
+    /// One of several commits that no measurement separates.
+    OneOfSeveral,
     /// Two commits, each with a part of the change.
     TwoCulprits,
+    /// Different commits for different benchmarks.
+    SeveralCulprits,
+    /// One commit, before which an earlier change was made and undone.
+    Redone,
     /// The change came gradually.
     Drift,
     /// The level changed more than twice.
@@ -83,8 +93,21 @@ pub enum BisectOutcome {
 /// A culprit: one commit, or several with none between them that can be measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Culprit {
+    /// That it is one of these commits.
     pub probability: f64,
     pub commits: Vec<CulpritCommit>,
+    /// The benchmarks that moved there, by all measurements on both sides, the largest change first.
+    pub effects: Vec<BisectEffect>,
+}
+
+/// Commits of the line, oldest first, both included.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CommitRange {
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    pub first: String,
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    pub last: String,
+    pub probability: f64,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -111,6 +134,8 @@ pub struct SuspectCommit {
     pub probability: f64,
     /// The level of its measurements, 0 at the good end and 1 at the bad one; absent where it was not measured.
     pub level: Option<f64>,
+    /// Where benchmarks moved at different commits: those of which it is a suspect.
+    pub benchmarks: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -144,35 +169,44 @@ pub(super) fn ends_line(state: &State) -> String {
 pub(super) fn progress(
     project: &Project,
     state: &State,
-    search: &Search,
-    posterior: &Posterior,
-    next: Option<(Choice, [f64; 2])>,
+    clusters: &[Cluster],
+    next: Option<(&Choice, [f64; 2])>,
 ) -> crate::Result<String> {
     let stage = state.stage();
     let mut text = format!("\n{}; levels: 0 is good, 1 is bad\n", text::count(state.measurements(), "measurement"));
-    let listed = likely(project, stage, search, posterior)?;
-    text.push_str(&table(&listed));
-    let more = posterior.suspects.len() - listed.len();
-    if more > 0 {
-        let left = posterior.suspects.iter().sum::<f64>() - listed.iter().map(|one| one.probability).sum::<f64>();
-        text.push_str(&format!("{} more with {}\n", text::count(more, "suspect"), percentage(left.max(0.0))));
-    }
-    for (probability, words) in [
-        (posterior.two, "that the change has two parts, or was undone in part"),
-        (posterior.drift, "that it came gradually"),
-        (posterior.other, "that there are more than two changes"),
-    ] {
-        if probability >= 0.1 {
-            text.push_str(&format!("{} {words}\n", percentage(probability)));
+    for (cluster, listed) in clusters.iter().zip(likely(project, stage, clusters)?) {
+        let posterior = &cluster.posterior;
+        text.push_str(&table(&listed));
+        let more = posterior.suspects.len() - listed.len();
+        if more > 0 {
+            let left = posterior.suspects.iter().sum::<f64>() - listed.iter().map(|one| one.probability).sum::<f64>();
+            text.push_str(&format!("{} more with {}\n", text::count(more, "suspect"), percentage(left.max(0.0))));
+        }
+        for (probability, words) in [
+            (posterior.two, "that the change has two parts, or was undone in part"),
+            (posterior.redone, "that an earlier change was undone"),
+            (posterior.drift, "that it came gradually"),
+            (posterior.other, "that there are more changes"),
+        ] {
+            if probability >= 0.1 {
+                text.push_str(&format!("{} {words}\n", percentage(probability)));
+            }
         }
     }
     if let Some((choice, seconds)) = next {
         let commit = named(project, &stage.commits[choice.commit])?;
         let [left, most] = seconds.map(text::duration);
         let pairs = if state.instructions { String::new() } else { format!(" in {} pairs", choice.pairs) };
+        let is_check = clusters.iter().all(|cluster| cluster.finding != Finding::Open);
+        let pairs = if is_check { pairs + ", to check that the change was not undone" } else { pairs };
         text.push_str(&format!("next: {commit}{pairs}; about {left} left, at most {most}\n"));
     }
     Ok(text.trim_end().to_owned())
+}
+
+/// A table for each cluster.
+fn tables(rows: &[SuspectCommit]) -> String {
+    rows.chunk_by(|one, next| one.benchmarks == next.benchmarks).map(table).collect()
 }
 
 fn table(rows: &[SuspectCommit]) -> String {
@@ -181,30 +215,47 @@ fn table(rows: &[SuspectCommit]) -> String {
         let level = one.level.map_or_else(|| text::NONE.to_owned(), |level| format!("{level:.2}"));
         vec![text::short(&one.sha, 12).to_owned(), percentage(one.probability), bar, level, printable(&one.subject)]
     };
-    text::table(["suspect", "probability", "", "level", "subject"], rows.iter().map(row), &[1, 3])
+    let head = rows.first().and_then(|one| one.benchmarks.as_ref());
+    let head = head.map_or_else(String::new, |benchmarks| format!("{benchmarks}:\n"));
+    head + &text::table(["suspect", "probability", "", "level", "subject"], rows.iter().map(row), &[1, 3])
 }
 
 fn percentage(probability: f64) -> String {
     if probability > 0.99 { "> 99 %".to_owned() } else { format!("{:.0} %", 100.0 * probability) }
 }
 
-fn likely(
-    project: &Project,
-    stage: &Stage,
-    search: &Search,
-    posterior: &Posterior,
-) -> crate::Result<Vec<SuspectCommit>> {
-    let mut order: Vec<usize> = (1..=posterior.suspects.len()).collect();
-    order.sort_by(|a, b| posterior.suspects[b - 1].total_cmp(&posterior.suspects[a - 1]));
-    order.truncate(LISTED);
-    order.retain(|place| posterior.suspects[place - 1] >= LEAST_LISTED);
-    let suspect = |place: usize| -> crate::Result<SuspectCommit> {
-        let sha = stage.commits[place].clone();
-        let levels: Vec<f64> = search.measured.get(&place).into_iter().flatten().map(|one| one.level).collect();
-        let subject = subject(project, &sha)?;
-        Ok(SuspectCommit { subject, sha, probability: posterior.suspects[place - 1], level: describe::mean(&levels) })
+/// The likeliest suspects of each cluster.
+fn likely(project: &Project, stage: &Stage, clusters: &[Cluster]) -> crate::Result<Vec<Vec<SuspectCommit>>> {
+    let of_cluster = |cluster: &Cluster| {
+        let suspects = &cluster.posterior.suspects;
+        let mut order: Vec<usize> = (1..=suspects.len()).collect();
+        order.sort_by(|a, b| suspects[b - 1].total_cmp(&suspects[a - 1]));
+        order.truncate(LISTED);
+        order.retain(|place| suspects[place - 1] >= LEAST_LISTED);
+        let suspect = |place: usize| -> crate::Result<SuspectCommit> {
+            let sha = stage.commits[place].clone();
+            let levels: Vec<f64> = cluster.measured.get(&place).into_iter().flatten().map(|one| one.level).collect();
+            Ok(SuspectCommit {
+                subject: subject(project, &sha)?,
+                sha,
+                probability: suspects[place - 1],
+                level: describe::mean(&levels),
+                benchmarks: (clusters.len() > 1).then(|| benchmarks(cluster)),
+            })
+        };
+        order.into_iter().map(suspect).collect()
     };
-    order.into_iter().map(suspect).collect()
+    clusters.iter().map(of_cluster).collect()
+}
+
+/// The first one of a cluster, and how many more there are.
+fn benchmarks(cluster: &Cluster) -> String {
+    let steps = &cluster.question.steps;
+    let first = format!("`{}`", printable(&steps[0].benchmark));
+    match steps.len() - 1 {
+        0 => first,
+        more => format!("{first} and {}", text::count(more, "other")),
+    }
 }
 
 fn subject(project: &Project, sha: &str) -> crate::Result<String> {
@@ -225,18 +276,19 @@ fn effect(step: &Step) -> BisectEffect {
     }
 }
 
-fn blank(state: &State, question: Option<&Question>) -> BisectReport {
+/// A report of what was measured, with levels of the benchmarks of the first cluster.
+fn blank(state: &State, question: Option<(&Question, &[Cluster])>) -> BisectReport {
     let mut measurements = Vec::new();
     let mut skipped = Vec::new();
     for stage in &state.stages {
         let mut so_far = Stage { answers: Vec::new(), ..stage.clone() };
         for answer in &stage.answers {
             so_far.answers.push(answer.clone());
-            if let Some((question, observation)) =
-                question.and_then(|one| Some((one, one.observation(&answer.session)?)))
-            {
-                let search = so_far.search(question);
-                let groups = search.groups(&search.posterior());
+            let Some((question, clusters)) = question else { continue };
+            let level = |cluster: &Cluster| cluster.question.observation(&answer.session);
+            if let Some(observation) = clusters.iter().find_map(level) {
+                let so_far = so_far.search(question).clusters(state.confidence);
+                let groups = so_far[0].groups();
                 measurements.push(BisectMeasurement {
                     commit: stage.commits[answer.commit].clone(),
                     pairs: answer.session.values().map(Vec::len).max().unwrap_or(0),
@@ -261,7 +313,8 @@ fn blank(state: &State, question: Option<&Question>) -> BisectReport {
         summary: String::new(),
         confidence: state.confidence,
         culprits: Vec::new(),
-        effects: question.map(|question| question.steps.iter().map(effect).collect()).unwrap_or_default(),
+        undone: Vec::new(),
+        effects: question.map(|(question, _)| question.steps.iter().map(effect).collect()).unwrap_or_default(),
         suspects: Vec::new(),
         measurements,
         skipped,
@@ -297,63 +350,142 @@ pub(super) fn of_search(
     project: &Project,
     state: &State,
     search: &Search,
-    finding: &Finding,
+    clusters: &[Cluster],
 ) -> crate::Result<BisectReport> {
     let stage = state.stage();
-    let posterior = search.posterior();
+    let mut groups: Vec<Group> = Vec::new();
+    for group in clusters.iter().flat_map(|cluster| cluster.finding.groups()) {
+        match groups.iter_mut().find(|one| (one.first, one.last) == (group.first, group.last)) {
+            Some(one) => one.probability = one.probability.min(group.probability),
+            None => groups.push(group),
+        }
+    }
+    groups.sort_by_key(|group| group.first);
     let culprit = |group: &Group| -> crate::Result<Culprit> {
         let commits = stage.commits[group.first..=group.last].iter().map(|sha| culprit_commit(project, sha));
-        Ok(Culprit { probability: group.probability, commits: commits.collect::<crate::Result<_>>()? })
-    };
-    let asked = format!("{} %", (1000.0 * state.confidence).round() / 10.0);
-    let (outcome, groups, summary) = match finding {
-        Finding::Culprit(group) if group.first == group.last => {
-            let words = format!("The culprit is one commit (probability {}).", percentage(group.probability));
-            (BisectOutcome::Culprit, vec![*group], words)
-        }
-        Finding::Culprit(group) => {
-            let count = group.last + 1 - group.first;
-            let words = format!("The culprit is one of {count} commits; none between them can be measured.");
-            (BisectOutcome::Culprit, vec![*group], words)
-        }
-        Finding::Two(groups, level) => {
-            let words = if (0.0..=1.0).contains(level) {
-                format!("The change has two parts: {} of it came with the first commit.", percentage(*level))
-            } else {
-                "Two commits moved the level, and the second one undid a part of what the first one did.".to_owned()
-            };
-            (BisectOutcome::TwoCulprits, groups.to_vec(), words)
-        }
-        Finding::Drift(probability) => {
-            let words = format!("The change came gradually ({}), so no commit is to blame.", percentage(*probability));
-            (BisectOutcome::Drift, Vec::new(), words)
-        }
-        Finding::Other(probability) => {
-            let words = format!("More than two changes lie between the ends ({}).", percentage(*probability));
-            (BisectOutcome::ManyChanges, Vec::new(), words)
-        }
-        Finding::Open => {
-            let words = format!("No commit has the asked probability of {asked} yet; `--continue` goes on.");
-            (BisectOutcome::Uncertain, Vec::new(), words)
-        }
+        let commits = commits.collect::<crate::Result<_>>()?;
+        Ok(Culprit { probability: group.probability, commits, effects: moved(search, clusters, group) })
     };
     let culprits = groups.iter().map(culprit).collect::<crate::Result<Vec<Culprit>>>()?;
+    let undone = clusters.iter().find_map(|cluster| match cluster.finding {
+        Finding::Redone(_, undone) => Some(undone.map(|group| CommitRange {
+            first: stage.commits[group.first].clone(),
+            last: stage.commits[group.last].clone(),
+            probability: group.probability,
+        })),
+        _ => None,
+    });
+    let outcome = outcome(clusters, groups.len());
+    let mut sentences = match outcome {
+        BisectOutcome::SeveralCulprits => {
+            vec![format!("{} moved different benchmarks.", text::count(groups.len(), "commit"))]
+        }
+        _ => Vec::new(),
+    };
+    // What each benchmark moved at is listed with the culprits.
+    let is_listed = |cluster: &Cluster| !sentences.is_empty() && matches!(cluster.finding, Finding::Culprit(_));
+    let unlisted: Vec<&Cluster> = clusters.iter().filter(|cluster| !is_listed(cluster)).collect();
+    sentences.extend(unlisted.into_iter().map(|cluster| match sentence(stage, &cluster.finding, state.confidence) {
+        sentence if clusters.len() == 1 => sentence,
+        sentence => format!("{}: {sentence}", benchmarks(cluster)),
+    }));
     let filters: String = state.filters.iter().map(|filter| format!(" --filter '{filter}'")).collect();
-    let reproduce = groups.first().map_or_else(String::new, |group| {
+    let command = |group: &Group| {
         let [before, last] = [group.first - 1, group.last].map(|place| text::short(&stage.commits[place], 12));
         match state.instructions {
             true => format!("sprag bisect {before} {last} --instructions --suite {}{filters}", state.suite),
             false => format!("sprag compare {before} {last} --measure --suite {}{filters}", state.suite),
         }
-    });
+    };
     Ok(BisectReport {
         outcome,
-        summary,
+        summary: sentences.join(" "),
         culprits,
-        suspects: likely(project, stage, search, &posterior)?,
-        reproduce,
-        ..blank(state, Some(&search.question))
+        undone: undone.into_iter().flatten().collect(),
+        suspects: likely(project, stage, clusters)?.concat(),
+        reproduce: groups.iter().map(command).collect::<Vec<String>>().join("\n"),
+        ..blank(state, Some((&search.question, clusters)))
     })
+}
+
+/// What all clusters come to, which blame so many groups of commits.
+fn outcome(clusters: &[Cluster], culprits: usize) -> BisectOutcome {
+    let of_finding = |cluster: &Cluster| match &cluster.finding {
+        Finding::Culprit(group) if group.first == group.last => BisectOutcome::Culprit,
+        Finding::Culprit(_) => BisectOutcome::OneOfSeveral,
+        Finding::Two(..) => BisectOutcome::TwoCulprits,
+        Finding::Redone(..) => BisectOutcome::Redone,
+        Finding::Drift(_) => BisectOutcome::Drift,
+        Finding::Other(_) => BisectOutcome::ManyChanges,
+        Finding::Open => BisectOutcome::Uncertain,
+    };
+    let mut outcomes: Vec<BisectOutcome> = clusters.iter().map(of_finding).collect();
+    outcomes.dedup();
+    match outcomes.as_slice() {
+        [one] if clusters.len() == 1 || culprits <= 1 => *one,
+        all if all.contains(&BisectOutcome::Uncertain) => BisectOutcome::Uncertain,
+        all if culprits == 0 => all[0],
+        _ => BisectOutcome::SeveralCulprits,
+    }
+}
+
+/// The benchmarks that moved at a culprit. One that moved at two may have moved at one of them alone.
+fn moved(search: &Search, clusters: &[Cluster], group: &Group) -> Vec<BisectEffect> {
+    let mut effects = Vec::new();
+    for cluster in clusters {
+        let changes = cluster.finding.changes();
+        if changes.iter().all(|one| (one.first, one.last) != (group.first, group.last)) {
+            continue;
+        }
+        let is_single = cluster.finding.groups().len() == 1;
+        let of_step = |step: &Step| search.effect(step, *group, &changes);
+        let has_moved = |one: &BisectEffect| is_single || one.interval.0 > 0.0 || one.interval.1 < 0.0;
+        effects.extend(cluster.question.steps.iter().filter_map(of_step).filter(has_moved));
+    }
+    effects.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
+    effects
+}
+
+fn sentence(stage: &Stage, finding: &Finding, confidence: f64) -> String {
+    let count = |group: &Group| group.last + 1 - group.first;
+    match finding {
+        Finding::Culprit(group) if count(group) == 1 => {
+            format!("The culprit is one commit (probability {}).", percentage(group.probability))
+        }
+        Finding::Culprit(group) => format!(
+            "The culprit is one of {} commits (together {}); none between them can be measured.",
+            count(group),
+            percentage(group.probability)
+        ),
+        Finding::Two(_, level) if (0.0..=1.0).contains(level) => {
+            format!("The change has two parts: {} of it came with the first commit.", percentage(*level))
+        }
+        Finding::Two(..) => {
+            "Two commits moved the level, and the second one undid a part of what the first one did.".to_owned()
+        }
+        Finding::Redone(group, undone) => {
+            let [change, undoing] =
+                undone.map(|group| match (text::short(&stage.commits[group.last], 12), count(&group)) {
+                    (last, 1) => format!("`{last}`"),
+                    (last, count) => format!("one of the {count} commits up to `{last}`"),
+                });
+            let probability = percentage(group.probability);
+            format!(
+                "Several commits moved the level; the last one is the culprit (probability {probability}). It had \
+                 moved before, at {change}, and back, at {undoing}."
+            )
+        }
+        Finding::Drift(probability) => {
+            format!("The change came gradually ({}), so no commit is to blame.", percentage(*probability))
+        }
+        Finding::Other(probability) => {
+            format!("More changes lie between the ends than can be separated ({}).", percentage(*probability))
+        }
+        Finding::Open => {
+            let asked = format!("{} %", (1000.0 * confidence).round() / 10.0);
+            format!("No commit has the asked probability of {asked} yet; `--continue` goes on.")
+        }
+    }
 }
 
 fn culprit_commit(project: &Project, sha: &str) -> crate::Result<CulpritCommit> {
@@ -372,31 +504,48 @@ fn change_text(effect: &BisectEffect) -> String {
     format!("{} ({interval}) {}", text::percent(effect.change), printable(&effect.benchmark))
 }
 
+/// Above the commits that no measurement separates.
+fn one_of(culprit: &Culprit) -> String {
+    format!("one of these {} commits, together {}", culprit.commits.len(), percentage(culprit.probability))
+}
+
+impl BisectReport {
+    /// Whether there are changes without a culprit.
+    fn is_open(&self) -> bool {
+        self.culprits.is_empty() || self.outcome == BisectOutcome::Uncertain
+    }
+}
+
 /// The report for a terminal.
 pub fn terminal(report: &BisectReport) -> String {
     let mut text = format!("{}\n", report.summary);
     for culprit in &report.culprits {
+        if culprit.commits.len() > 1 {
+            text.push_str(&format!("\n{}:\n", one_of(culprit)));
+        }
         for commit in &culprit.commits {
-            let head = format!("{}  {}", text::short(&commit.sha, 12), percentage(culprit.probability));
-            text.push_str(&format!("\n{head}  {}\n  {}\n", printable(&commit.author), printable(&commit.subject)));
+            let share = if culprit.commits.len() > 1 { String::new() } else { percentage(culprit.probability) + "  " };
+            let (sha, author) = (text::short(&commit.sha, 12), printable(&commit.author));
+            text.push_str(&format!("\n{sha}  {share}{author}\n  {}\n", printable(&commit.subject)));
             for file in &commit.files {
                 text.push_str(&format!("  {} +{} -{}\n", printable(&file.path), file.added, file.removed));
             }
         }
+        culprit.effects.iter().for_each(|effect| text.push_str(&format!("  {}\n", change_text(effect))));
     }
-    if !report.effects.is_empty() {
+    if report.is_open() && !report.effects.is_empty() {
         let metric = report.metric.as_ref().map_or_else(String::new, |name| format!(" in `{}`", printable(name)));
         text.push_str(&format!("\nbad end against good end{metric}, worse is positive:\n"));
         report.effects.iter().for_each(|effect| text.push_str(&format!("  {}\n", change_text(effect))));
     }
-    if report.culprits.is_empty() {
-        text.push_str(&table(&report.suspects));
+    if report.is_open() {
+        text.push_str(&tables(&report.suspects));
     }
     for one in &report.skipped {
         text.push_str(&format!("skipped {}: {}\n", text::short(&one.commit, 12), printable(&one.reason)));
     }
     if !report.reproduce.is_empty() {
-        text.push_str(&format!("\nreproduce: {}\n", report.reproduce));
+        text.push_str(&format!("\nreproduce: {}\n", report.reproduce.replace('\n', "\n           ")));
     }
     let measured = text::count(report.measurements.len(), "measurement");
     let ends = text::count(report.end_sessions, "session");
@@ -409,29 +558,40 @@ pub fn markdown(report: &BisectReport) -> String {
     let code = |text: &str| format!("`{}`", printable(text).replace('`', "'"));
     let cell = |text: &str| printable(text).replace('|', "\\|");
     let [good, bad] = report.ends.each_ref().map(|end| code(end));
+    let metric = report.metric.as_ref().map_or_else(String::new, |name| format!(" of {}", code(name)));
+    let effects = |effects: &[BisectEffect]| {
+        let row = |one: &BisectEffect| {
+            let interval = text::percent_interval(one.interval);
+            format!("| {} | {} | {interval} |\n", code(&one.benchmark), text::percent(one.change))
+        };
+        let head = format!("\n| benchmark | change{metric}, positive is worse | 95 % interval |\n|:--|--:|--:|\n");
+        head + &effects.iter().map(row).collect::<String>()
+    };
     let mut text = format!("## Bisection of {} from {good} to {bad}\n\n{}\n", code(&report.suite), report.summary);
     for culprit in &report.culprits {
+        let is_one = culprit.commits.len() == 1;
+        if !is_one {
+            text.push_str(&format!("\n{}:\n", one_of(culprit)));
+        }
         for commit in &culprit.commits {
             let (sha, subject) = (text::short(&commit.sha, 12), cell(&commit.subject));
-            let probability = percentage(culprit.probability);
-            text.push_str(&format!("\n**{sha}** {subject} ({}, {probability})\n\n", cell(&commit.author)));
+            let share = if is_one { format!(", {}", percentage(culprit.probability)) } else { String::new() };
+            text.push_str(&format!("\n**{sha}** {subject} ({}{share})\n\n", cell(&commit.author)));
             for file in &commit.files {
                 text.push_str(&format!("- {} +{} -{}\n", code(&file.path), file.added, file.removed));
             }
         }
-    }
-    if !report.effects.is_empty() {
-        let metric = report.metric.as_ref().map_or_else(String::new, |name| format!(" of {}", code(name)));
-        text.push_str(&format!("\n| benchmark | change{metric}, positive is worse | 95 % interval |\n|:--|--:|--:|\n"));
-        for effect in &report.effects {
-            let change = text::percent(effect.change);
-            let interval = text::percent_interval(effect.interval);
-            text.push_str(&format!("| {} | {change} | {interval} |\n", code(&effect.benchmark)));
+        if !culprit.effects.is_empty() {
+            text.push_str(&effects(&culprit.effects));
         }
     }
-    if !report.suspects.is_empty() {
+    if report.is_open() && !report.effects.is_empty() {
+        text.push_str(&effects(&report.effects));
+    }
+    for suspects in report.suspects.chunk_by(|one, next| one.benchmarks == next.benchmarks) {
+        text.push_str(&suspects[0].benchmarks.as_ref().map_or_else(String::new, |all| format!("\n{all}:\n")));
         text.push_str("\n| suspect | probability | level | subject |\n|:--|--:|--:|:--|\n");
-        for one in &report.suspects {
+        for one in suspects {
             let level = one.level.map_or_else(|| text::NONE.to_owned(), |level| format!("{level:.2}"));
             let (sha, probability) = (text::short(&one.sha, 12), percentage(one.probability));
             text.push_str(&format!("| {sha} | {probability} | {level} | {} |\n", cell(&one.subject)));
@@ -442,7 +602,7 @@ pub fn markdown(report: &BisectReport) -> String {
         text.push_str(&format!("\nSkipped {}: {reason}\n", text::short(&one.commit, 12)));
     }
     if !report.reproduce.is_empty() {
-        text.push_str(&format!("\nReproduce:\n\n    {}\n", report.reproduce));
+        text.push_str(&format!("\nReproduce:\n\n    {}\n", report.reproduce.replace('\n', "\n    ")));
     }
     text
 }

@@ -240,14 +240,12 @@ impl State {
 
 impl Stage {
     pub(super) fn search(&self, question: &Question) -> Search {
-        let mut search = Search::new(question.clone(), self.prior.clone());
-        search.skipped = self.skipped.keys().copied().collect::<BTreeSet<usize>>();
-        for answer in &self.answers {
-            if let Some(observation) = question.observation(&answer.session) {
-                search.measured.entry(answer.commit).or_default().push(observation);
-            }
+        Search {
+            question: question.clone(),
+            prior: self.prior.clone(),
+            answers: self.answers.iter().map(|answer| (answer.commit, answer.session.clone())).collect(),
+            skipped: self.skipped.keys().copied().collect(),
         }
-        search
     }
 }
 

@@ -1,0 +1,78 @@
+//! The size of the change at a culprit, by everything that was measured on both sides of it.
+//!
+//! Between two changes all commits have one level, from which each build differs a little, as code is laid out anew: what is
+//! replicated are commits, and sessions only within them. The level of a side is the mean of its commits, weighed by the
+//! variance between commits and that of sessions (DerSimonian and Laird, "Meta-analysis in clinical trials", 1986).
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use super::cluster::Group;
+use super::question::{Step, centre};
+use super::search::Search;
+use sprag_base::stats::{describe, student};
+use sprag_model::bisection::BisectEffect;
+
+/// The least variance between builds, as a share of that of a session. Without it, the good end, with which all others are
+/// compared, would weigh more than all of them.
+const LEAST_BETWEEN: f64 = 1.0 / 16.0;
+
+/// A commit: the mean of its sessions and the variance of that mean.
+type Level = (f64, f64);
+
+impl Search {
+    /// What a benchmark moved by at the culprit, among other changes of it. `None` where a side was not measured.
+    pub fn effect(&self, step: &Step, culprit: Group, others: &[Group]) -> Option<BisectEffect> {
+        let end = self.prior.len();
+        let from = others.iter().filter(|one| one.last < culprit.first).map(|one| one.last).max().unwrap_or(0);
+        let to = others.iter().filter(|one| one.first > culprit.last).map(|one| one.first - 1).min().unwrap_or(end);
+        let ends = self.question.sessions.iter().map(|session| (end, session));
+        let mut sessions: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (commit, session) in self.answers.iter().map(|(commit, session)| (*commit, session)).chain(ends) {
+            let level = session.get(&step.benchmark).and_then(|pairs| centre(pairs));
+            sessions.entry(commit).or_default().extend(level);
+        }
+        let side = |range: RangeInclusive<usize>| -> Vec<Level> {
+            let measured = sessions
+                .range(range)
+                .filter_map(|(_, values)| Some((describe::mean(values)?, step.variance / values.len() as f64)));
+            measured.collect()
+        };
+        let (mut before, after) = (side(from..=culprit.first - 1), side(culprit.last..=to));
+        if from == 0 {
+            // The good end itself, to which all levels are relative.
+            before.push((0.0, 0.0));
+        }
+        let between = variance_between([&before, &after]).max(LEAST_BETWEEN * step.variance);
+        let (good, of_good) = mean(&before, between)?;
+        let (bad, of_bad) = mean(&after, between)?;
+        let measured = sessions.range(from..=to).map(|(_, values)| values.len()).sum();
+        let reach = student::two_sided_95(measured) * (of_good + of_bad).sqrt();
+        let change = bad - good;
+        Some(BisectEffect {
+            benchmark: step.benchmark.clone(),
+            change: change.exp_m1(),
+            interval: ((change - reach).exp_m1(), (change + reach).exp_m1()),
+        })
+    }
+}
+
+/// What commits of a side differ by, beyond their sessions.
+fn variance_between(sides: [&[Level]; 2]) -> f64 {
+    let (mut squares, mut freedom, mut within) = (0.0, 0.0, 0.0);
+    for side in sides {
+        let values: Vec<f64> = side.iter().map(|level| level.0).collect();
+        let own = values.len() as f64 - 1.0;
+        squares += describe::sample_variance(&values).unwrap_or(0.0) * own;
+        within += describe::mean(&side.iter().map(|level| level.1).collect::<Vec<f64>>()).unwrap_or(0.0) * own;
+        freedom += own;
+    }
+    if freedom > 0.0 { (squares - within) / freedom } else { 0.0 }
+}
+
+/// The mean of commits and its variance.
+fn mean(side: &[Level], between: f64) -> Option<Level> {
+    let weight: f64 = side.iter().map(|(_, variance)| 1.0 / (variance + between)).sum();
+    let sum: f64 = side.iter().map(|(level, variance)| level / (variance + between)).sum();
+    (!side.is_empty()).then(|| (sum / weight, 1.0 / weight))
+}
