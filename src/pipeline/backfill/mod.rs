@@ -18,12 +18,12 @@ use crate::gate::{Records, machine_of};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
-use crate::{Advice, refuse, study, text, trend};
+use crate::{Advice, cache, refuse, study, text, trend};
 use sprag_analysis::backfill::{Level, Levels, Point, coarse, differ, next};
 use sprag_history::Record;
 use sprag_measure::environment;
 use sprag_measure::interrupt::say_on_interrupt;
-use sprag_measure::suite::Effort;
+use sprag_measure::suite::{Effort, Extent};
 use sprag_model::commit::CommitOnLine;
 use sprag_model::environment::Machine;
 use sprag_model::metric::Metric;
@@ -189,22 +189,25 @@ impl Backfill<'_> {
         }
         let trt = TrtOptions::default();
         let (start, step) = (Instant::now(), self.request.every);
-        let mut tried = BTreeSet::new();
+        let (mut tried, usual) = (BTreeSet::new(), self.usual_seconds());
         let mut is_over = false;
         loop {
             let points = self.points();
             let levels: Vec<(Levels, f64)> = self.levels.values().cloned().collect();
             let Some(at) = next(&points, step, &mut |from, to| differ(&levels, from, to)) else { break };
             let (done, seconds) = (tried.len(), start.elapsed().as_secs_f64());
-            let each = seconds / done.max(1) as f64;
+            let each = if done > 0 { seconds / done as f64 } else { usual.unwrap_or(0.0) };
             if self.request.budget.is_some_and(|budget| done > 0 && seconds + each > budget) {
                 is_over = true;
                 break;
             }
             let left = if step.is_some() { coarse(&points, step).len() } else { open(&points) };
             let (commit, subject) = (text::short(&self.commits[at].sha, 12), &self.commits[at].subject);
-            let time =
-                if done > 0 { format!(", {} left", text::duration(each * left.max(1) as f64)) } else { String::new() };
+            let time = if each > 0.0 {
+                format!(", {} left", text::duration(each * left.max(1) as f64))
+            } else {
+                String::new()
+            };
             text::say(&text::printable(&format!("[{} of {}{time}] {commit} {subject}", done + 1, done + left.max(1))));
             say_on_interrupt(format!(
                 "\nbackfill: stopped after {}; the same command goes on\n",
@@ -302,6 +305,20 @@ impl Backfill<'_> {
         }
     }
 
+    /// What a commit takes, by builds and runs here before.
+    fn usual_seconds(&self) -> Option<f64> {
+        let seconds = cache::seconds(self.project);
+        let of_suite = |(name, suite): &(&str, &Suite)| {
+            let processes = match self.request.effort.extent {
+                Extent::Quick => 1,
+                _ => suite.processes(),
+            };
+            seconds.get(*name).map(|process| process * f64::from(processes))
+        };
+        let runs = self.suites.iter().map(of_suite).sum::<Option<f64>>()?;
+        Some(runs + self.suites.len() as f64 * self.builds.usual_seconds()?)
+    }
+
     fn plan(&self, out: &mut dyn Write) -> crate::Result<Exit> {
         let points = self.points();
         let first = coarse(&points, self.request.every);
@@ -319,6 +336,11 @@ impl Backfill<'_> {
             Some(_) => "more, only where neighbors differ",
         };
         writeln!(out, "{others} {then}")?;
+        if let Some(each) = self.usual_seconds() {
+            let all = if self.request.every.is_some() { first.len() } else { open(&points) };
+            let (commits, time) = (text::count(all, "commit"), text::duration(each * all as f64));
+            writeln!(out, "{commits} take about {time}, by what builds and runs took here")?;
+        }
         let [recorded, failed, elsewhere] =
             [State::Recorded, State::Failed, State::Elsewhere].map(|one| self.count(one));
         writeln!(out, "skipped: {recorded} with a run, {failed} that failed before, {elsewhere} of other shards")?;

@@ -155,9 +155,10 @@ pub fn commit(project: &Project, named: &str) -> crate::Result<Commit> {
         let message = format!("`{}` holds records alone, so there is nothing to measure", named.escape_debug());
         return refuse(message, "name a commit that holds code");
     };
-    // An unreadable working tree cannot be confused with the commit.
+    // An unreadable working tree cannot be confused with the commit, nor whoever names its id.
     let here = history::measured_commit(store).ok().flatten();
-    if here.is_some_and(|here| here.dirty && here.sha == commit.sha) {
+    let is_meant = named == commit.sha;
+    if here.is_some_and(|here| here.dirty && here.sha == commit.sha && !is_meant) {
         note(&format!("tracked files differ from {0}; {0} is measured, without them", commit.short()));
     }
     Ok(commit)
