@@ -199,11 +199,12 @@ fn table(run: &Run, request: &BenchRequest) -> String {
     let mean = describe::mean(&time.workers).unwrap_or(time.value);
     let (runs, warmup) = (time.workers.len(), text::count(request.warmup as usize, "warm-up run"));
     let (range, mean) = (range(ends), scale.text(mean));
-    table.push_str(&format!("\n{runs} runs in fresh processes after {warmup}: {range}, mean {mean}"));
+    let mut sentence = format!("{runs} runs in fresh processes after {warmup}: {range}, mean {mean}");
     if let Some(detectable) = time.detectable {
-        table.push_str(&format!("; detectable: {:.1} %", 100.0 * detectable));
+        sentence.push_str(&format!("; detectable: {:.1} %", 100.0 * detectable));
     }
     table.push('\n');
+    table.push_str(&text::line(&sentence, 0));
     for reason in &run.quality.reasons {
         table.push_str(&text::line(&format!("note: {reason}"), 0));
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::config::{Suite, SuiteKind};
 use crate::error::Context as _;
 use crate::project::{PRIVATE_FOLDER, Project};
-use crate::text::{self, columns, printable};
+use crate::text::{self, printable};
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history};
 use sprag_measure::doctor::findings::{
@@ -16,6 +16,7 @@ use sprag_measure::doctor::findings::{
 };
 use sprag_measure::{environment, gpu, tensorrt};
 use sprag_model::unit::Unit;
+use sprag_report::sheet::terminal;
 
 /// The findings of the last examination, in the private folder.
 const LAST: &str = "doctor.json";
@@ -156,7 +157,7 @@ fn recording(project: &Project) -> Result<String, String> {
 const UNKNOWN: &str = "–";
 
 pub fn text(findings: &Findings) -> String {
-    let mut text = format!("{}\n", verdict(findings));
+    let mut text = text::line(&verdict(findings), 0);
     section(&mut text, "Machine", &columns(&machine(&findings.machine), &[]));
     section(&mut text, "What can be measured", &columns(&ability_rows(findings), &[]));
     section(&mut text, "Clocks", &columns(&clocks(findings), &[]));
@@ -169,6 +170,10 @@ pub fn text(findings: &Findings) -> String {
 
 /// Of what is below a headline.
 const INDENT: usize = 2;
+
+fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    terminal::columns(rows, right, text::width().map(|width| width.saturating_sub(INDENT))).concat()
+}
 
 fn section(text: &mut String, headline: &str, lines: &str) {
     text.push_str(&format!("\n{headline}\n"));
@@ -322,10 +327,12 @@ fn noise(findings: &Findings) -> String {
         "least change in time",
         "in ratio",
     ];
-    let mut text = text::table(heads, findings.noise.kernels.iter().map(kernel), &[2, 3, 4, 5, 8, 9]);
-    if text.is_empty() {
-        text.push_str("no kernel could be timed\n");
-    }
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    rows.extend(findings.noise.kernels.iter().map(kernel));
+    let mut text = match rows.len() {
+        1 => "no kernel could be timed\n".to_owned(),
+        _ => columns(&rows, &[2, 3, 4, 5, 8, 9]),
+    };
     for class in &findings.noise.classes {
         for reason in &class.reasons {
             let words = format!("not good for {}: {reason}", class_name(&class.class));
@@ -366,7 +373,9 @@ fn advice(findings: &Findings) -> String {
     let mut text = String::new();
     for (number, advice) in findings.advice.iter().enumerate() {
         text.push_str(&text::line(&format!("{}. {}: {}", number + 1, advice.about, advice.why), INDENT));
-        text.push_str(&format!("   {}\n", advice.how));
+        for line in text::line(&advice.how, INDENT + 3).lines() {
+            text.push_str(&format!("   {line}\n"));
+        }
         if let Some(command) = &advice.command {
             text.push_str(&format!("     {command}\n"));
         }

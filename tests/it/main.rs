@@ -25,6 +25,8 @@ mod doctor;
 mod instructions;
 mod measuring;
 mod shards;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod testing;
 mod weekly;
 

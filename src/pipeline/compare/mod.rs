@@ -288,7 +288,7 @@ fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
     if !result.shown.is_empty() {
         table.push_str(&format!("not judged\n{}", shown(&result.shown)));
     }
-    table + &format!("compare: {}; {counts}; {pairs} of processes {place}\n", gate.outcome.word())
+    table + &text::line(&format!("compare: {}; {counts}; {pairs} of processes {place}", gate.outcome.word()), 0)
 }
 
 fn shown(metrics: &[Paired]) -> String {

@@ -17,7 +17,8 @@ const LABEL: usize = 12;
 const GAP: usize = 2;
 
 /// Rows as columns, those listed in `right` aligned to the right. Where they do not fit into `width`, cells beyond those of the
-/// first row move below their row, names break between their parts, and the last figures are left out, which a line says.
+/// first row move below their row, names break between their parts, and the last figures, then other columns, are left out,
+/// which a line says.
 /// A figure never breaks. Gives the lines of each row, and at last what is below them.
 pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> Vec<String> {
     let Some(first) = rows.first() else { return Vec::new() };
@@ -34,7 +35,8 @@ pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> V
     let least: Vec<usize> = (0..first.len()).map(narrowest).collect();
     let mut shown: Vec<usize> = (0..first.len()).collect();
     while shown.iter().map(|place| least[*place]).sum::<usize>() > room {
-        let Some(last) = shown.iter().rposition(|place| right.contains(place)) else { break };
+        let figures = shown.iter().rposition(|place| right.contains(place));
+        let Some(last) = figures.or((shown.len() > 2).then(|| shown.len() - 1)) else { break };
         shown.remove(last);
     }
     let mut widths: Vec<usize> = shown.iter().map(|place| widest[*place]).collect();
@@ -102,9 +104,16 @@ fn pieces(text: &str) -> Vec<&str> {
             '{' | '@' | '(' => at,
             _ => continue,
         };
-        // A figure and its unit, or the commas of a figure, stay together.
-        let is_within = |side: Option<char>| side.is_some_and(|c| c.is_ascii_digit());
-        if end > start && !(character == ',' && is_within(text[end..].chars().next())) {
+        // A figure and its unit, the parts of a date, or the commas of a figure, stay together.
+        let is_figure = |side: Option<char>| side.is_some_and(|c| c.is_ascii_digit());
+        let is_letter = |side: Option<char>| side.is_some_and(char::is_alphabetic);
+        let (before, after) = (text[..at].chars().next_back(), text[end..].chars().next());
+        let is_within = match character {
+            ' ' => is_figure(before) && is_letter(after) || is_letter(before) && is_figure(after),
+            ',' | ':' => is_figure(after),
+            _ => false,
+        };
+        if end > start && !is_within {
             pieces.push(&text[start..end]);
             start = end;
         }
@@ -212,13 +221,23 @@ impl Lines {
         let indent = if is_labelled { LABEL } else { indent };
         let shown: Vec<_> = table.columns.iter().filter(|column| !column.is_drawn()).collect();
         let heads = shown.iter().map(|column| typed(&column.head)).collect();
+        // The note of the last column is a cell beyond the heads.
         let cells = table.rows.iter().map(|row| {
-            let words = row.cells.iter().filter_map(|cell| match cell {
-                Cell::Words(cell) => Some(words(cell).join(" ")),
-                Cell::Noted(cell, note) => Some([words(cell), words(note)].concat().join(" ")),
-                Cell::Drawn(_) => None,
-            });
-            words.collect()
+            let mut beyond = Vec::new();
+            let mut joined: Vec<String> = Vec::new();
+            for cell in &row.cells {
+                joined.push(match cell {
+                    Cell::Words(cell) => words(cell).join(" "),
+                    Cell::Noted(cell, note) if !is_labelled && joined.len() + 1 == shown.len() => {
+                        beyond = words(note);
+                        words(cell).join(" ")
+                    }
+                    Cell::Noted(cell, note) => [words(cell), words(note)].concat().join(" "),
+                    Cell::Drawn(_) => continue,
+                });
+            }
+            joined.extend((!beyond.is_empty()).then(|| beyond.join(" ")));
+            joined
         });
         let rows: Vec<Vec<String>> = (!is_labelled).then_some(heads).into_iter().chain(cells).collect();
         let right: Vec<usize> = (0..shown.len()).filter(|place| shown[*place].is_figures()).collect();
@@ -335,6 +354,14 @@ mod tests {
             \u{20}             {c=64,t=8}\n              @fast\ninconclusive  cpu/infer        14.51 ms   +2.1 %\n\
             \u{20}             @fast\n    2 more runs settle it\n(1 column left out: the terminal is narrow)\n";
         assert_eq!(columns(&table, &[2, 3, 4], Some(48)).concat(), expected);
+        let dated =
+            [["week", "machine"], ["23 Nov 2026", "AMD EPYC, 2 cores"]].map(|row| row.map(str::to_owned).to_vec());
+        let expected = "week         machine\n23 Nov 2026  AMD EPYC,\n             2 cores\n";
+        assert_eq!(columns(&dated, &[], Some(28)).concat(), expected);
+        let expected = "week         machine\n23 Nov 2026  AMD EPYC, 2 cores\n\
+            (1 column left out: the\n  terminal is narrow)\n";
+        let wide = dated.map(|row| [row, vec!["unbreakable".to_owned()]].concat());
+        assert_eq!(columns(&wide, &[], Some(30)).concat(), expected);
         let rows = [vec!["cpu/infer @fast".to_owned(), "a reason of many words that goes on".to_owned()]];
         let text = columns(&rows, &[], Some(30)).concat();
         assert!(text.lines().count() > 1 && text.lines().all(|line| line.chars().count() <= 30), "{text}");
@@ -348,6 +375,21 @@ mod tests {
         let mut out = Lines { text: String::new(), width: None };
         out.table(&rows.table, 2);
         assert_eq!(out.text, "  Benchmark\n  time in ms\n  a\n  b\n  ratio\n  c\n");
+    }
+
+    #[test]
+    fn a_note_of_the_last_column_moves_below_its_row() {
+        let noted = |(_, note): &(&str, &str)| Cell::noted(Phrase::plain("inconclusive"), Phrase::plain(*note));
+        let rows = [("a", "measure both sides in turns"), ("b", "")];
+        let rows = Rows::new("", rows).column("Benchmark", "", |row| Phrase::plain(row.0)).column("Verdict", "", noted);
+        let written = |width| {
+            let mut out = Lines { text: String::new(), width };
+            out.table(&rows.table, 0);
+            out.text
+        };
+        let expected = "Benchmark  Verdict\na          inconclusive\n    measure both sides in\n    turns\nb          inconclusive\n";
+        assert_eq!(written(Some(28)), expected);
+        assert!(written(None).contains("inconclusive  measure both sides in turns\n"), "{}", written(None));
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! What commands print on a terminal fits it, narrow or wide, and breaks no figure.
+
+use crate::sandbox::Sandbox;
+
+/// Runs a command on a terminal of so many columns, and writes what it shows there at last.
+const TERMINAL: &str = r"
+import fcntl, os, pty, re, struct, subprocess, sys, termios
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 40, int(sys.argv[1]), 0, 0))
+command = subprocess.Popen(sys.argv[2:], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
+os.close(slave)
+shown = b''
+try:
+    while piece := os.read(master, 65536):
+        shown += piece
+except OSError:
+    pass
+print(re.sub(r'\x1b\[[0-9;?]*[A-Za-z]', '', shown.decode().replace('\r\n', '\n')), end='')
+sys.exit(command.wait())
+";
+
+/// Twelve benchmarks with long names; the step of one of them is large.
+const BENCH: &str = r#"base=$(cat base)
+printf '{"schema_version":1,"benchmarks":['
+for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+  [ $n = 1 ] || printf ,
+  printf '{"name":"layer_norm_%s","params":{"elements":1048576,"rows":%s},"variant":"fast","metrics":[' $n $n
+  [ $n = 3 ] && time=$base || time=1.0$n
+  printf '{"name":"time","unit":"s","better":"lower","value":%se-3}]}' $time
+done
+echo ']}'
+"#;
+
+#[test]
+fn reports_fit_the_terminal_and_break_no_figure() {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q"]);
+    sandbox.write("sprag.toml", "[suites.layers]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
+    sandbox.write("bench.sh", BENCH);
+    sandbox.write("base", "1.05");
+    sandbox.write("../terminal.py", TERMINAL);
+    sandbox.commit("Begin");
+    let named = [("SPRAG_MACHINE", "A machine of many words, 64 cores")];
+    sandbox.sprag_with(&named, &["run", "--record"]).expect(0);
+    sandbox.sprag_with(&named, &["baseline", "emit"]).expect(0);
+    sandbox.write("base", "1.25");
+    sandbox.commit("Make a layer slower, and say so in a subject of some length that goes on for a while");
+    for columns in ["80", "140"] {
+        for (command, codes) in [
+            ("weekly --quick", [0, 1]),
+            ("run --quick", [0, 0]),
+            ("check", [1, 3]),
+            ("bench --runs 10 -- true", [0, 0]),
+            ("compare HEAD~1 HEAD", [1, 3]),
+            ("compare HEAD~1 HEAD --measure --quick", [1, 3]),
+            ("trend", [0, 0]),
+            ("history log", [0, 0]),
+            ("baseline list", [0, 0]),
+            ("doctor --quick", [0, 0]),
+        ] {
+            let script = format!("python3 ../terminal.py {columns} \"$SPRAG\" {command}");
+            let ended = sandbox.step(&[("SPRAG", env!("CARGO_BIN_EXE_sprag")), named[0]], &script);
+            if ended.code == 127 {
+                eprintln!("skipped: python3 makes the terminal, and cannot be run here: {}", ended.err);
+                return;
+            }
+            assert!(codes.contains(&ended.code), "{command}: {}\n{}{}", ended.code, ended.out, ended.err);
+            let most: usize = columns.parse().expect("it is a number");
+            // Of a line that is written again and again, the last text stays.
+            for line in ended.out.lines().map(|line| line.rsplit('\r').next().unwrap_or(line)) {
+                assert!(line.chars().count() <= most, "{command} at {columns} columns:\n{line}\n\n{}", ended.out);
+                assert!(!line.trim().starts_with("% "), "{command} breaks a figure:\n{}", ended.out);
+            }
+        }
+    }
+}
