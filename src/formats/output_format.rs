@@ -72,6 +72,9 @@ impl OutputFormat {
             [other] if other.name != self.name() => {
                 format!("{error}; it looks like {}: set `format = \"{}\"`", other.title, other.name)
             }
+            _ if matches!((self, &error), (OutputFormat::Custom, FormatError::Json { .. } | FormatError::Empty(_))) => {
+                format!("{error}; print a report as `sprag schema metrics-1` describes it, or set `format`")
+            }
             _ => error.to_string(),
         })
     }
@@ -260,7 +263,9 @@ mod tests {
         check("custom", &google.bytes, &["no `schema_version`", "set `format = \"google-benchmark\"`"]);
         check("hyperfine", &google.bytes, &["set `format = \"google-benchmark\"`"]);
         check("hyperfine", b"", &["standard output is empty, where a report was expected"]);
-        check("custom", b"time: 3 s", &["standard output is not JSON"]);
+        let own = "; print a report as `sprag schema metrics-1` describes it, or set `format`";
+        check("custom", b"time: 3 s", &["standard output is not JSON", own]);
+        check("custom", b"", &["standard output is empty, where a report was expected", own]);
         let unknown = serde_json::from_str::<OutputFormat>("\"gogle-benchmark\"").map_err(|error| error.to_string());
         assert!(unknown.is_err_and(|error| error.starts_with("unknown variant `gogle-benchmark`, expected one of")));
     }

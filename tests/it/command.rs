@@ -186,7 +186,7 @@ fn a_command_that_comes_to_nothing_fails_with_its_reason() {
         (FINE, "cwd = \"nowhere\"", &["there is no folder `./nowhere`"]),
         (FINE, "build = [\"sprag-no-such\"]", &["the build step failed", "`sprag-no-such`", "no such program"]),
         ("", build, &["it ended with exit code 1 (one; two)"]),
-        ("", slow_build, &["the build step failed", "longer than 1 s"]),
+        ("", slow_build, &["the build step failed", "longer than 1 s", "; `build_timeout_seconds` sets this limit"]),
         (FINE, "format = \"criterion\"", &["it wrote no results to `./target/criterion`"]),
     ] {
         fails(script, settings, words);
@@ -207,7 +207,9 @@ fn a_missing_program_is_named() {
 fn a_command_that_hangs_is_ended_with_all_that_it_started() {
     // The grandchild keeps the outputs open, so Sprag could not go on while it lives.
     let (script, settings) = ("echo stuck >&2; (sleep 1000 & sleep 1000) & sleep 1000", "timeout_seconds = 1");
-    fails(script, settings, &["it took longer than 1 s and was killed (stuck); it was not tried again"]);
+    let words =
+        "it took longer than 1 s and was killed (stuck); it was not tried again; `timeout_seconds` sets this limit";
+    fails(script, settings, &[words]);
 }
 
 #[test]
@@ -276,7 +278,7 @@ fn filters_choose_among_what_was_reported() {
     let nothing = |arguments: &[&str]| {
         let runs = runs.to_str().expect("a path is text");
         let ended = sandbox.sprag_with(&[("RUNS", runs)], &[arguments, &["--filter", "nothing"]].concat());
-        ended.expect(2).says(&["contains `nothing`", "there are merge, sort"])
+        ended.expect(2).says(&["contains `nothing`", "their benchmarks: merge, sort"])
     };
     let script = format!("if [ -n \"$RUNS\" ]; then echo one >>\"$RUNS\"; fi\n{FINE}");
     for subject in ["Count", "Again"] {
@@ -293,7 +295,7 @@ fn filters_choose_among_what_was_reported() {
     // A process each, and one of each side.
     assert_eq!(sandbox.read("out/runs").lines().count(), 3 + 2 + 2);
     let timed = ["compare", "sh bench.sh 1", "sh bench.sh 2", "--measure", "--filter", "nothing"];
-    sandbox.sprag(&timed).expect(2).says(&["contains `nothing`", "there are run"]);
+    sandbox.sprag(&timed).expect(2).says(&["contains `nothing`", "their benchmarks: run"]);
 }
 
 #[test]

@@ -146,12 +146,16 @@ fn resolve(program: &str, folder: &Path) -> PathBuf {
 }
 
 fn start_fault(program: &Invocation<'_>, error: &std::io::Error) -> String {
-    let name = program.command[0].escape_debug();
+    let name = program.command[0].escape_debug().to_string();
     if !program.folder.is_dir() {
         return format!("`{name}` cannot be started: there is no folder `{}`", program.folder.display());
     }
     match error.kind() {
-        std::io::ErrorKind::NotFound => format!("`{name}` cannot be started: there is no such program"),
+        std::io::ErrorKind::NotFound => {
+            let list = name.split_whitespace().collect::<Vec<_>>().join("\", \"");
+            let meant = if list == *name { String::new() } else { format!("; did you mean `[\"{list}\"]`?") };
+            format!("`{name}` cannot be started: there is no such program{meant}")
+        }
         _ => format!("`{name}` cannot be started: {error}"),
     }
 }
@@ -210,6 +214,9 @@ mod tests {
             run_in(folder, &[program.to_owned()], 1, (60, 100)).expect_err("it cannot be started").text().to_owned()
         };
         assert_eq!(start("sprag-no-such", "/"), "`sprag-no-such` cannot be started: there is no such program");
+        let words =
+            "`make run all` cannot be started: there is no such program; did you mean `[\"make\", \"run\", \"all\"]`?";
+        assert_eq!(start("make run all", "/"), words);
         assert_eq!(start("./bench", "/nowhere"), "`./bench` cannot be started: there is no folder `/nowhere`");
         assert!(start("/", "/").starts_with("`/` cannot be started: "));
         assert_eq!(resolve("bin/x", Path::new("/a")), PathBuf::from("/a/bin/x"));

@@ -53,7 +53,8 @@ pub fn measure(
             Err((side, CommandFault::Start(text))) => return Err(failed(side == BASE, format!("the {side}: {text}"))),
             // It would probably hang again for the whole time-out.
             Err((side, CommandFault::TimeOut(text))) if pairs.is_empty() => {
-                return Err(failed(side == BASE, format!("the {side}: {text}; it was not tried again")));
+                let fault = CommandFault::TimeOut(format!("the {side}: {text}; it was not tried again"));
+                return Err(failed(side == BASE, sides.other.with_setting(&fault, "timeout_seconds")));
             }
             Err((side, fault)) => {
                 is_of_base |= side == BASE;

@@ -61,6 +61,16 @@ impl CommandSuite {
     pub(super) fn is_over(&self) -> bool {
         self.left(Duration::MAX).is_zero()
     }
+
+    /// The fault with the setting of the limit that was exceeded; a budget is no setting, and `sprag bench` has none.
+    pub(super) fn with_setting(&self, fault: &CommandFault, setting: &str) -> String {
+        match fault {
+            CommandFault::TimeOut(text) if !self.is_over() && self.timed.is_none() => {
+                format!("{text}; `{setting}` sets this limit")
+            }
+            fault => fault.text().to_owned(),
+        }
+    }
 }
 
 pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
@@ -82,7 +92,7 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
     };
     match command::run(&program, BUILD_LINES) {
         Ok(_) => Ok(()),
-        Err(fault) => Err(MeasureError::Build(fault.text().to_owned())),
+        Err(fault) => Err(MeasureError::Build(suite.with_setting(&fault, "build_timeout_seconds"))),
     }
 }
 
@@ -125,7 +135,8 @@ pub fn measure(
             // It would probably hang again for the whole time-out.
             Err(CommandFault::TimeOut(text)) if reports.is_empty() => {
                 let others = if process + 1 < protocol.processes { "; it was not tried again" } else { "" };
-                return Err(MeasureError::Command(format!("{text}{others}")));
+                let fault = CommandFault::TimeOut(format!("{text}{others}"));
+                return Err(MeasureError::Command(suite.with_setting(&fault, "timeout_seconds")));
             }
             Err(fault) => faults.push((process + 1, fault.text().to_owned())),
         }

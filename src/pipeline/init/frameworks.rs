@@ -73,7 +73,7 @@ const LANGUAGES: [(&str, &[&str], &str); 7] = [
         &[".cu"],
         "a kernel that is `extern \"C\" __global__ void`, or nvbench with a CMake target that links `nvbench::main`",
     ),
-    ("C++", &[".cc", ".cpp", ".cxx"], "Google Benchmark: a source with `BENCHMARK(F); BENCHMARK_MAIN();`"),
+    ("C or C++", &[".c", ".cc", ".cpp", ".cxx"], "Google Benchmark: a source with `BENCHMARK(F); BENCHMARK_MAIN();`"),
     ("Java", &[".java", ".kt"], "JMH: a method with `@Benchmark`"),
     ("Julia", &[".jl"], "BenchmarkTools: `benchmark/benchmarks.jl` that defines `SUITE`"),
 ];

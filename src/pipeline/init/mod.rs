@@ -166,12 +166,13 @@ fn next_steps(exit: Exit, more: &[String], out: &mut dyn Write) -> crate::Result
         let hint =
             "edit the suite in `sprag.toml` (`sprag schema config-1` lists its keys), and try `sprag run --quick`";
         writeln!(out, "\nA suite does not work yet: {hint}.")?;
+        writeln!(out, "`sprag bench --record --name NAME -- COMMAND` times a command that prints no report.")?;
     }
     writeln!(out, "\nNext, after a commit of these files:")?;
     let steps = [
         ("sprag weekly", "measure, record, and render the site to _site/"),
         ("sprag baseline emit", "take that run as the baseline"),
-        ("sprag check", "compare the newest run with the baseline: 0 pass, 1 regressed, 3 inconclusive"),
+        ("sprag check", "judge the newest run: 0 pass, 1 regressed, 3 inconclusive"),
     ];
     for (command, purpose) in steps {
         writeln!(out, "  {command:<21}{purpose}")?;

@@ -265,7 +265,7 @@ pub fn nothing_left<'a>(filters: &[String], names: impl Iterator<Item = &'a str>
         match near {
             Some(near) => format!("did you mean `{near}`?"),
             None if distinct.is_empty() => "run without `--filter` to see what there is".to_owned(),
-            None => format!("there are {}", distinct.join(", ")),
+            None => format!("their benchmarks: {}", distinct.join(", ")),
         },
     )
 }
