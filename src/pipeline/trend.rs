@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::builds::commit_build::can_be_built;
-use crate::config::{self, FILE_NAME, SensitivityName};
+use crate::config::{self, FILE_NAME, SensitivityName, Suite, SuiteKind};
 use crate::error::Context as _;
 use crate::options::refuse_unknown;
 use crate::project::Project;
@@ -20,6 +20,7 @@ use sprag_analysis::trend::series_changes::Setting;
 use sprag_base::text::decoded;
 use sprag_history::{self as history, Record};
 use sprag_measure::clock;
+use sprag_measure::suite::is_ours;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, EventKind};
@@ -128,8 +129,10 @@ pub fn analyse_both(
             }
         }
     };
-    let suites =
-        project.config.all_suites().map(|(name, suite)| (name.to_owned(), can_be_built(project, suite))).collect();
+    // No commit of another project, such as the demo, holds the CPU kernels.
+    let is_built =
+        |suite: &Suite| can_be_built(project, suite) && (suite.kind != SuiteKind::Cpu || is_ours(&project.root));
+    let suites = project.config.all_suites().map(|(name, suite)| (name.to_owned(), is_built(suite))).collect();
     let records = read_event_records(project)?;
     let input = Input {
         analysis: &study.analysis,

@@ -55,6 +55,9 @@ fn the_demo_shows_what_it_planted() {
         assert!(slower.clone().all(|line| line.contains("cpu/tile_pack{c=64,t=8} @fast")), "{machine}: {}", gate.out);
         assert_eq!(slower.count(), 1, "{machine}: {}", gate.out);
     }
+    // Its commits hold no kernels, so nothing offers to build them.
+    let trend = sandbox.sprag(&["-C", "shop", "trend", "--details"]).expect(0).prints(&["checked out there first"]);
+    assert!(!trend.out.contains("sprag bisect"), "{}", trend.out);
     assert_eq!(sandbox.git(&["-C", "shop", "status", "--porcelain"]), "");
     assert_eq!(sandbox.git(&["-C", "shop", "fsck", "--no-progress", "--no-dangling"]), "");
     sandbox.sprag(&["demo", "shop"]).expect(2).says(&["is not empty"]);

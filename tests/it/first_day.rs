@@ -65,6 +65,18 @@ fn a_gate_works_in_the_first_sitting() {
 }
 
 #[test]
+fn two_runs_of_one_commit_cannot_take_turns() {
+    let sandbox = project();
+    sandbox.append(".gitignore", "times\n");
+    change(&sandbox, [10.0, 10.1, 9.9, 10.0, 10.05]);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.write("times", "11.2\n11.3\n11.1\n11.2\n11.25\n");
+    sandbox.sprag(&["run", "--record"]).expect(0);
+    let ended = sandbox.sprag(&["check"]).expect(3).prints(&["record sessions an hour or more apart"]);
+    assert!(!ended.out.contains("--measure"), "{}", ended.out);
+}
+
+#[test]
 fn a_tolerance_that_makes_no_sense_is_refused() {
     let sandbox = project();
     for (arguments, word) in [

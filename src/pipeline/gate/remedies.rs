@@ -57,7 +57,9 @@ impl Remedies {
         } else {
             Some(if is_here() { "of this commit," } else { "of this commit on its machine," })
         };
-        let sides = base.zip(clean).filter(|_| can_be_built && !run.is_imported() && is_here());
+        let sides = base
+            .zip(clean)
+            .filter(|(base, commit)| *base != commit.sha && can_be_built && !run.is_imported() && is_here());
         let suite = if project.config.suites.len() > 1 { format!(" --suite {}", run.suite) } else { String::new() };
         let command =
             |base: &str, other: &str| format!("sprag compare {} {other} --measure{suite}", text::short(base, 12));
