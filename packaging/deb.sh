@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the program as a Debian package, with its manual pages and completions.
+# Packs the program as a Debian package, with its manual pages and completions, and runs the program from it.
 # Usage: packaging/deb.sh PROGRAM FOLDER
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,4 +36,7 @@ Description: keeps compute kernels fast
  Measures kernel suites, records every result in git, finds what got slower and
  since which commit, and renders a static site.
 CONTROL
-dpkg-deb --root-owner-group --build "$root" "$folder/sprag_${version}_$architecture.deb"
+package=$folder/sprag_${version}_$architecture.deb
+dpkg-deb --root-owner-group --build "$root" "$package"
+dpkg-deb --extract "$package" "$root/unpacked"
+"$root/unpacked/usr/bin/sprag" --version

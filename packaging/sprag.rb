@@ -8,6 +8,7 @@ class Sprag < Formula
   license any_of: ["MIT", "Apache-2.0"]
 
   depends_on "rust" => :build
+  uses_from_macos "zlib"
 
   def install
     system "cargo", "install", *std_cargo_args(path: "src/sprag")

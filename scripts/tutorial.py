@@ -5,7 +5,8 @@
 
 A code block after a line that ends with `FILE`: is written to that file. A block of the language `sh` is run;
 it must exit with 0, and what it exports holds in the blocks after it. Everything else is prose.
-Prints what was run. Exits with 1 where a page fails at one command, and again when it is followed once more.
+Prints what was run, and how long it took: to the first `sprag check`, when a result is recorded, rendered and gated, and to
+the end. Exits with 1 where a page fails at one command, and again when it is followed once more.
 """
 
 import os
@@ -14,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 FENCE = re.compile(r"^```(\w*)$")
 
@@ -51,6 +53,7 @@ def follow(sprag, page):
         subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=project, check=True)
         for setting in ("user.name=Ada", "user.email=ada@example.com"):
             subprocess.run(["git", "config", *setting.split("=")], cwd=project, check=True)
+        begun, gated = time.monotonic(), ""
         for name, content in steps(page.read_text(encoding="utf-8")):
             if name:
                 (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +66,10 @@ def follow(sprag, page):
             code = subprocess.run(["bash", "-euc", script], cwd=project, env=environment).returncode
             if code:
                 return f"{page}: exit code {code} of\n{content}"
+            seconds = f"{time.monotonic() - begun:.0f} s"
+            if not gated and "sprag check" in content:
+                gated = f", gated after {seconds}"
+        print(f"== {page}: {seconds}{gated}", flush=True)
     return None
 
 
