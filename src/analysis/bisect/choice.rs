@@ -82,9 +82,10 @@ fn candidates(cluster: &Cluster, costs: &Costs<'_>, parts: &[f64]) -> BTreeSet<u
     let mut tried: BTreeSet<usize> = cluster.measured.keys().copied().collect();
     for (gap, bound) in gaps.bounds.windows(2).enumerate() {
         let able: Vec<usize> = cluster.able(bound[0] + 1..bound[1]).collect();
-        let mass = gaps.one[gap] + gaps.same[gap];
-        let earlier: f64 = gaps.one[..gap].iter().sum::<f64>() + gaps.same[..gap].iter().sum::<f64>();
-        let half = (gaps.one.iter().sum::<f64>() + gaps.same.iter().sum::<f64>()) / 2.0;
+        let of_gap = |gap: usize| gaps.one[gap] + gaps.same[gap] + gaps.redone[2][gap];
+        let mass = of_gap(gap);
+        let earlier: f64 = (0..gap).map(of_gap).sum();
+        let half = (0..gaps.one.len()).map(of_gap).sum::<f64>() / 2.0;
         let middle = ((half - earlier) / mass.max(1e-300)).clamp(0.0, 1.0);
         let mut inside = 0.0;
         let reached: Vec<f64> = gaps.within[bound[0]..bound[1]]
@@ -150,6 +151,13 @@ fn shares(gaps: &Gaps, gap: usize, inside: f64) -> [f64; 3] {
             between += two * (past - is_past(second));
         }
     }
+    // Where in its gap a change was undone says nothing of the culprit.
+    let past = |which: usize| -> f64 {
+        gaps.redone[which].iter().enumerate().map(|(place, share)| share * is_past(place)).sum()
+    };
+    let redone = past(0) - gaps.redone[1][..gap].iter().sum::<f64>() + past(2);
+    bad += redone;
+    good += gaps.redone[2].iter().sum::<f64>() - redone;
     let sum = good + bad + between;
     [good / sum, bad / sum, between / sum]
 }

@@ -66,7 +66,7 @@ pub fn only_culprit(clusters: &[Cluster]) -> Option<usize> {
 }
 
 impl Finding {
-    /// Whether commits are to blame, each told apart from all others.
+    /// Whether commits are to blame, each separated from all others.
     pub fn is_named(&self) -> bool {
         let groups = self.groups();
         !groups.is_empty() && groups.iter().all(|group| group.first == group.last)
@@ -108,7 +108,7 @@ impl Cluster {
         let commits = measured.iter().map(|(commit, all)| Measured { commit: *commit, observations: all.clone() });
         let posterior = posterior(&question, prior, &commits.collect::<Vec<Measured>>());
         let mut cluster = Cluster { question, measured, skipped, posterior, finding: Finding::Open, check: None };
-        cluster.finding = cluster.found(confidence);
+        cluster.finding = cluster.conclusion(confidence);
         if let Finding::Culprit(group) = cluster.finding {
             cluster.check = cluster.unchecked(group.last, prior);
         }
@@ -140,7 +140,7 @@ impl Cluster {
         groups
     }
 
-    fn found(&self, confidence: f64) -> Finding {
+    fn conclusion(&self, confidence: f64) -> Finding {
         let posterior = &self.posterior;
         if posterior.drift >= confidence {
             return Finding::Drift(posterior.drift);

@@ -70,8 +70,9 @@ pub(super) struct Gaps {
     pub(super) bounds: Vec<usize>,
     /// The prior of each suspect, from 1, shared out within its gap.
     pub(super) within: Vec<f64>,
-    /// One step, or the last of three.
     pub(super) one: Vec<f64>,
+    /// A change, what undid it, and the last step after that.
+    pub(super) redone: [Vec<f64>; 3],
     /// Two steps in the same gap, and in two gaps, the first one by rows.
     pub(super) same: Vec<f64>,
     pub(super) two: Vec<Vec<f64>>,
@@ -132,6 +133,16 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
                     }
                 }
             }
+            // Three suspects drawn by the prior are in this order in one of six cases.
+            let of_gap = |value: &dyn Fn(usize) -> f64| -> Vec<f64> {
+                (0..count).map(|gap| weights[gap].ln() + value(gap)).collect()
+            };
+            let parts = [
+                of_gap(&|gap| good[gap] - bad[gap]),
+                of_gap(&|gap| bad[gap] - good[gap]),
+                of_gap(&|gap| good[gap] + after(gap)),
+            ];
+            of_noise.add(add_in_order(&mut redone, (REDONE * 6.0 * SAME).ln(), parts.each_ref().map(Vec::as_slice)));
             let share = |one: &Measured| step * one.commit as f64 / prior.len() as f64;
             let fit = measured.iter().map(|one| log_likelihood(&one.observations, share(one), noise)).sum::<f64>();
             drift.add(DRIFT.ln() + fit + end);
@@ -141,12 +152,11 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
             other.add(OTHER.ln() + any.sum::<f64>() + end);
         }
         let last: Vec<f64> = last.iter().map(LogSum::logarithm).collect();
-        let levels = middles.iter().map(|middle| (middle, (1.0 - SAME) / betweens.len() as f64));
-        for (middle, prior) in levels.chain([(&before(&at(1.0)), SAME)]) {
+        let prior = (1.0 - SAME) / betweens.len() as f64;
+        for middle in &middles {
             let log = |gap: usize, shift: f64| weights[gap].ln() + shift;
             let change: Vec<f64> = (0..count).map(|gap| log(gap, good[gap] - middle[gap])).collect();
             let undoes: Vec<f64> = (0..count).map(|gap| log(gap, middle[gap] - good[gap])).collect();
-            // Three suspects drawn by the prior are in this order in one of six cases.
             let all = add_in_order(&mut redone, (REDONE * 6.0 * prior).ln(), [&change, &undoes, &last]);
             of_noise.add(all);
         }
@@ -161,11 +171,12 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
         .chain([&drift, &other]);
     let all = log_sum(all.map(LogSum::logarithm).collect::<Vec<f64>>());
     let share = |one: &LogSum| (one.logarithm() - all).exp();
-    let one: Vec<f64> = one.iter().zip(&redone[2]).map(|(one, redone)| share(one) + share(redone)).collect();
-    let mut largest: Vec<f64> = one.iter().zip(&same).map(|(one, same)| one + share(same)).collect();
+    let redone = redone.map(|sums| sums.iter().map(share).collect::<Vec<f64>>());
+    let mut largest: Vec<f64> =
+        one.iter().zip(&same).zip(&redone[2]).map(|((one, same), last)| share(one) + share(same) + last).collect();
     let gap = |place: usize| (bounds[place] + 1, bounds[place + 1]);
     let undone = [0, 1].map(|which: usize| {
-        let likely = redone[which].iter().map(share).enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        let likely = redone[which].iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
         likely.map_or(((1, prior.len()), 0.0), |(place, probability)| (gap(place), probability))
     });
     let mut pair: Option<Pair> = None;
@@ -206,13 +217,14 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
         suspects,
         two: sum_two,
         pair,
-        redone: redone[2].iter().map(share).sum(),
+        redone: redone[2].iter().sum(),
         undone,
         drift: share(&drift),
         other: share(&other),
         gaps: Gaps {
             within,
-            one,
+            one: one.iter().map(share).collect(),
+            redone,
             same: same.iter().map(share).collect(),
             two: two.iter().map(|row| row.iter().map(|both| share(&both.all)).collect()).collect(),
             between: if sum_two > 0.0 { between / sum_two } else { 0.5 },

@@ -99,7 +99,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// What was found of a single cluster.
+    /// The finding of a single cluster.
     pub fn finding(&self) -> Option<Finding> {
         let [cluster] = self.clusters.as_slice() else { return None };
         Some(cluster.finding)

@@ -233,6 +233,16 @@ fn of_a_change_that_was_undone_and_made_once_more_the_last_commit_is_the_culprit
 }
 
 #[test]
+fn one_good_level_among_bad_ones_is_measured_once_more() {
+    for seed in [3, 7, 11] {
+        let mut history = History::random(64, 1.05, 0.01, 0.1, seed);
+        history.steps = vec![vec![(10, 1.05), (31 + seed as usize, 1.0 / 1.05), (52, 1.05)]];
+        let result = bisect(&mut history, PAIRS, 0.95, 100).finding();
+        assert!(matches!(result, Some(Finding::Redone(group, _)) if group.contains(52)), "{seed}: {result:?}");
+    }
+}
+
+#[test]
 fn the_size_of_a_change_comes_from_all_commits_on_both_sides() {
     let (mut covered, mut by_ends, mut all) = (0, 0, 0);
     for seed in 0..40 {
