@@ -51,17 +51,16 @@ def settings(program):
     schema = json.loads(printed(program, "schema", "config-1"))
     pages = ["# Settings", "", "Every setting of `sprag.toml`, from `sprag schema config-1`. [Configuration](CONFIGURATION.md) has an example.", ""]
 
-    def resolved(node):
-        """Without references and the `null` of optional settings."""
-        while "$ref" in node or "anyOf" in node:
-            if "anyOf" in node:
-                node = next(one for one in node["anyOf"] if one.get("type") != "null")
-            else:
-                node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
-        return node
+    def branches(node):
+        """The forms that a setting may have."""
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]] if "$ref" in node else node
+        return [one for each in node["anyOf"] for one in branches(each)] if "anyOf" in node else [] if node.get("type") == "null" else [node]
 
     def kind(node):
-        node = resolved(node)
+        several = list(dict.fromkeys(kind(one) for one in branches(node))) if len(branches(node)) > 1 else []
+        if several:
+            return " or ".join(several)
+        node = branches(node)[0]
         values = [one["const"] for one in node.get("oneOf", []) if "const" in one] or node.get("enum")
         if values:
             return " or ".join(f"`{one}`" for one in values)
@@ -72,25 +71,26 @@ def settings(program):
         return {"object": "table", "boolean": "`true` or `false`", "integer": "whole number"}.get(name, name)
 
     def section(title, node):
-        node = resolved(node)
         pages.extend([f"## `{title}`", "", *([node["description"], ""] if "description" in node else [])])
         pages.extend(["| Setting | Type | Meaning |", "|---|---|---|"])
         below = []
         for name, setting in node["properties"].items():
-            target = resolved(setting)
-            inner = resolved(target["items"]) if target.get("type") == "array" else target
-            if "properties" in inner:
-                below.append((f"[[{title[1:-1]}.{name}]]" if inner is not target else f"[{title[1:-1]}.{name}]", inner))
-            meaning = " ".join(setting.get("description", target.get("description", "")).split()).replace("|", "\\|")
+            forms = branches(setting)
+            place = f"{title.strip('[]')}.{name}"
+            for form in forms:
+                inner = branches(form["items"])[0] if form.get("type") == "array" else form
+                if "properties" in inner:
+                    below.append((f"[[{place}]]" if inner is not form else f"[{place}]", inner))
+            meaning = " ".join(setting.get("description", forms[0].get("description", "")).split()).replace("|", "\\|")
             pages.append(f"| `{name}` | {kind(setting)} | {meaning} |")
         pages.append("")
         for one in below:
             section(*one)
 
     for name, node in schema["properties"].items():
-        node = resolved(node)
+        node = branches(node)[0]
         if name == "suites":
-            section("[suites.NAME]", node["additionalProperties"])
+            section("[suites.NAME]", branches(node["additionalProperties"])[0])
         else:
             section(f"[{name}]", node)
     return "\n".join(pages)
@@ -143,6 +143,7 @@ def main():
     program = str(pathlib.Path(options.program).resolve())
     shutil.rmtree(SOURCE, ignore_errors=True)
     shutil.copytree(ROOT / "docs", SOURCE)
+    shutil.copy(ROOT / "GLOSSARY.md", SOURCE)
     formats = printed(program, "import", "--list")
     (SOURCE / "HELP.md").write_text(commands(program))
     (SOURCE / "SETTINGS.md").write_text(settings(program))

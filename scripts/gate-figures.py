@@ -82,7 +82,7 @@ def main():
             command = [binary, "check", "--run", file, "--baseline", str(baseline)]
             taken, said = timed(command, folder, arguments.times, (0, 1))
             figure(f"`check`, {arguments.metrics} metrics, {what}", taken, said)
-        # So little is tolerated that each of them is in doubt, and says what would settle it.
+        # So little is tolerated that each of them is in doubt, and says what would decide it.
         (folder / "strict.toml").write_text("[rules.interval]\ntolerance = 0.02\n")
         command = [binary, "check", "--run", "slower.json", "--baseline", str(baseline), "--policy", "strict.toml"]
         taken, said = timed(command, folder, arguments.times, (3,))

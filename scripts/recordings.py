@@ -97,7 +97,7 @@ def main():
         for name, command, more, machine in COMMANDS:
             command = command.format(event=worst_event(folder / "_site"))
             picture = PICTURES / f"{name}.svg"
-            drawn = drawing(command, machine, printed(program, folder, command, more, machine))
+            drawn = drawing(" ".join([command, *more]), machine, printed(program, folder, command, more, machine))
             if not options.check:
                 picture.write_text(drawn)
             elif not picture.is_file() or picture.read_text() != drawn:

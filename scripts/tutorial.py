@@ -52,7 +52,7 @@ def follow(sprag, page):
             environment.setdefault(variable, str(pathlib.Path.home() / name))
         subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=project, check=True)
         for setting in ("user.name=Ada", "user.email=ada@example.com"):
-            subprocess.run(["git", "config", *setting.split("=")], cwd=project, check=True)
+            subprocess.run(["git", "config", "--global", *setting.split("=")], env=environment, check=True)
         begun, gated = time.monotonic(), ""
         for name, content in steps(page.read_text(encoding="utf-8")):
             if name:

@@ -25,7 +25,10 @@ pub fn constants() -> Vec<Constants> {
         Constants {
             of: "Verdicts against a baseline",
             list: vec![
-                ("change that is tolerated where a baseline has learnt no other", Figure::Share(interval::TOLERANCE)),
+                (
+                    "change that is tolerated where a baseline has estimated no other",
+                    Figure::Share(interval::TOLERANCE),
+                ),
                 ("confidence of the intervals of both sides", Figure::Share(rules::CONFIDENCE)),
                 ("how often a change of the minimum detectable effect is found", Figure::Share(rules::POWER)),
                 ("pairs that two builds need at least", Figure::Count(interval::FEWEST_PAIRS)),

@@ -114,9 +114,14 @@ impl Write for AtomicFile {
 
 /// The bytes of a file, at most `most`. An endless device is too large.
 pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    read_bounded_from(File::open(path)?, most)
+}
+
+/// Like [`read_bounded`], of what is open already.
+pub fn read_bounded_from(input: impl Read, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    input.take(limit).read_to_end(&mut bytes)?;
     if bytes.len() > most {
         let message = format!("it holds more than the {most} bytes that are read");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));

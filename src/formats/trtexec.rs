@@ -132,7 +132,7 @@ fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Forma
         Ok(layers) => layers,
         Err(error) => {
             let layers = list(output, &mended(text)).map_err(|_| error)?;
-            notes.push(format!("{}: names of layers are not escaped, and were mended", output.name));
+            notes.push(format!("{}: names of layers were not escaped, and were corrected", output.name));
             layers
         }
     };

@@ -41,7 +41,7 @@ fn files(project: &Project) -> crate::Result<Vec<(String, Vec<u8>)>> {
 fn faulty(message: &str) -> Advice {
     Advice::new(
         text::printable(message),
-        "mend the entry, or take it out; nothing is accepted by a ledger that cannot be read as a whole",
+        "fix the entry, or remove it; while a part of the ledger cannot be read, nothing is accepted",
     )
 }
 

@@ -30,7 +30,7 @@ pub fn read(path: &Path) -> crate::Result<Policy> {
 pub fn fixed(name: &str, rules: &Rules) -> Rule {
     match rules.choice(name, &Parameters::default()) {
         Choice::Fixed(rule) => rule,
-        Choice::Learnt => unreachable!("only a tolerance of the rule `interval` is learnt"),
+        Choice::Learnt => unreachable!("only a tolerance of the rule `interval` is estimated"),
     }
 }
 

@@ -104,6 +104,6 @@ pub fn baseline_hint(error: &BaselineError) -> &'static str {
         BaselineError::Json(_) | BaselineError::Foreign => {
             "name a file that `sprag baseline emit --output` wrote, or one of `baselines/`"
         }
-        _ => "mend the file, or take a new one with `sprag baseline emit`",
+        _ => "fix the file, or take a new one with `sprag baseline emit`",
     }
 }

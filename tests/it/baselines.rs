@@ -41,7 +41,7 @@ fn a_baseline_learns_from_the_sessions_before_it() {
         crafted.record(&crafted.run(day, &[("pack", 1e-3 * (1.0 + 0.01 * day as f64)), ("scan", 2e-3)]));
     }
     let more = crafted.ends(0, &["baseline", "emit"]);
-    let words = ["learnt from 5 sessions: tolerances from 2 % to 12 %", "8 sessions allow from 2 % to 10 %"];
+    let words = ["estimated from 5 sessions: tolerances from 2 % to 12 %", "8 sessions allow from 2 % to 10 %"];
     assert!(words.iter().all(|words| more.out.contains(words)), "{}", more.out);
     let baseline = read(&crafted, BASELINE);
     assert!(baseline.metrics.values().all(|metric| metric.sessions == 5));
@@ -52,7 +52,7 @@ fn a_baseline_learns_from_the_sessions_before_it() {
     // A run file learns from the history too; one of another environment does not.
     let run = crafted.run(9, &[("pack", 1.03e-3), ("scan", 2e-3)]);
     crafted.write("../run.json", &crate::crafted::text(&run));
-    crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]).prints(&["learnt from 6 sessions"]);
+    crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]).prints(&["estimated from 6 sessions"]);
     crafted.write("../run.json", &crate::crafted::text(&Crafted::compiled_by(run, "rustc 9")));
     crafted.ends(0, &["baseline", "emit", "--run", "../run.json"]).prints(&["only 1 session"]);
 }

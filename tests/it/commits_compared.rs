@@ -56,7 +56,7 @@ fn two_commits_are_judged_by_the_direction_of_what_they_report() {
     ] {
         assert_contains(&ended.out, &[word]);
     }
-    ended.says(&["building", "with `sh -c cat rate > built`", "in up to 6 pairs of processes"]);
+    ended.says(&["building", "with `sh -c cat rate > built`", "in up to 6 process pairs"]);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn samples_of_zero_are_compared_and_values_of_zero_reported() {
     report("3+3+0", "5+0+5");
     let compare = |code: i32| sprag(&sandbox, &["compare", "HEAD~1", "HEAD", "--measure"]).expect(code).out;
     let out = compare(0);
-    assert_contains(&out, &["\ncompare: pass; 2 unchanged; 6 pairs of processes"]);
+    assert_contains(&out, &["\ncompare: pass; 2 unchanged; 6 process pairs"]);
     assert!(out.lines().any(|line| line.contains("misses") && line.contains("0.0 %")), "{out}");
 
     report("0+0+3", "0+0+5");
@@ -135,13 +135,13 @@ fn samples_of_zero_are_compared_and_values_of_zero_reported() {
     );
     let shown = out.lines().find(|line| line.contains("its `misses` is zero or less on one side"));
     assert!(shown.is_some_and(|line| line.contains("(5.000 against 0 in pair 1)")), "{out}");
-    assert_contains(&out, &["1 not comparable, 1 unchanged; 6 pairs of processes"]);
+    assert_contains(&out, &["1 not comparable, 1 unchanged; 6 process pairs"]);
     let report = compared(&sandbox, "HEAD~1", "HEAD", 3);
     assert_eq!(report["shown"][0]["measured"]["metric"]["name"], "misses");
     assert_eq!((&report["shown"][0]["ratio"], report["shown"].as_array().map(Vec::len)), (&Value::Null, Some(1)));
     // Without a ratio to judge, the pairs have still run.
     let only = ["compare", "HEAD~1", "HEAD", "--measure", "--filter", "/a @"];
-    sprag(&sandbox, &only).expect(3).prints(&["compare: inconclusive; 1 not comparable; 6 pairs of processes"]);
+    sprag(&sandbox, &only).expect(3).prints(&["compare: inconclusive; 1 not comparable; 6 process pairs"]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn reports_say_that_both_sides_took_turns() {
         assert_contains(&text, words);
         assert!(!text.contains("No run") && !text.contains("baseline emit"), "{text}");
     };
-    let turns = "v1: v2 and v1 took turns in 6 pairs of processes";
+    let turns = "v1: v2 and v1 took turns in 6 process pairs";
     check("json", &["\"outcome\": \"fail\"", turns]);
     check("md", &["### ✕ sprag compare: fail; 1 regressed, 1 unchanged", "\nMeasured ", turns, "`sort @default` time"]);
     check("junit", &["<testsuites name=\"sprag compare\"", turns, "slower: +100"]);

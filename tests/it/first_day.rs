@@ -154,7 +154,7 @@ fn two_commands_or_programs_are_compared() {
         sandbox.sprag(&[&["compare", "--measure", "--quick"], arguments].concat()).expect(code)
     };
     let timed = sandbox.sprag(&["compare", "--measure", "--quick", "--inconclusive", "ok", "true a", "true b"]);
-    timed.prints(&["bench: true b against true a", "bench/run @default", "3 pairs of processes"]);
+    timed.prints(&["bench: true b against true a", "bench/run @default", "3 process pairs"]);
     sandbox.program("old", "#!/bin/sh\nexec sh bench.sh\n");
     sandbox.program("new", "#!/bin/sh\nsh bench.sh | sed 's/10e-5/15e-5/'\n");
     compare(1, &["--suite", "own", "./old", "./new"]).prints(&["own/sort @default", "regressed", "+50.0 %"]);

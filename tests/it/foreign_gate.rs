@@ -194,7 +194,7 @@ fn what_tt_metals_check_skips_is_judged() {
         &torn.out,
         &[
             "47.1 % worse, beyond the band, but the samples do not differ (p = ",
-            "samples of either side would settle it",
+            "samples of either side would decide it",
         ],
     );
     apart(&["--compatible"]).expect(0);

@@ -87,7 +87,7 @@ fn a_bad_baseline_is_an_error_that_names_the_fault() {
     for (text, words) in [
         (&good[..good.len() / 2], &["is not JSON"][..]),
         ("{}", &["is not a baseline"]),
-        (&empty.to_string(), &["has empty `metrics`", "hint: mend the file"]),
+        (&empty.to_string(), &["has empty `metrics`", "hint: fix the file"]),
     ] {
         crafted.write(BASELINE, text);
         check(words);

@@ -277,16 +277,16 @@ fn a_doubt_advises_what_can_be_done() {
         let row = doubt(arguments);
         assert!(row.ends_with(end), "{row}");
     };
-    check(&["check", "--against", "v1.0"], "more runs of this commit, in sessions of their own, would settle it");
+    check(&["check", "--against", "v1.0"], "more runs of this commit, in sessions of their own, would decide it");
     let [base, head] =
         ["v1.0", "HEAD~1"].map(|revision| crafted.git(&["rev-parse", "--short=12", &format!("{revision}^{{}}")]));
-    let turns = "would settle it, and this run is one; builds that take turns may, too: ";
+    let turns = "would decide it, and this run is one; so may a comparison in turns: ";
     let turns = format!("{turns}`sprag compare {base} {head} --measure`");
     check(&["check", "--run", "../run.json", "--against", "v1.0"], &turns);
     let mut run = crafted.run(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
     run.commit = None;
     crafted.write("alone.json", &crate::crafted::text(&run));
-    let alone = "the interval crosses the tolerance of 2 %; about 3 sessions more would settle it, and this run is one";
+    let alone = "the interval crosses the tolerance of 2 %; about 3 more sessions would decide it, and this run is one";
     check(&["check", "--run", "alone.json", "--against", "v1.0"], alone);
     check(&["compare", "v1.0", "./alone.json"], alone);
     let markdown = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--markdown"]).out;

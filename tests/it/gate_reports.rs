@@ -79,7 +79,7 @@ fn a_note_of_every_row_is_printed_once() {
     crafted.ends(0, &["baseline", "emit"]);
     let note = "too little history to know its noise";
     let count = |arguments: &[&str]| crafted.ends(0, arguments).out.matches(note).count();
-    crafted.ends(0, &["check"]).prints(&[&format!("\nof all that was judged: {note}")]);
+    crafted.ends(0, &["check"]).prints(&[&format!("\nall metrics: {note}")]);
     assert_eq!((count(&["check"]), count(&["check", "--report", "md=-"])), (1, 1));
     assert_eq!(count(&["check", "--report", "json=-"]), 2);
 }

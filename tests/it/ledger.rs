@@ -166,9 +166,9 @@ fn a_fault_of_the_ledger_stops_whatever_reads_it() {
     let fine = entry(&event, 0.17, (days_ago(10), in_days(30)));
     let refused = |text: &str, words: &[&str]| {
         sandbox.write(FILE, text);
-        sprag(&sandbox, &["trend"]).expect(2).says(words).says(&["hint: mend the entry"]);
+        sprag(&sandbox, &["trend"]).expect(2).says(words).says(&["hint: fix the entry"]);
     };
-    let unknown = ["ledger/2026.toml:5: unknown field `reson`", "hint: mend the entry"];
+    let unknown = ["ledger/2026.toml:5: unknown field `reson`", "hint: fix the entry"];
     sandbox.write(FILE, &fine.replace("reason", "reson"));
     let waive = ["release", "waive", "--event", event.as_str(), "--reason", "x"];
     for arguments in [&["check"][..], &["site"], &["weekly"], &waive] {

@@ -30,7 +30,8 @@ pub use sprag_model::paired::CONFIDENCE;
 pub const TOLERANCE: f64 = 0.02;
 
 /// What a reader must know where the noise is assumed.
-const ASSUMED: &str = "too little history to know its noise, so it is assumed; take the base anew after three sessions";
+const ASSUMED: &str =
+    "not enough history to know its noise, so it is assumed; re-take the baseline after three sessions";
 
 /// More runs than this would be asked for in vain: the interval ends too near the limit.
 const MOST_MORE: usize = 1000;
@@ -124,10 +125,9 @@ fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
         }
         return match pair_ratio::centre(&evidence.ratios) {
             Some(Centre { value, error, freedom, .. }) => Ok(Estimate { value: sign * value, error, freedom }),
-            None => Err(format!(
-                "{} of the {FEWEST_PAIRS} pairs of processes that an interval needs",
-                evidence.ratios.len()
-            )),
+            None => {
+                Err(format!("{} of the {FEWEST_PAIRS} process pairs that an interval needs", evidence.ratios.len()))
+            }
         };
     }
     let Some(restless) = evidence.restlessness else {
@@ -168,7 +168,7 @@ fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> St
     format!("{limits}; {}", advice(tolerance, evidence, estimate, p))
 }
 
-/// How many more runs would settle it: the least number with which the interval, around the same effect, keeps clear of
+/// How many more runs would decide it: the least number with which the interval, around the same effect, keeps clear of
 /// the nearest limit.
 fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
     // Runs would not tell how noisy the base was.
@@ -196,7 +196,7 @@ fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> S
     match useful.get(useful.partition_point(|more| reach(*more) >= distance)) {
         Some(more) if is_paired => Remedy::Pairs(*more).words(),
         Some(more) => Remedy::Runs(*more).words(),
-        None if is_paired => "more processes are unlikely to settle it".to_owned(),
+        None if is_paired => "more processes are unlikely to help".to_owned(),
         None => Remedy::Turns.words(),
     }
 }
@@ -272,12 +272,12 @@ mod tests {
     fn doubt_says_why_and_what_would_settle_it() {
         let ratios = [1.01, 1.02, 1.03, 1.04, 1.05];
         let decision = decide(TOLERANCE, &pairs(&ratios, Better::Lower));
-        let told = "the interval crosses the tolerance of 2 %; about 14 more pairs of processes would settle it";
+        let told = "the interval crosses the tolerance of 2 %; about 14 more process pairs would decide it";
         assert_eq!(reason(&decision), told);
         let few = decide(TOLERANCE, &pairs(&[1.5, 1.5], Better::Lower));
-        assert_eq!(reason(&few), "2 of the 3 pairs of processes that an interval needs");
+        assert_eq!(reason(&few), "2 of the 3 process pairs that an interval needs");
         let never = decide(TOLERANCE, &pairs(&[0.5, 1.0, 2.1], Better::Lower));
-        assert!(reason(&never).ends_with("more processes are unlikely to settle it"), "{never:?}");
+        assert!(reason(&never).ends_with("more processes are unlikely to help"), "{never:?}");
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
         };
         check(0.03, 0.01, 0.04, "unchanged");
         let doubtful = check(0.05, 0.01, 0.04, "inconclusive");
-        assert!(reason(&doubtful).ends_with("compare builds that take turns: `sprag compare A B --measure`"));
+        assert!(reason(&doubtful).ends_with("compare both builds in turns: `sprag compare A B --measure`"));
         assert_eq!(doubtful.note.as_deref(), Some(ASSUMED));
         check(0.1, 0.01, 0.04, "regressed");
         check(0.5, 0.04, 0.1, "regressed");
@@ -330,7 +330,7 @@ mod tests {
         let twice = decide(TOLERANCE, &stored((1.0, 8), (1.045, 2), 0.01, 7.0, 8));
         assert_eq!(twice.verdict, Verdict::Regressed);
         let never = decide(TOLERANCE, &stored((1.0, 1), (1.03, 1), 0.05, 7.0, 8));
-        assert!(reason(&never).contains("builds that take turns may"), "{never:?}");
+        assert!(reason(&never).contains("compare both builds in turns"), "{never:?}");
     }
 
     #[test]

@@ -154,9 +154,9 @@ fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String 
     let times = ((power::needed(significance) + power::margin(1.0)) / result).powi(2);
     let usual = 2.0 / (1.0 / base as f64 + 1.0 / current as f64);
     if times <= MOST_TIMES {
-        format!("about {} samples of either side would settle it", (times * usual).ceil())
+        format!("about {} samples of either side would decide it", (times * usual).ceil())
     } else {
-        "many times as many samples would be needed to settle it".to_owned()
+        "many times as many samples would be needed to decide it".to_owned()
     }
 }
 
@@ -232,7 +232,7 @@ mod tests {
         let modes = |low: usize, high: usize| [vec![100.0; low], vec![106.0; high]].concat();
         let alike = "beyond the band, but the samples do not differ (p = 0.788)";
         let torn = check(Better::Lower, &modes(13, 12), &modes(12, 13), "inconclusive");
-        let reason = format!("6.0 % worse, {alike}: many times as many samples would be needed to settle it");
+        let reason = format!("6.0 % worse, {alike}: many times as many samples would be needed to decide it");
         assert_eq!((torn.verdict.reason(), torn.p_value.is_some()), (Some(reason.as_str()), true));
         check(Better::Higher, &modes(12, 13), &modes(13, 12), "inconclusive");
         let torn = check(Better::Lower, &modes(12, 13), &modes(13, 12), "unchanged");
@@ -246,7 +246,7 @@ mod tests {
         );
         let reason = few.verdict.reason().expect("it is in doubt");
         assert!(reason.starts_with("47.1 % worse, beyond the band, but the samples do not differ (p = 0."), "{reason}");
-        assert!(reason.contains(": about ") && reason.ends_with(" samples of either side would settle it"), "{reason}");
+        assert!(reason.contains(": about ") && reason.ends_with(" samples of either side would decide it"), "{reason}");
         let result = check(Better::Lower, &base, &around(105.0, 30), "regressed");
         let (low, high) = result.effect.interval.expect("there are samples");
         assert!(0.04 < low && low < 0.05 && 0.05 < high && high < 0.06, "{low} {high}");

@@ -22,17 +22,16 @@ impl Remedy {
     /// The remedy in words, without a full stop.
     pub fn words(self) -> String {
         match self {
-            Remedy::Runs(1) => "about 1 more run of this commit, in a session of its own, would settle it".to_owned(),
+            Remedy::Runs(1) => "about 1 more run of this commit, in a session of its own, would decide it".to_owned(),
             Remedy::Runs(more) => {
-                format!("about {more} more runs of this commit, in sessions of their own, would settle it")
+                format!("about {more} more runs of this commit, in sessions of their own, would decide it")
             }
-            Remedy::Pairs(1) => "about 1 more pair of processes would settle it".to_owned(),
-            Remedy::Pairs(more) => format!("about {more} more pairs of processes would settle it"),
+            Remedy::Pairs(1) => "about 1 more process pair would decide it".to_owned(),
+            Remedy::Pairs(more) => format!("about {more} more process pairs would decide it"),
             Remedy::Turns => {
-                "more runs are unlikely to settle it, builds that take turns may: `sprag compare A B --measure`"
-                    .to_owned()
+                "more runs are unlikely to help; compare both builds in turns: `sprag compare A B --measure`".to_owned()
             }
-            Remedy::TurnsAlone => "compare builds that take turns: `sprag compare A B --measure`".to_owned(),
+            Remedy::TurnsAlone => "compare both builds in turns: `sprag compare A B --measure`".to_owned(),
         }
     }
 
@@ -49,7 +48,7 @@ impl Remedy {
     }
 }
 
-/// A reason of doubt with other words for what would settle it, or with none; one that names no remedy stays as it is.
+/// A reason of doubt with other words for what would decide it, or with none; one that names no remedy stays as it is.
 pub fn refit(reason: &str, words: impl Fn(Remedy) -> Option<String>) -> String {
     let Some((why, last)) = reason.rsplit_once(BETWEEN) else { return reason.to_owned() };
     match Remedy::read(last) {
@@ -79,9 +78,7 @@ mod tests {
 
     #[test]
     fn what_names_no_remedy_stays_as_it_is() {
-        for reason in
-            ["too few runs", "why; about 3 more", "about 3 more pairs of processes would settle it", "why; ", ""]
-        {
+        for reason in ["too few runs", "why; about 3 more", "about 3 more process pairs would decide it", "why; ", ""] {
             assert_eq!(refit(reason, |_| None), reason);
         }
     }

@@ -129,7 +129,7 @@ fn read_file(root: &Path, path: &str) -> Result<Vec<u8>> {
     read_bounded(&root.join(path), MOST_BYTES).map_err(|error| match error.kind() {
         ErrorKind::NotFound => ReleaseError::refused(
             format!("there is no `{path}`"),
-            "docs/RELEASE.md of Sprag describes what it contains",
+            "create it; `sprag init --ci github-full` writes one",
         ),
         _ => ReleaseError::io("read", Path::new(path))(error),
     })

@@ -122,8 +122,8 @@ fn write_anew(repository: &Repository, trees: &[Checkout], examined: &Examined<'
     let contents = contents(trees, &unreadable);
     for (id, bytes) in &contents {
         match write_object(repository, *id, bytes) {
-            Ok(()) => repaired.steps.push(format!("wrote the object {id} anew from the file in a working tree")),
-            Err(why) => repaired.warnings.push(format!("the object {id} could not be written anew: {why}")),
+            Ok(()) => repaired.steps.push(format!("wrote the object {id} again from the file in a working tree")),
+            Err(why) => repaired.warnings.push(format!("the object {id} could not be written again: {why}")),
         }
     }
     !contents.is_empty()

@@ -113,7 +113,7 @@ pub(super) fn measure(
             run.config.insert("workers".to_owned(), Value::from(workers));
             let built_from = built_from_fault(context.root, context.built_from).filter(|_| program.is_none());
             if let Some(fault) = &built_from {
-                observer.warn(&format!("{fault}; build it anew"));
+                observer.warn(&format!("{fault}; build it again"));
             }
             run.quality = description::quality(&run, reasons, built_from);
             run.measurements = measurements;

@@ -56,7 +56,7 @@ pub fn rounded_up(change: f64) -> f64 {
 pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
     let Acceptance { event, scope, at_most, terms } = of;
     if !is_event_id(event) {
-        let must = "is no id of an event: `e-` and 6 to 16 digits from 0 to f, as `sprag trend` and the page of the event tell it";
+        let must = "is not an event id such as `e-9a73a6`; `sprag trend` lists them";
         return Some(("event", must.to_owned()));
     }
     if let Some(fault) = text_fault(scope, MOST_TEXT) {

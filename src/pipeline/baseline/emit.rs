@@ -127,7 +127,7 @@ fn refuse_to_shrink(place: &Place<'_>, new: &Baseline) -> crate::Result<()> {
     )
 }
 
-/// `learnt from 5 sessions: tolerances from 2 % to 7 %; with the same noise, 8 sessions allow 2 % to 5 %`.
+/// `estimated from 5 sessions: tolerances from 2 % to 7 %; with the same noise, 8 sessions allow 2 % to 5 %`.
 fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usize>) -> String {
     let is_by_noise = |key: &str| policy.choice(key) == Choice::Learnt;
     let metrics: Vec<(&BaselineMetric, usize)> = baseline
@@ -151,11 +151,11 @@ fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usiz
     if assumed == metrics.len() {
         let more = text::count(FEWEST_SESSIONS.saturating_sub(most).max(1), "more session");
         return format!(
-            "only {seen}: its noise is assumed, tolerances {tolerances}; with {more}, an hour or more apart, it is \
-             learnt"
+            "only {seen} recorded, so noise is assumed: tolerances {tolerances}; record {more} at least an hour \
+             apart to estimate it"
         );
     }
-    let mut words = format!("learnt from {seen}: tolerances {tolerances}");
+    let mut words = format!("estimated from {seen}: tolerances {tolerances}");
     if assumed > 0 {
         let metrics = text::count(assumed, "metric");
         words.push_str(&format!("; assumed of {metrics} that fewer than {FEWEST_SESSIONS} sessions hold"));

@@ -85,7 +85,10 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
         None => nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false),
         Some(RecordedRun { run, .. }) if run.status != RunStatus::Ok => {
             let reason = run.reason.as_deref().unwrap_or("no reason given");
-            let why = format!("the suite `{suite}` was {} ({reason})", run.status.word());
+            let why = match run.status {
+                RunStatus::Failed => format!("the run of suite `{suite}` failed ({reason})"),
+                _ => format!("suite `{suite}` was skipped ({reason})"),
+            };
             nothing(why, run.status == RunStatus::Failed)
         }
         Some(recorded) => {
@@ -106,7 +109,7 @@ fn records(project: &Project) -> Option<Records<'_>> {
     match Records::open(project) {
         Ok(records) => Some(records),
         Err(error) => {
-            warn(&format!("nothing can be learnt from the history: {error}"));
+            warn(&format!("the noise cannot be estimated from the history: {error}"));
             None
         }
     }
@@ -149,7 +152,7 @@ fn before(records: &Records<'_>, run: &Run, time: DateTime<Utc>) -> Vec<Recorded
         one.environment.key == run.environment.key && one.commit.as_ref().is_none_or(|commit| !commit.dirty)
     };
     records.before(run, time, &alike).unwrap_or_else(|error| {
-        warn(&format!("nothing can be learnt from the history: {error}"));
+        warn(&format!("the noise cannot be estimated from the history: {error}"));
         Vec::new()
     })
 }
@@ -196,7 +199,7 @@ pub(super) fn read_file(path: &Path) -> Result<Baseline, Advice> {
     let shown = text::path(path);
     let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|error| {
         let message = format!("`{shown}` cannot be read: {error}");
-        Advice::new(message, "`sprag baseline list --archive` tells which files there are")
+        Advice::new(message, "`sprag baseline list --archive` lists the files")
     })?;
     Baseline::from_json(&bytes).map_err(|error| {
         let (message, hint) = match other(&bytes) {

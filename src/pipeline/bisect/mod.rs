@@ -266,7 +266,7 @@ impl Run<'_> {
             return Ok(Err(Exit::Inconclusive));
         }
         let hint = match matches!(unmeasured.obstacle, Obstacle::Broken | Obstacle::Unbuilt) {
-            true => "name another end that can be built, or mend `build` of the suite in sprag.toml",
+            true => "name another end that can be built, or fix `build` of the suite in sprag.toml",
             false => "name ends that both have the benchmark, or other benchmarks with `--filter`",
         };
         text::error(&Advice::new(format!("the ends cannot be measured: {}", unmeasured.reason), hint).into());

@@ -93,7 +93,7 @@ pub(super) fn plan(
         true => (format!("Each end is counted{then}; the good end twice."), String::new()),
         false => (
             format!(
-                "The ends are measured {FEWEST_SESSIONS} times or more{then}, each in {least} to {most} pairs of processes."
+                "The ends are measured {FEWEST_SESSIONS} times or more{then}, each in {least} to {most} process pairs."
             ),
             format!(" and {pairs} pairs; noise adds to it"),
         ),

@@ -150,7 +150,7 @@ impl State {
             shard => path(project, shard),
         };
         let fault = |reason: String| {
-            refuse(format!("`{}` {reason}", project.shown(&path)), "begin anew: `sprag bisect GOOD BAD`")
+            refuse(format!("`{}` {reason}", project.shown(&path)), "begin again: `sprag bisect GOOD BAD`")
         };
         if !path.exists() {
             return refuse("no bisection was interrupted here", "begin one: `sprag bisect GOOD BAD`");

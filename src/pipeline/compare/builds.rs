@@ -103,7 +103,7 @@ pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
     let configurations = measuring::incumbents(project, name, &machine.id, &key);
     let pairs = protocol.processes;
     host.observer.begin(
-        &format!("comparing {} in up to {pairs} pairs of processes", text::count(selected.len(), "benchmark")),
+        &format!("comparing {} in up to {pairs} process pairs", text::count(selected.len(), "benchmark")),
         pairs.into(),
     );
     let mut step = |done: u32| host.observer.step(u64::from(done));
@@ -241,7 +241,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
 
     let pairs = protocol.processes;
     let command = suite.command.join(" ");
-    host.observer.begin(&format!("suite {name}: `{command}` in up to {pairs} pairs of processes"), pairs.into());
+    host.observer.begin(&format!("suite {name}: `{command}` in up to {pairs} process pairs"), pairs.into());
     let read = |outputs: &[Output]| selection.read(outputs);
     let places = |text: &str| {
         let text = without_places(text, &other_tree.root);
@@ -294,8 +294,7 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
     let (base, other) = (side(&commands[0])?, side(&commands[1])?);
     let pairs = protocol.processes;
     let words = commands.each_ref().map(|command| timed::shown(command));
-    host.observer
-        .begin(&format!("`{}` and `{}` in up to {pairs} pairs of processes", words[0], words[1]), pairs.into());
+    host.observer.begin(&format!("`{}` and `{}` in up to {pairs} process pairs", words[0], words[1]), pairs.into());
     let selection = selection(contest)?;
     let read = |outputs: &[Output]| selection.read(outputs);
     let sides = CommandSides { base: Some(&base), other: &other };

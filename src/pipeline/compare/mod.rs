@@ -276,11 +276,11 @@ fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
     );
     let counts = gate.counts().words();
     let place = match result.processors.as_slice() {
-        [] => "not pinned to a processor".to_owned(),
-        [one] => format!("on processor {one}"),
-        list => format!("in turns on processors {}", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+        [] => "not pinned to a CPU".to_owned(),
+        [one] => format!("on CPU {one}"),
+        list => format!("in turns on CPUs {}", list.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
     };
-    let pairs = text::count(result.pairs, "pair");
+    let pairs = text::count(result.pairs, "process pair");
     let mut table = head;
     for suite in &gate.suites {
         table.push_str(&table_text(suite, request.gate.only_changed));
@@ -288,7 +288,7 @@ fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
     if !result.shown.is_empty() {
         table.push_str(&format!("not judged\n{}", shown(&result.shown)));
     }
-    table + &text::line(&format!("compare: {}; {counts}; {pairs} of processes {place}", gate.outcome.word()), 0)
+    table + &text::line(&format!("compare: {}; {counts}; {pairs}, {place}", gate.outcome.word()), 0)
 }
 
 fn shown(metrics: &[Paired]) -> String {
@@ -442,13 +442,13 @@ mod tests {
         let check = |remedy: Remedy, pairs: usize, expected: &str| {
             assert_eq!(advised(remedy, pairs, false), Some(format!("why; {expected}")));
         };
-        let words = "why; about 7 more pairs of processes would settle it (`sprag bench --runs 17` takes so many)";
+        let words = "why; about 7 more process pairs would decide it (`sprag bench --runs 17` takes so many)";
         assert_eq!(advised(Remedy::Pairs(7), 10, true).as_deref(), Some(words));
-        check(Remedy::Pairs(1), 3, "about 1 more pair of processes would settle it (`--rigorous` takes 15 in all)");
-        check(Remedy::Pairs(5), 10, "about 5 more pairs of processes would settle it (`--rigorous` takes 15 in all)");
-        let words = "about 7 more pairs of processes would settle it (`processes = 9` of the suite takes 18 in all)";
+        check(Remedy::Pairs(1), 3, "about 1 more process pair would decide it (`--rigorous` takes 15 in all)");
+        check(Remedy::Pairs(5), 10, "about 5 more process pairs would decide it (`--rigorous` takes 15 in all)");
+        let words = "about 7 more process pairs would decide it (`processes = 9` of the suite takes 18 in all)";
         check(Remedy::Pairs(7), 10, words);
-        check(Remedy::Pairs(900), 10, "about 900 more pairs of processes would settle it");
+        check(Remedy::Pairs(900), 10, "about 900 more process pairs would decide it");
         check(Remedy::Turns, 10, &Remedy::Turns.words());
     }
 

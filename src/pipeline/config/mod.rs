@@ -243,7 +243,7 @@ impl Config {
         let selected: Vec<(&str, &Suite)> = self.all_suites().filter(|(name, _)| is_wanted(name)).collect();
         if selected.is_empty() {
             return refuse(
-                format!("no suite is configured, in `{FILE_NAME}` or otherwise"),
+                format!("`{FILE_NAME}` is missing or has no suite"),
                 "`sprag init` finds the benchmarks of this repository and configures them; `--suite cpu` asks for Sprag's \
                  own kernels",
             );

@@ -105,7 +105,7 @@ fn judge(
     let comparison = rules::compare(suite, &report.value, &baseline.value).map_err(|error| {
         Advice::new(
             format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
-            "mend the file, or take a baseline anew from a report with `sprag baseline emit --run REPORT.json`",
+            "fix the file, or take a new baseline from a report with `sprag baseline emit --run REPORT.json`",
         )
     })?;
     refuse_numbers(report, baseline, &comparison)?;
@@ -323,7 +323,7 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
             file.value.get("schema_version").filter(|version| json::plain_number(version) != Some(SCHEMA))
         {
             let message = format!("`{}` has the schema {}, and {SCHEMA} is known", file.shown, words(version));
-            return refuse(message, "write it anew with the Apex-X that made the other one");
+            return refuse(message, "write it again with the Apex-X that made the other one");
         }
     }
     let status = baseline.value.get("required_status").and_then(Value::as_str);
@@ -361,7 +361,7 @@ fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Re
         }
         let Some(value) = check.baseline.filter(|value| is_time(*value)) else {
             let words = format!("a `value_ms` of {}", check.baseline.unwrap_or(f64::NAN));
-            return fault(baseline, words, "times are above zero: take a baseline anew with `sprag baseline emit`");
+            return fault(baseline, words, "times are above zero: take a new baseline with `sprag baseline emit`");
         };
         let plain = |field: &str| number(field).and_then(json::plain_number).unwrap_or(0.0);
         let (ratio, abs) = (plain("max_regression_ratio"), plain("max_regression_abs_ms"));

@@ -190,7 +190,7 @@ impl<'p> Bases<'p> {
             }
             // An unusable baseline must never look like an absent one.
             Err(fault @ NoBaseline::Unusable { .. }) => {
-                let hint = "mend the file, or move it away and take a new one with `sprag baseline emit`";
+                let hint = "fix the file, or move it away and take a new one with `sprag baseline emit`";
                 refuse(fault.to_string(), hint)
             }
             Err(fault @ NoBaseline::Absent(_)) => Ok(Base::absent(fault.to_string())),

@@ -264,7 +264,7 @@ pub fn refuse_aside(project: &Project) -> crate::Result<()> {
         return Ok(());
     }
     let message = "the bisection was begun with `--no-checkout`, and HEAD, which is judged, does not move with it";
-    refuse(message, "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin anew without `--no-checkout`")
+    refuse(message, "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin again without `--no-checkout`")
 }
 
 /// Errors of the base abort a bisection: no other commit would mend them.

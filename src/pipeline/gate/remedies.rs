@@ -10,7 +10,7 @@ use sprag_model::run::Run;
 use sprag_model::verdict::Verdict;
 
 struct Remedies {
-    /// Which further runs would settle it; `None` for a file, or a run of uncommitted changes.
+    /// Which further runs would decide it; `None` for a file, or a run of uncommitted changes.
     runs: Option<&'static str>,
     /// The command that builds both sides and has them take turns.
     turns: Option<String>,
@@ -78,12 +78,12 @@ impl Remedies {
             (Remedy::Runs(_), Some(runs)) => Some(words.replace("of this commit,", runs)),
             (Remedy::Runs(more), None) => {
                 let sessions = text::count(more, "session");
-                let words = format!("about {sessions} more would settle it, and this run is one");
-                let turns = |command| format!("; builds that take turns may, too: `{command}`");
+                let words = format!("about {sessions} would decide it, and this run is one");
+                let turns = |command| format!("; so may a comparison in turns: `{command}`");
                 Some(words + &self.turns.as_ref().map(turns).unwrap_or_default())
             }
             (Remedy::Turns | Remedy::TurnsAlone, _) if self.turns.is_some() => Some(words),
-            (Remedy::Turns, _) => Some("more runs are unlikely to settle it".to_owned()),
+            (Remedy::Turns, _) => Some("more runs are unlikely to help".to_owned()),
             (Remedy::TurnsAlone, Some(_)) => {
                 Some("record sessions an hour or more apart to estimate its noise".to_owned())
             }
@@ -105,16 +105,16 @@ mod tests {
         };
         let three = Remedy::Runs(3);
         check(Some("of this commit,"), true, three, Some(&three.words()));
-        let there = "about 3 more runs of this commit on its machine, in sessions of their own, would settle it";
+        let there = "about 3 more runs of this commit on its machine, in sessions of their own, would decide it";
         check(Some("of this commit on its machine,"), false, three, Some(there));
-        let imported = "about 3 more runs of this commit, imported, in sessions of their own, would settle it";
+        let imported = "about 3 more runs of this commit, imported, in sessions of their own, would decide it";
         check(Some("of this commit, imported,"), false, three, Some(imported));
-        let alone = "about 3 sessions more would settle it, and this run is one";
+        let alone = "about 3 more sessions would decide it, and this run is one";
         check(None, false, three, Some(alone));
-        let turns = format!("{alone}; builds that take turns may, too: `sprag compare A B --measure`");
+        let turns = format!("{alone}; so may a comparison in turns: `sprag compare A B --measure`");
         check(None, true, three, Some(&turns));
         check(Some("of this commit,"), true, Remedy::Turns, Some(&Remedy::Turns.words()));
-        check(None, false, Remedy::Turns, Some("more runs are unlikely to settle it"));
+        check(None, false, Remedy::Turns, Some("more runs are unlikely to help"));
         check(None, false, Remedy::TurnsAlone, None);
         let sessions = "record sessions an hour or more apart to estimate its noise";
         check(Some("of this commit, imported,"), false, Remedy::TurnsAlone, Some(sessions));
@@ -123,7 +123,7 @@ mod tests {
         let words = named.words(Remedy::TurnsAlone);
         assert_eq!(
             words.as_deref(),
-            Some("compare builds that take turns: `sprag compare 0af9 1bc2 --measure --suite c`")
+            Some("compare both builds in turns: `sprag compare 0af9 1bc2 --measure --suite c`")
         );
         check(Some("of this commit,"), true, Remedy::TurnsAlone, Some(&Remedy::TurnsAlone.words()));
     }

@@ -27,7 +27,7 @@ pub fn table_text(suite: &SuiteGate, only_changed: bool) -> String {
         text.push_str(&format!("{} unchanged\n", text::count(hidden, "metric")));
     }
     if let Some(note) = noted {
-        text.push_str(&text::line(&format!("of all that was judged: {note}"), 0));
+        text.push_str(&text::line(&format!("all metrics: {note}"), 0));
     }
     if let Some(mean) = suite.whole.filter(|mean| mean.benchmarks > 1) {
         text.push_str(&format!("{}\n", mean_words(&mean)));
@@ -144,10 +144,10 @@ mod tests {
             table_text(&SuiteGate { comparisons, ..example::suite("cpu") }, only_changed)
         };
         let once = text([Some("too few sessions"); 2], false);
-        assert!(once.ends_with("\nof all that was judged: too few sessions\n"), "{once}");
+        assert!(once.ends_with("\nall metrics: too few sessions\n"), "{once}");
         assert_eq!(once.matches("too few sessions").count(), 1);
         let hidden = text([Some("too few sessions"); 2], true);
-        assert_eq!(hidden, "2 metrics unchanged\nof all that was judged: too few sessions\n");
+        assert_eq!(hidden, "2 metrics unchanged\nall metrics: too few sessions\n");
         let of_one = text([Some("too few sessions"), None], false);
         assert!(of_one.lines().nth(1).is_some_and(|row| row.ends_with("too few sessions")), "{of_one}");
     }

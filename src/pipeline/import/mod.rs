@@ -56,7 +56,7 @@ pub fn import(folder: &Path, options: &ImportOptions, out: &mut dyn Write) -> cr
     plan.refuse_one_commit()?;
     plan.note_assumptions();
     if options.better.is_some() && plan.present > 0 {
-        note("`--better` changes nothing of runs imported before; `--suite` records them anew under another name");
+        note("`--better` changes nothing of runs imported before; `--suite` records them again under another name");
     }
     converted.print(plan.present, options.dry_run, out)?;
     if converted.records.is_empty() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use chrono::DateTime;
 
 use super::convert;
+use crate::config::nearest;
 use crate::error::Context as _;
 use crate::{Advice, Error, refuse};
 use sprag_formats::{Format, SIDECAR, registry, word};
@@ -65,7 +66,10 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
     let names = || registry::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = named {
         return registry::named(name).ok_or_else(|| {
-            Advice::new(format!("unknown import format `{name}`"), format!("the formats are {}", names())).into()
+            let near = nearest(name, &registry::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>());
+            let hint =
+                near.map_or_else(|| format!("the formats are {}", names()), |near| format!("did you mean `{near}`?"));
+            Advice::new(format!("unknown import format `{name}`"), hint).into()
         });
     }
     match recognised(path, outputs)[..] {

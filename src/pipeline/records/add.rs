@@ -49,7 +49,7 @@ pub fn add(
         (false, false, true) => Exit::Failed,
         (false, false, false) => {
             let message = format!("nothing was recorded: {} of {} cannot be", bad.len(), files(good.len() + bad.len()));
-            let hint = "mend or leave out what is named above, or record the others with `--skip-bad`";
+            let hint = "fix or leave out what is named above, or record the others with `--skip-bad`";
             return refuse(message, hint);
         }
     })

@@ -161,7 +161,7 @@ fn accepted(
     if at_most.is_none() {
         let worst = event.worst_ongoing().ok_or_else(|| {
             let message = format!("`{id}` has no relative size: one of its series was zero before");
-            ReleaseError::refused(message, "mend it, or take new baselines; only a relative change can be accepted")
+            ReleaseError::refused(message, "fix it, or take new baselines; only a relative change can be accepted")
         })?;
         one.at_most = entries::rounded_up(worst);
         check_option(entries::acceptance_fault(&one))?;

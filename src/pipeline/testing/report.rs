@@ -539,7 +539,7 @@ mod tests {
         check(&base, &[110.0, 111.5, 109.0, 110.3], Better::Lower, "regressed");
         check(&base, &[110.0, 111.5, 109.0, 110.3], Better::Higher, "improved");
         let few = check(&base[..1], &[110.0], Better::Lower, "inconclusive");
-        assert!(few.contains("1 of the 3 pairs of processes") && few.contains("`in_processes`"), "{few}");
+        assert!(few.contains("1 of the 3 process pairs") && few.contains("`in_processes`"), "{few}");
         let odd = check(&base, &[110.0], Better::Lower, "inconclusive");
         assert!(odd.contains("1 processes against 4, which make no pairs"), "{odd}");
     }

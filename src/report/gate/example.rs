@@ -74,7 +74,7 @@ pub fn gate() -> Gate {
             note: Some("it failed: out of memory".to_owned()),
             ..absent(comparison(&named("gone"), 1.0, Verdict::Missing))
         },
-        comparison(&named("noisy"), 1.012, Verdict::Inconclusive("3 more runs would settle it".to_owned())),
+        comparison(&named("noisy"), 1.012, Verdict::Inconclusive("3 more runs would decide it".to_owned())),
         comparison(HOSTILE, 1.0, Verdict::NotComparable(format!("compiler 1 → {HOSTILE}"))),
         Comparison {
             current: Some(0.002),

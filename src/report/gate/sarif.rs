@@ -71,13 +71,13 @@ fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
             "MetricMissing",
             "A benchmark of the base was not measured",
             "The base has a metric that the other side has not: the benchmark failed, or was renamed or taken out.",
-            "Mend the benchmark; if it is gone for good, hold the other side against a base that does not have it.",
+            "Fix the benchmark; if it is gone for good, compare with a base that does not have it.",
         ],
         Kind::Missing => [
             "MetricMissing",
             "A benchmark of the baseline was not measured",
             "The baseline has a metric that the run has not: the benchmark failed, or was renamed or taken out.",
-            "Mend the benchmark; if it is gone for good, take a new baseline: `sprag baseline accept --why TEXT`.",
+            "Fix the benchmark; if it is gone for good, take a new baseline: `sprag baseline accept --why TEXT`.",
         ],
         Kind::NotMeasured => [
             "SuiteNotMeasured",

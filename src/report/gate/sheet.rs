@@ -258,12 +258,12 @@ mod tests {
         assert!(text.contains("<details><summary>1 unchanged</summary>\n\n| Verdict "), "{text}");
         // What was measured just now is no run.
         let mut gate = Gate { command: "compare", ..example::passing() };
-        let turns = "v1: v2 and v1 took turns in 10 pairs of processes";
+        let turns = "v1: v2 and v1 took turns in 10 process pairs";
         (gate.suites[0].run, gate.suites[0].against) = (None, turns.to_owned());
         let text = gate_markdown(&gate, true);
         for part in [
             "\nMeasured 21",
-            " at `bbbbbbb`, compared with v1: v2 and v1 took turns in 10 pairs of processes.",
+            " at `bbbbbbb`, compared with v1: v2 and v1 took turns in 10 process pairs.",
             "sprag compare: pass; 1 unchanged",
             "\n1 unchanged, left out here.\n",
             "To measure both",

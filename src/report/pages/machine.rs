@@ -228,7 +228,7 @@ fn reruns(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
     let unchanged = "A commit measured in two sessions of one environment did not change, so each change that the gate reports is a false alarm: ";
     let note = Phrase::plain(unchanged).link(link::METHOD, "how changes are judged").text(".");
     let nothing =
-        "The gate's false-alarm rate is unknown here: no commit was measured in two sessions of one environment.";
+        "The gate's false-alarm rate is unknown here: no commit has been measured twice in the same environment yet.";
     let rows = catalog.input.reruns.iter().filter(|one| one.machine == of.machine.id);
     Rows::new("What the gate says of reruns, by suite", rows)
         .column("Suite", "any", |one| one.suite.clone())

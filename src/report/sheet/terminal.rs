@@ -347,12 +347,12 @@ mod tests {
         let table = [
             vec!["verdict", "benchmark", "now", "change", "allowed"],
             vec!["regressed", "cpu/tile_pack{c=64,t=8} @fast", "1,234.5 µs", "+14.2 %", "554.0 µs"],
-            vec!["inconclusive", "cpu/infer @fast", "14.51 ms", "+2.1 %", "14.78 ms", "2 more runs settle it"],
+            vec!["inconclusive", "cpu/infer @fast", "14.51 ms", "+2.1 %", "14.78 ms", "2 more runs decide it"],
         ];
         let table = table.map(|row| row.into_iter().map(str::to_owned).collect::<Vec<_>>());
         let expected = "verdict       benchmark             now   change\nregressed     cpu/tile_pack  1,234.5 µs  +14.2 %\n\
             \u{20}             {c=64,t=8}\n              @fast\ninconclusive  cpu/infer        14.51 ms   +2.1 %\n\
-            \u{20}             @fast\n    2 more runs settle it\n(1 column left out: the terminal is narrow)\n";
+            \u{20}             @fast\n    2 more runs decide it\n(1 column left out: the terminal is narrow)\n";
         assert_eq!(columns(&table, &[2, 3, 4], Some(48)).concat(), expected);
         let dated =
             [["week", "machine"], ["23 Nov 2026", "AMD EPYC, 2 cores"]].map(|row| row.map(str::to_owned).to_vec());

@@ -27,7 +27,7 @@ const REASONS: [(&str, &str, &str); 6] = [
     ("stale", "the newest point is too old for the schedule", "run the suite where it is due"),
     ("missing_at_tip", "the newest run has no value of it", "find out why, unless it was removed"),
     ("environment_changed", "too few points in the new environment", "record more runs in it"),
-    ("failing", "the benchmark failed in the newest run", "mend it: `sprag run` says what is wrong"),
+    ("failing", "the benchmark failed in the newest run", "fix it: `sprag run` says what is wrong"),
     ("no_commit", "none of its runs is of a known commit", "fetch the commits, or name their `--branch`"),
 ];
 

@@ -43,7 +43,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy")]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
     /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
     /// several times.
@@ -58,8 +58,8 @@ pub struct CheckArgs {
     /// Replay the history through the rules, and print how often each rule is wrong. Judges nothing.
     #[arg(long, conflicts_with_all = ["run", "measure", "against", "baseline", "summary", "trend_output", "bisect", "tolerance"])]
     pub calibrate: bool,
-    /// With `--calibrate`: print JSON instead of tables.
-    #[arg(long, requires = "calibrate")]
+    /// Print JSON instead of tables.
+    #[arg(long)]
     pub json: bool,
     /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
     #[arg(long)]
@@ -113,7 +113,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy")]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
     /// With `--measure`: only benchmarks whose id contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]

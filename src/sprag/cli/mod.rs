@@ -56,57 +56,40 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the scheduled build: measure every suite, record, analyse, render the site and print the digest.
-    Weekly(WeeklyArgs),
+    /// Set up a project: find its benchmarks, write `sprag.toml`, and try each suite once. Existing files are kept.
+    Init(InitArgs),
     /// Run benchmark suites.
     Run(Box<RunArgs>),
     /// Compare the newest run at HEAD with a baseline, a release or earlier sessions, and fail on a regression.
     Check(CheckArgs),
     /// Compare two commits, tags or files by their recorded results, or build and measure both now (`--measure`).
     Compare(CompareArgs),
-    /// Find the commit that made code slower or faster: build, measure and choose until it is certain.
-    Bisect(Box<BisectArgs>),
     /// Time any command, or two in turn with `--vs`.
     Bench(BenchArgs),
-    /// Find change points in a CSV table of time series.
-    Detect(DetectArgs),
+    /// Find the commit that made code slower or faster: build, measure and choose until it is certain.
+    Bisect(Box<BisectArgs>),
+    /// Measure commits of the past into the history, coarse to fine.
+    Backfill(BackfillArgs),
     /// Show regressions, improvements and drifts over the recorded history.
     Trend(TrendArgs),
+    /// Run the scheduled build: measure every suite, record, analyse, render the site and print the digest.
+    Weekly(WeeklyArgs),
+    /// Render the site from the recorded history, without measuring.
+    Site(SiteArgs),
     /// Create, accept, list and compare baselines.
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Import results of other benchmark tools into the history.
-    Import(ImportArgs),
     /// Record finished runs; list, sync, check and prove the history.
     #[command(subcommand)]
     History(HistoryCommand),
-    /// Measure commits of the past into the history, coarse to fine.
-    Backfill(BackfillArgs),
-    /// List the commits that were built to be measured, with their sizes and ages; or remove them.
-    Cache(CacheArgs),
-    /// Render the site from the recorded history, without measuring.
-    Site(SiteArgs),
+    /// Import results of other benchmark tools into the history.
+    Import(ImportArgs),
     /// Export the recorded history.
     #[command(subcommand)]
     Export(ExportCommand),
-    /// Print the JSON Schema of a file that sprag writes, or list all schemas.
-    Schema {
-        /// The schema, such as `run-2` (default: list all).
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
-    },
     /// Fill the checklist of a release, and write or verify its evidence.
     #[command(subcommand)]
     Release(ReleaseCommand),
-    /// Record and verify reproducible runs by hashing their settings, files and outputs.
-    #[command(subcommand)]
-    Replay(ReplayCommand),
-    /// Run golden cases against this build.
-    Conformance {
-        /// Folders with golden cases.
-        #[arg(required = true, value_name = "FOLDER")]
-        folders: Vec<PathBuf>,
-    },
     /// Check what this machine can measure, how noisy it is, and what to improve.
     Doctor {
         /// Use fewer and shorter worker processes: about two seconds, with rougher noise figures.
@@ -116,8 +99,6 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Set up a project: find its benchmarks, write `sprag.toml`, and try each suite once. Existing files are kept.
-    Init(InitArgs),
     /// Generate a demo repository with known changes, and its site.
     Demo {
         /// The folder to create; it must be empty or not exist.
@@ -129,6 +110,28 @@ pub enum Command {
         /// Date the history back from now, so that nothing is stale (default: fixed dates, equal bytes every time).
         #[arg(long)]
         today: bool,
+    },
+    /// Find change points in a CSV table of time series.
+    Detect(DetectArgs),
+    /// Compile every CUDA kernel, or check each one on the device.
+    #[command(subcommand)]
+    Kernels(KernelsCommand),
+    /// List the commits that were built to be measured, with their sizes and ages; or remove them.
+    Cache(CacheArgs),
+    /// Print the JSON Schema of a file that sprag writes, or list all schemas.
+    Schema {
+        /// The schema, such as `run-2` (default: list all).
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Record and verify reproducible runs by hashing their settings, files and outputs.
+    #[command(subcommand)]
+    Replay(ReplayCommand),
+    /// Run golden cases against this build.
+    Conformance {
+        /// Folders with golden cases.
+        #[arg(required = true, value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
     },
     /// Print the completion script of a shell.
     Completions {
@@ -142,9 +145,6 @@ pub enum Command {
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
-    /// Compile every CUDA kernel, or check each one on the device.
-    #[command(subcommand)]
-    Kernels(KernelsCommand),
     /// Measure as a worker process: reads a plan from stdin, writes messages to stdout.
     #[command(hide = true)]
     Worker {
@@ -267,9 +267,9 @@ fn architecture(text: &str) -> Result<u32, String> {
 
 #[derive(Debug, Subcommand)]
 pub enum ReplayCommand {
-    /// Write the manifest of a run, or run a fixture and write what it came to.
+    /// Write the manifest of a run, or run a fixture and record its result.
     Record(RecordArgs),
-    /// Hold manifests and fixtures against the files that they name and against this build. Exits with 4 where one fails.
+    /// Compare manifests and fixtures with the files that they name and with this build. Exits with 4 where one differs.
     Verify {
         /// Manifests and fixtures.
         #[arg(required = true, value_name = "FILE")]

@@ -84,8 +84,8 @@ pub struct VerifyReleaseArgs {
 #[derive(Args, Clone, Debug)]
 #[command(
     group(ArgGroup::new("what").required(true).args(["event", "release"])),
-    after_help = "The entry goes to a file of its own under ledger/; nothing that is there is changed. It counts once it is \
-    there, and until its last day is over: have it reviewed, and commit it."
+    after_help = "The entry goes to a file of its own under ledger/; nothing that is there is changed. It takes effect \
+    once committed, until its last day is over: have it reviewed."
 )]
 pub struct WaiveArgs {
     /// Accept what this event did, such as e-0a1b2c; `sprag trend` lists them.
@@ -109,7 +109,7 @@ pub struct WaiveArgs {
     /// What of it is accepted: `event`, a part of `benchmark metric`, or either with ` on MACHINE` (default: event).
     #[arg(long, value_name = "SCOPE", conflicts_with = "release")]
     pub scope: Option<String>,
-    /// Who answers for it (default: as git knows you).
+    /// Who answers for it (default: your git identity).
     #[arg(long, value_name = "TEXT")]
     pub author: Option<String>,
     /// The first day on which it holds, in UTC (default: today).

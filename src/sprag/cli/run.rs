@@ -109,7 +109,7 @@ pub struct RunArgs {
     ///
     /// Reads SPRAG_SHARD=i/n, then the variables of Buildkite, Slurm arrays, Kubernetes indexed Jobs (with
     /// JOB_COMPLETIONS or SPRAG_SHARDS) and GitHub (STRATEGY_JOB_INDEX and STRATEGY_JOB_TOTAL, which the workflow sets).
-    /// All forms of a kernel share a part; a part without any benchmark ends well and leaves no record. `check` and the
+    /// All forms of a kernel share a part; a part without any benchmark exits with 0 and leaves no record. `check` and the
     /// digest take the records of all parts, of one commit on one machine, as one run.
     #[arg(long, value_name = "I/N", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "output")]
     pub shard: Option<String>,

@@ -11,7 +11,7 @@ use sprag_pipeline::config::SensitivityName;
 
 #[derive(Args, Debug)]
 pub struct DetectArgs {
-    /// A table with the header `series,index,commit,time,value`, one row a point.
+    /// A table with the header `series,index,commit,time,value`, one row a point; `-` is standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Write the results to this file instead of stdout.
@@ -39,7 +39,7 @@ pub(super) const SENSITIVITIES: [Word<SensitivityName>; 3] = [
 ];
 
 pub(super) fn share(text: &str) -> Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("from 0 to 1 is allowed (0.01 is 1 %)".to_owned()) }
 }
 

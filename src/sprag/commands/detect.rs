@@ -1,7 +1,7 @@
 //! `sprag detect`: change points of any table of time series.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use sprag_analysis::changes::context::Context;
 use sprag_analysis::changes::detect::{FEWEST_POINTS, changes_in_context};
 use sprag_analysis::changes::exact;
 use sprag_analysis::changes::sensitivity::Sensitivity;
-use sprag_base::files::{check_writable, read_bounded, write_atomic};
+use sprag_base::files::{check_writable, read_bounded, read_bounded_from, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
 use sprag_model::change_point::{Changes, Modes};
 use sprag_pipeline::error::{Context as _, Exit};
@@ -36,7 +36,7 @@ struct SeriesChanges {
     modes: Vec<Modes>,
 }
 
-pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(super) fn run(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut dyn Write) -> Result<Exit> {
     let files = [
         NamedFile::read("FILE", Some(&args.file), "the table"),
         NamedFile::written("--output", args.output.as_deref(), "what is found"),
@@ -45,8 +45,11 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, out: &mut dyn Write) -> Resu
     if let Some(output) = &args.output {
         check_writable(&folder.join(output))?;
     }
-    let bytes = read_bounded(&folder.join(&args.file), MOST_BYTES)
-        .with_context(|| format!("cannot read `{}`", args.file.display()))?;
+    let bytes = match args.file.as_os_str() == "-" {
+        true => read_bounded_from(input, MOST_BYTES),
+        false => read_bounded(&folder.join(&args.file), MOST_BYTES),
+    };
+    let bytes = bytes.with_context(|| format!("cannot read `{}`", args.file.display()))?;
     let table = series_table::read(&bytes).map_err(|error| {
         let message = text::printable(&format!("`{}` is no table of histories: {error}", args.file.display()));
         Advice::new(message, format!("the header is `{}`; one row is one point", COLUMNS.join(",")))
@@ -81,7 +84,7 @@ fn check_growing(table: &SeriesTable, file: &Path) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "`{}` is too long for `--stream`, which looks at each beginning of every series anew: the longest of {} series, `{}`, has \
+        "`{}` is too long for `--stream`, which looks at each beginning of every series again: the longest of {} series, `{}`, has \
          {} points",
         file.display(),
         table.series.len(),

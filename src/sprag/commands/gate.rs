@@ -26,7 +26,10 @@ fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> 
         let message = "`--quick`, `--rigorous`, `--budget` and `--pin` say how to measure, and nothing is measured";
         return refuse(message, "add `--measure`, or leave them out");
     }
-    let CheckArgs { suites, policy, tolerance, reports, bisect, inconclusive, run, against, baseline, .. } = args;
+    let CheckArgs { suites, policy, tolerance, mut reports, bisect, inconclusive, run, against, baseline, .. } = args;
+    if args.json {
+        reports.push("json=-".to_owned());
+    }
     let (only_changed, print) = (false, PrintFormat::Table);
     let request = CheckRequest {
         gate: GateRequest {

@@ -23,7 +23,7 @@ pub(super) fn compile(folder: &Path, args: &KernelsCompileArgs, out: &mut dyn Wr
     let own = own_kernels(folder, args.suite.as_deref())?;
     let compiled = match survey::compile(&args.architectures, own.as_ref()) {
         Ok(compiled) => compiled,
-        Err(DeviceError::Custom(fault)) => return refuse(fault, "mend the kernel's section in sprag.toml"),
+        Err(DeviceError::Custom(fault)) => return refuse(fault, "fix the kernel's section in sprag.toml"),
         Err(error) => return skipped("kernels", &error.to_string(), args.json, out),
     };
     let failed = compiled.iter().filter(|one| one.status != "ok").count();

@@ -44,7 +44,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Bisect(args) => bisect::run(&folder, *args, out),
         Command::Baseline(command) => history::baseline(&folder, &command, out),
         Command::Bench(args) => run::bench(&folder, args, out),
-        Command::Detect(args) => detect::run(&folder, &args, out),
+        Command::Detect(args) => detect::run(&folder, &args, std::io::stdin().lock(), out),
         Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => exchange::import(&folder, args, out),
         Command::Backfill(args) => builds::backfill(&folder, args, out),

@@ -53,6 +53,6 @@ fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> Re
         writeln!(out, "and {} more", differences.len() - MOST_NAMED)?;
     }
     let files = count(differences.len(), "file");
-    writeln!(out, "the site is not what a clean rebuild gives, in {files}; `sprag site` renders it anew")?;
+    writeln!(out, "the site is not what a clean rebuild gives, in {files}; `sprag site` renders it again")?;
     Ok(Exit::Failed)
 }
