@@ -1,7 +1,7 @@
 //! Atomic writes, after which a reader sees the old content or the new, and reads of limited size.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read as _, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;

@@ -44,6 +44,7 @@ fn changes_are_listed_by_series() {
         "b, \"2\"": { "changes": [], "drifts": [], "ranges": [] },
     });
     assert_eq!(sandbox.sprag(&["detect", "t.csv"]).expect(0).json(), expected);
+    assert_eq!(sandbox.sprag_reading(&table, &["detect", "-"]).expect(0).json(), expected);
     assert_eq!(sandbox.sprag(&["detect", "t.csv", "--output", "made/pred.json"]).expect(0).out, "");
     assert_eq!(sandbox.json("made/pred.json"), expected);
     let least = sandbox.sprag(&["detect", "t.csv", "--least", "0.2"]).expect(0);
