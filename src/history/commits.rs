@@ -92,6 +92,7 @@ pub(crate) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<
     named.map_err(|error| {
         let reason = match error.message() {
             text if text.starts_with("parent ") => "the line of commits is shorter",
+            _ if error.code() == git2::ErrorCode::NotFound => "there is no such commit, tag or branch",
             text => text,
         };
         HistoryError::Revision { revision: revision.to_owned(), reason: reason.to_owned() }

@@ -65,7 +65,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub bisect: bool,
     /// What to do when the check is inconclusive, not comparable or has no baseline.
-    #[arg(long, value_parser = words(&INCONCLUSIVE), default_value = "report")]
+    #[arg(long, value_name = "WHAT", value_parser = words(&INCONCLUSIVE), default_value = "report")]
     pub inconclusive: Inconclusive,
 }
 
@@ -134,7 +134,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub bisect: bool,
     /// What to do when the comparison is inconclusive, not comparable or has no baseline.
-    #[arg(long, value_parser = words(&INCONCLUSIVE), default_value = "report")]
+    #[arg(long, value_name = "WHAT", value_parser = words(&INCONCLUSIVE), default_value = "report")]
     pub inconclusive: Inconclusive,
 }
 
