@@ -1,4 +1,4 @@
-//! A run against a baseline: which metrics are held against what, and what follows.
+//! A run against a baseline: which metrics are compared with which values, and what follows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -56,7 +56,7 @@ pub fn against_baseline(run: &Run, reruns: &[&Run], baseline: &Baseline) -> Vec<
     comparisons
 }
 
-/// Benchmarks that gave no result though they should have: they are missing, whatever they are held against.
+/// Benchmarks that gave no result although they should have: they are missing, whatever they are compared with.
 fn failed_of(run: &Run) -> impl Iterator<Item = Comparison> {
     run.measurements.iter().filter(|one| one.role.is_tracked()).filter_map(|one| {
         let failure = one.failed()?;
@@ -81,7 +81,7 @@ pub fn pass_within(comparisons: &mut [Comparison], tolerance: Option<f64>) {
     }
 }
 
-/// The judged metrics of a run that is held against nothing, each with the verdict that says why.
+/// The judged metrics of a run that is compared with nothing, each with the verdict that says why.
 pub fn unjudged(run: &Run, verdict: &Verdict) -> Vec<Comparison> {
     let comparison = |(measurement, estimate)| alone(run, measurement, estimate, verdict.clone());
     let mut comparisons: Vec<Comparison> = judged_of(run).map(comparison).collect();
@@ -234,8 +234,8 @@ fn evidence_of(
     }
 }
 
-/// What is known of a metric that some runs measured, held against the entry of a baseline: `values` are their times and
-/// values, that of the run that is judged first, and `interval` is that of this run over its processes.
+/// The evidence about a metric that some runs measured, compared with the entry of a baseline. `values` are the times
+/// and values of the runs, the judged run first. `interval` is that of the judged run over its processes.
 pub fn evidence(
     entry: &BaselineMetric,
     metric: &Metric,

@@ -1,10 +1,10 @@
 //! Many metrics judged together: that none of them is called changed by chance alone.
 //!
-//! Of a hundred unchanged kernels, each judged at one per cent, one is called slower in most checks. So a change counts
-//! only where it also passes the procedure of Benjamini and Hochberg over all metrics that were judged together, for each
-//! direction ("Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57, 1995): of the changes
-//! that are told, no more than [`FALSE_DISCOVERIES`] are chance, and where nothing changed, no more than this share of all
-//! checks tells anything.
+//! Of a hundred unchanged kernels, each judged at one per cent, one is called slower in most checks. So a change also
+//! has to pass the procedure of Benjamini and Hochberg over all metrics that were judged together, for each direction.
+//! ("Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57, 1995.) Of the changes that
+//! are reported, at most [`FALSE_DISCOVERIES`] are then chance. Where nothing changed, at most this share of all checks
+//! reports anything.
 
 use super::rules::interval;
 use sprag_model::evidence::Evidence;
@@ -14,7 +14,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// What a verdict was reached by, where a rule was asked.
 pub type Basis = Option<(Rule, Evidence)>;
 
-/// The share of told changes that may be chance.
+/// The share of reported changes that may be chance.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
 
 /// The comparisons, by place, that are called changed and could be chance, and the level that each of them was held to.

@@ -11,7 +11,7 @@ use sprag_model::evidence::{Evidence, Side};
 use sprag_model::metric::Better;
 use sprag_model::verdict::Verdict;
 
-/// Which process of a pair stands for the base.
+/// Which process of a pair is the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The first of every pair.

@@ -1,8 +1,9 @@
-//! What the ledger says to regressions: to events of the history, and to what a gate finds.
+//! What the ledger says about regressions: about events of the history, and about what a gate finds.
 //!
-//! An acceptance answers for a regression where its event is told and still stands, its scope holds the series, and what got
-//! worse is no more than it accepts, as far as the interval goes. A gate asks further that what it holds a run against lies
-//! before the event and the run after it: what got worse since has another cause. In doubt nothing is accepted.
+//! An acceptance covers a regression whose event is reported and still applies, if its scope holds the series. The
+//! worsening must be no more than it accepts, as far as the interval goes. A gate also requires that the base of the
+//! comparison lies before the event and the run after it: a later worsening has another cause. In doubt nothing is
+//! accepted.
 
 use std::collections::HashMap;
 
@@ -31,19 +32,19 @@ pub struct Accepting<'a> {
 pub struct ComparedRun<'a> {
     pub machine: &'a str,
     pub machine_name: &'a str,
-    /// The commit of what it is held against.
+    /// The commit of the base that it is compared with.
     pub base: Option<&'a str>,
     pub commit: Option<&'a str>,
 }
 
-/// Writes to each event what the ledger says to it on a day.
+/// Writes to each event what the ledger says about it on a day.
 pub fn tell_events(events: &mut [Event], ledger: &Ledger, day: NaiveDate) {
     for event in events {
         event.answer = of_event(event, ledger, day);
     }
 }
 
-/// What the ledger says to an event: nothing where it stands for no regression.
+/// What the ledger says about an event; nothing where it is no ongoing regression.
 fn of_event(event: &Event, ledger: &Ledger, day: NaiveDate) -> Option<Answer> {
     let acceptance = ledger.acceptance(&event.id, day).filter(|_| event.is_ongoing_regression())?;
     let scope = Scope::parse(&acceptance.scope);
@@ -59,12 +60,12 @@ fn of_event(event: &Event, ledger: &Ledger, day: NaiveDate) -> Option<Answer> {
 }
 
 impl<'a> Accepting<'a> {
-    /// What decides on a day, by the events that are told along a line of commits.
+    /// What decides on a day, by the events that are reported along a line of commits.
     pub fn new(ledger: &'a Ledger, events: &'a [Event], line: &'a CommitLine, day: NaiveDate) -> Accepting<'a> {
         Accepting { ledger, events, places: line.positions(), day }
     }
 
-    /// Writes to each regression of the newest runs what the ledger says to it, and counts anew.
+    /// Writes to each regression of the newest runs what the ledger says about it, and updates the counts.
     pub fn tell_newest(&self, analysis: &mut Analysis) {
         for suite in &mut analysis.suites {
             let compared = ComparedRun {
@@ -129,7 +130,7 @@ impl<'a> Accepting<'a> {
         Some(Answer::new(acceptance, self.day, standing))
     }
 
-    /// Whether an event lies between the two sides. What stands on no line of commits cannot be told to.
+    /// Whether an event lies between the two sides. It does not if a side or the event is not on the line of commits.
     fn lies_between(&self, event: &Event, compared: &ComparedRun<'_>) -> bool {
         let place = |sha: &str| self.places.get(sha).copied();
         let (Some(base), Some(commit)) = (compared.base.and_then(place), compared.commit.and_then(place)) else {
@@ -152,7 +153,7 @@ fn subject(member: &Member) -> Subject<'_> {
     }
 }
 
-/// Whether what got worse by that much at least is more than is accepted; what cannot be told is.
+/// Whether a worsening of at least that much is more than is accepted; an unknown one is.
 fn exceeds(acceptance: &Acceptance, least: Option<f64>) -> bool {
     !least.is_some_and(|least| least <= acceptance.at_most + ROUNDING)
 }

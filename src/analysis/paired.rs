@@ -11,8 +11,8 @@ use super::compare::{sort_worst_first, without_chance};
 use super::family::Basis;
 use super::rules::{self, interval};
 
-/// Judges every benchmark by the rule that the policy names for it, worst first; where that is learnt from the past, by the
-/// rule `interval` with its usual tolerance, since what moves both sides cancels.
+/// Judges every benchmark by the rule that the policy names for it, worst first. Where that is estimated from the past,
+/// the rule `interval` applies with its usual tolerance, since what moves both sides cancels.
 pub fn judge(paired: &[Paired], policy: &Policy) -> Vec<Comparison> {
     let mut comparisons = without_chance(paired.iter().map(|one| comparison(one, policy)).collect());
     sort_worst_first(&mut comparisons);

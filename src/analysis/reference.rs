@@ -124,13 +124,14 @@ pub struct MetricHistory<'a> {
 pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Policy) -> BaselineMetric {
     let MetricHistory { metric, interval, spread, own, past } = *history;
     let newest = own.iter().max_by_key(|(time, _)| *time).map_or(0.0, |(_, value)| *value);
-    // A zero has no logarithm, and so no level: it stands for itself.
+    // A zero has no logarithm, and so no level: the value itself is used.
     let is_level = newest > 0.0;
     let interval = interval.filter(|(low, high)| low <= high);
     let within = session_noise::within(newest, interval);
     let mut levels = session_noise::levels(past);
     levels.drain(..levels.len().saturating_sub(session_noise::MOST_SESSIONS));
-    // Where the level moved in the last session, the ones before tell how restless it is, and not where it stands.
+    // Where the level moved in the last session, the sessions before show the noise of the metric, but not its present
+    // level.
     let stepped = before_a_step(&levels, within, spread, metric).filter(|_| is_level);
     let behind = match level {
         _ if !is_level => Vec::new(),
@@ -151,7 +152,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
         value,
         unit: metric.unit,
         better: metric.better,
-        // That of one run says little of a level of several, and nothing where it lies beside it.
+        // The interval of one run says little about a level of several, and nothing where the level lies outside it.
         interval: interval.filter(|(low, high)| (*low..=*high).contains(&value)),
         version: None,
         sessions,
@@ -160,7 +161,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     }
 }
 
-/// How restless the sessions before the last one were, where the last one surely left what they allow.
+/// The noise of the sessions before the last one, where the last one surely left the range that this noise allows.
 fn before_a_step(levels: &[f64], within: Option<f64>, spread: Option<f64>, metric: &Metric) -> Option<SessionNoise> {
     let (last, before) = levels.split_last()?;
     let present = session_noise::present(before, within);

@@ -58,7 +58,7 @@ pub(crate) fn log_change(better: Better, before: f64, now: f64) -> Option<f64> {
     (before > 0.0 && now > 0.0).then_some(turned)
 }
 
-/// The change that the logarithm of a ratio stands for. A ratio beyond the range of `f64` is cut to its end.
+/// The change for the logarithm of a ratio. A ratio beyond the range of `f64` is cut to its end.
 pub(crate) fn from_log(log: f64) -> f64 {
     log.exp_m1().min(f64::MAX)
 }
@@ -110,7 +110,7 @@ pub(crate) fn forward(runs: &[&PointRun]) -> HashSet<usize> {
     forward
 }
 
-/// The newest value of a series beside the one before it and that of the youngest baseline that has one.
+/// The newest value of a series next to the one before it and that of the youngest baseline that has one.
 pub fn latest<'b>(series: &Series, baselines: impl IntoIterator<Item = &'b Baseline>) -> Option<LatestRow> {
     let key = Baseline::key(&series.benchmark, &series.metric.name);
     let of_series = |one: &&Baseline| one.suite == series.suite && one.machine_class == series.machine_class;

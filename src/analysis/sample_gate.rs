@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::rules::rank::{self, Parameters};
 use sprag_model::sample_gate::{GroundTruth, RankFigures, RankOutcome, SampleMismatch, SampleSeries, Section};
 
-/// Holds each benchmark against the one of the same name, in the order of the baseline.
+/// Compares each benchmark with the one of the same name, in the order of the baseline.
 ///
 /// # Errors
-/// Where the sides do not have the same sections in the same order, the same names in each, and as many samples of each;
-/// the first difference is told, and nothing is judged.
+/// Where the sides do not have the same sections in the same order, the same names in each, and as many samples of
+/// each. The first difference is reported, and nothing is judged.
 pub fn check(
     baseline: &GroundTruth,
     current: &GroundTruth,

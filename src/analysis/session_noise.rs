@@ -1,5 +1,5 @@
-//! How much the level of a metric moves from session to session though nothing changed: learnt from its own past, or
-//! assumed where there is too little of that.
+//! How much the level of a metric moves from session to session although nothing changed. That is estimated from its
+//! own past, or assumed where the past is too short.
 //!
 //! A session is what one machine measures in one go: runs less than an hour apart. The level of a session is the geometric
 //! mean of its runs. The deviation is the sample standard deviation of the logarithms of the levels, with one degree of
@@ -24,8 +24,8 @@ use sprag_model::sample::Estimate;
 /// Runs that begin nearer to one another than this belong to one session: a machine does not change its mood between them.
 pub(super) const SESSION: TimeDelta = TimeDelta::hours(1);
 
-/// From this number of sessions on, the series itself says how restless it is: with three, Student's t makes up for how
-/// little that is.
+/// From this number of sessions on, the series itself gives its noise. With three, Student's t makes up for how few
+/// they are.
 pub const FEWEST_SESSIONS: usize = 3;
 
 /// The most sessions that are looked at: older ones tell of another machine room, another neighbour, another code.
@@ -76,8 +76,8 @@ pub(super) fn levels(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
     sessions.filter_map(|session| describe::geometric_mean(&values(session))).collect()
 }
 
-/// How restless a metric is whose sessions had these levels; `within` is the standard error that the processes of one run
-/// leave to its logarithm. Where the level stepped, that is no restlessness: it is learnt between the steps. With too few
+/// The noise of a metric whose sessions had these levels; `within` is the standard error that the processes of one run
+/// leave to its logarithm. A step of the level is no noise: the noise is estimated between the steps. With too few
 /// sessions it is assumed from the spread of processes, where that is available.
 pub fn estimate(levels: &[f64], within: Option<f64>, spread: Option<f64>, metric: &Metric) -> SessionNoise {
     let parts = steps::parts(levels, within.unwrap_or(0.0));
@@ -179,7 +179,7 @@ const STEPS: [f64; 20] = [
     0.02, 0.025, 0.03, 0.035, 0.04, 0.045, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0,
 ];
 
-/// The levels since the last step: where the metric stands now.
+/// The levels since the last step: where the metric is now.
 pub fn present(levels: &[f64], within: Option<f64>) -> &[f64] {
     let parts = steps::parts(levels, within.unwrap_or(0.0));
     parts.last().map_or(levels, |last| &levels[last.clone()])

@@ -1,10 +1,12 @@
-//! Where a short series of levels steps, so that what was before a step neither counts as noise nor as the level of today.
+//! Where a short series of levels steps, so that levels before a step are treated neither as noise nor as the level of
+//! today.
 //!
-//! A series is cut at one place, or else at two, so that the squares within the parts are least. It stays cut if at each
-//! place Student's t between the means on both sides, with the deviation pooled over all parts, is too large for chance: the
-//! share of [`CHANCE`] is divided among all ways in which it could have been cut (Bonferroni). The parts are then looked at
-//! in the same way. (Scott and Knott, "A cluster analysis method for grouping means in the analysis of variance",
-//! Biometrics 30, 1974, for cutting again and again.) One session that lies apart is noise and no part of its own.
+//! A series is cut at one place, or else at two, so that the squares within the parts are least. It stays cut if at
+//! each place Student's t between the means on both sides is too large for chance. The deviation is pooled over all
+//! parts, and the share of [`CHANCE`] is divided among all ways in which it could have been cut (Bonferroni). The parts
+//! are then examined in the same way. (Scott and Knott, "A cluster analysis method for grouping means in the analysis
+//! of variance", Biometrics 30, 1974, for cutting again and again.) One session that is an outlier is noise and no part
+//! of its own.
 
 use std::ops::Range;
 

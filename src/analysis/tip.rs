@@ -1,10 +1,10 @@
 //! Which run of a suite on a machine shows its newest state.
 //!
-//! It is the newest whole run by the place of its commit on the line, and of one commit the youngest. Two kinds of runs are
-//! probes, which tell nothing about the newest state: those that a filter narrowed, and those of a commit that stands before
-//! one which was measured earlier. A run of a commit beside the line has no place: it shows that somebody measures, and is the
-//! newest only where none has one. Where the line holds less than the half of the runs, as of a history that was imported
-//! without its repository, none has, and the youngest is the newest.
+//! It is the newest whole run by the place of its commit on the line, and of one commit the youngest. Two kinds of runs
+//! are probes, which tell nothing about the newest state. They are runs that a filter narrowed, and runs of a commit
+//! before one that was measured earlier. A run of a commit off the line has no place. It shows that somebody measures,
+//! and is the newest only if no run has a place. If the line holds less than half of the runs, none has a place, and
+//! the youngest is the newest. That is so for a history that was imported without its repository.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,10 +1,10 @@
 //! How often the rules of a gate are wrong on a given history: sessions replayed as a check would have judged them, and
 //! sessions drawn from what the series themselves moved by.
 //!
-//! A replayed session is held against the sessions before it in its environment, as `check --against history` does, or
-//! against the last run alone. It differs from a check in two points, and both make it call more. The same commit measured
-//! again is judged as if it were a new one. And what a check will not judge since others share its memory is judged, since
-//! a series does not tell.
+//! A replayed session is compared with the sessions before it in its environment, as `check --against history` does, or
+//! with the last run alone. It differs from a check in two points, and both make it report more changes. A commit that
+//! was measured again is judged as if it were a new one. And benchmarks limited by memory are judged also where a check
+//! does not, because other machines share the hardware: a series does not record that.
 
 mod visits;
 mod replay;
@@ -106,7 +106,7 @@ fn rule(
     result
 }
 
-/// Why nothing can be said of a rule by what a history holds.
+/// Why a history does not hold the data to judge by a policy; `None` where it does.
 fn silent(policy: &Policy) -> Option<String> {
     let is_rank = matches!(policy.default, Choice::Fixed(Rule::Rank { .. })) && policy.exceptions.is_empty();
     is_rank.then(|| "it decides by samples, which a history does not hold".to_owned())

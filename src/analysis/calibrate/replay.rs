@@ -86,7 +86,7 @@ fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy:
     Some(reference::entry(&source.key, &history, level(base), policy))
 }
 
-/// Whose level counts; how restless a metric is the sessions before tell of either.
+/// Whose level is the base. In both cases the sessions before give the noise of the metric.
 pub(super) fn level(base: Base) -> Level {
     match base {
         Base::Run => Level::Own,

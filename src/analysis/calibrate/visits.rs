@@ -1,12 +1,14 @@
 //! A series as what a gate would have judged one after another, and what is known of the truth.
 //!
-//! A visit is the runs of one commit in one session and environment. Between a visit and the one before, nothing changed
-//! where both are of the same commit. Where they are not, nobody knows; such a pair is taken for clean where the level of up
-//! to eight visits after the later one is that of up to eight before it, by Student's test at a level of one in a thousand.
-//! The visit itself has no part in that, so that its own noise cannot make the pair look like a step. What is so taken for
-//! clean can hold changes too small to last through that test, and changes that were soon taken back: an alarm about them
-//! counts as a false one, so that the rate is overstated. Understated it is by no more than the one pair in a thousand that
-//! is left out though nothing changed.
+//! A visit is the runs of one commit in one session and environment. Between two consecutive visits of the same commit,
+//! nothing changed. Between visits of different commits, nobody knows. Such a pair is treated as clean where the level
+//! is the same after and before the later visit, over up to eight visits each. The test is Student's, at a level of one
+//! in a thousand. The visit itself has no part in the test, so that its own noise cannot make the pair look like a
+//! step.
+//!
+//! Pairs that are treated as clean can still hold changes too small for that test to find, and changes that were soon
+//! reverted. An alarm about such a change is treated as a false one, so the rate is overstated. It is understated by at
+//! most the one pair in a thousand that is left out although nothing changed.
 
 use chrono::{DateTime, Utc};
 
@@ -77,7 +79,7 @@ pub(super) fn stays(series: &Series) -> Vec<Stay<'_>> {
     stays
 }
 
-/// Likewise of the points that count, and of two commits it is not told what lies between.
+/// As `stays`, of the points that count. What lies between visits of two commits remains unknown.
 pub(super) fn visited(series: &Series, counts: impl Fn(&Point) -> bool) -> Vec<Stay<'_>> {
     let mut points: Vec<&Point> = series.points.iter().filter(|point| point.value > 0.0 && counts(point)).collect();
     points.sort_by(|a, b| (&a.environment_key, a.time, &a.run).cmp(&(&b.environment_key, b.time, &b.run)));
@@ -170,7 +172,7 @@ mod tests {
         let stepped: Vec<(u32, f64)> =
             quiet.iter().map(|(commit, level)| (*commit, if *commit < 3 { *level } else { 2.0 * level })).collect();
         assert_eq!(kinds(&stepped)[3], Step);
-        // One visit alone that stands out is no step.
+        // A single visit that is an outlier is no step.
         let spike: Vec<(u32, f64)> =
             quiet.iter().map(|(commit, level)| (*commit, if *commit == 3 { 2.0 } else { *level })).collect();
         assert_eq!(kinds(&spike)[3], Neighbour);
@@ -183,7 +185,8 @@ mod tests {
             .collect();
         let series = series("x", &levels);
         let moves = residuals(&stays(&series));
-        // Where the step lies is known to a visit or so, and what stands alone there is of no use.
+        // The place of the step is known to within about one visit, and a visit that is isolated there gives no
+        // residual.
         assert!((10..=12).contains(&moves.len()), "{moves:?}");
         assert!(moves.iter().all(|one| one.abs() < 0.01), "{moves:?}");
         assert!(residuals(&[]).is_empty());

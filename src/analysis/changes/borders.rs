@@ -1,8 +1,8 @@
-//! Changes beside a border of environments: a new compiler or driver is a likelier cause than any one commit near it.
+//! Changes next to a border of environments: a new compiler or driver is a likelier cause than any one commit near it.
 //!
-//! Whether there is a change is decided without borders. Then each change that proved itself goes to the likeliest border
-//! nearer to it than to any other change, where the points do not speak against it (`position.rs`); and a ramp across a
-//! border is a step there where that explains the points as well, at the same price in favour of the border.
+//! Borders have no part in deciding whether there is a change. Then each proven change moves to the likeliest border
+//! that is nearer to it than to any other change, unless the points contradict that (`position.rs`). A ramp across a
+//! border becomes a step there if a step explains the points as well. The border favours the step at the same price.
 
 use super::input::Input;
 use super::position::{self, BORDER_DEVIANCE};
@@ -14,30 +14,31 @@ use sprag_base::stats::autoregression;
 /// Deviations from what explains it to which a point is clipped.
 const CLIPPED: f64 = 5.0;
 
-/// A change on its way to be told.
+/// A change before it is reported.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'a> {
     /// The place at which it proved itself.
     pub(super) cut: usize,
-    /// The place at which it is told: the same, or a border.
+    /// The place at which it is reported: the same, or a border.
     pub(super) place: usize,
     /// The score of the drift that it was found as, if it was one.
     pub(super) as_drift: Option<f64>,
-    /// Whether it is there only because it was told before.
+    /// Whether it is there only because it was reported before.
     pub(super) is_retained: bool,
     /// The borders that are nearer to it than to another change.
     pub(super) borders: &'a [usize],
 }
 
 impl Step<'_> {
-    /// Whether it is one of the changes between two places: where it proved itself, where it is told, or in between.
+    /// Whether it is one of the changes between two places: where it proved itself, where it is reported, or in
+    /// between.
     pub(super) fn is_within(&self, first: usize, last: usize) -> bool {
         self.cut.min(self.place) <= last && first <= self.cut.max(self.place)
     }
 }
 
-/// The changes at these cuts and the ramps with their scores, as they are told where the environment changed at `borders`, which
-/// must be in order.
+/// The changes at these cuts and the ramps with their scores, as they are reported where the environment changed at
+/// `borders`. The borders must be in order.
 pub(super) fn settled<'a>(
     input: &Input<'_>,
     cuts: &[usize],
@@ -160,8 +161,9 @@ mod tests {
         changes_in_context(values, &Sensitivity::BALANCED, &Context { borders: &[BORDER], ..Context::default() })
     }
 
-    /// Of a hundred series with a step at that place: in how many one change is told, in how many at that place without the
-    /// border and with it, and in how many its range holds the border. `stray` is a point and what it is multiplied by.
+    /// Of a hundred series with a step at that place, the number in which one change is reported. Then the numbers in
+    /// which the change is at that place without the border and with it, and in which its range holds the border.
+    /// `stray` is a point and the factor that multiplies its value.
     fn counted(at: usize, size: f64, stray: Option<(usize, f64)>) -> [usize; 4] {
         let mut counts = [0; 4];
         for seed in 0..100 {
@@ -198,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Of a hundred series, the drifts that are told without the border and with it.
+    /// Of a hundred series, the drifts that are reported without the border and with it.
     fn drifts(course: &dyn Fn(usize) -> f64, rho: f64) -> (usize, usize) {
         let all = (0..100).map(|seed| points(course, rho, seed));
         let told = |values: Vec<f64>| {

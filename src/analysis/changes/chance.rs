@@ -1,7 +1,8 @@
-//! How seldom chance makes a change as clear as one is.
+//! How rarely chance makes a change as clear as one is.
 //!
-//! By series that hold nothing, of all kinds of noise and lengths of `benches/changepoint/`: how many changes with at least
-//! that score are told in a thousand points. The bench counts anew and holds these constants against what it finds.
+//! The rates come from series without a change, of all kinds of noise and lengths of `benches/changepoint/`. A rate is
+//! how many changes with at least that score are reported in a thousand points. The bench counts them again and
+//! compares these constants with its counts.
 
 /// Scores, and how many of the false alarms that a sensitivity is allowed have at least that score.
 const RATES: [(f64, f64); 5] = [(1.0, 1.0), (1.1, 0.45), (1.25, 0.16), (1.5, 0.03), (2.0, 0.008)];

@@ -15,7 +15,7 @@ use super::sensitivity::Sensitivity;
 use super::{borders, chance, drifts, modes, newest_step, position, ramps};
 use sprag_model::change_point::{ChangePoint, Changes, Modes, SeriesNoise};
 
-/// The narrowest ramp beside steps that is a drift, in points.
+/// The narrowest ramp next to steps that is a drift, in points.
 pub(super) const NARROWEST_DRIFT: usize = 20;
 
 /// The fewest points of a series with changes.
@@ -270,7 +270,7 @@ mod tests {
         let values = climbing(20.0, 12.0);
         let (points, drifts) = found(&values);
         assert_eq!((points.as_slice(), drifts.len()), (&[120][..], 1), "{drifts:?}");
-        // The step is told without what the ramp brings.
+        // The step is reported without the change that the ramp brings.
         let step = changes(&values, &Sensitivity::BALANCED).points[0].clone();
         let truth = 100.0 + 20.0 * 70.0 / 150.0;
         assert!((step.before.value - truth).abs() < 1.0 && (step.after.value - truth - 12.0).abs() < 1.0, "{step:?}");

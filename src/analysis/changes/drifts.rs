@@ -21,14 +21,14 @@ const BLOCKS: usize = 60;
 /// The points of the longest tread of a partition that holds outliers where no change is proven.
 const OUTLIER_TREAD: usize = 2;
 
-/// The ramp of the points from `begin` to `end`, between which no change is proven, and how far it clears its limits; `None`
-/// where there is none that does. `least` is how far it must: 1, or less where a drift was told there before.
+/// The ramp of the points from `begin` to `end`, between which no change is proven, and how far it clears its limits.
+/// `None` where no ramp clears them by `least`, which is 1, or less where a drift was reported there before.
 pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64) -> Option<(Ramp, f64)> {
     let Input { scaled, noise, sensitivity } = *input;
     let tuning = input.tuning();
     let values = &scaled.values[begin..end];
     let reach = tuning.clipped * noise.deviation * noise.inflation;
-    // Numbers near the largest ones have no noise that can be told.
+    // Numbers near the largest ones have no noise that can be measured.
     if values.len() < NARROWEST + 2 || reach <= 0.0 || !reach.is_finite() {
         return None;
     }
@@ -54,7 +54,8 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     let stairs = sums.flat(&candidates) + sensitivity.penalty * candidates.len() as f64;
     let size = course.size * noise.deviation;
     let is_wide = (course.end - course.begin) as f64 >= least * tuning.drift_width.min(values.len() / 3) as f64;
-    // What was told before stays until steps explain more; to be told anew it must explain more by the price of a step.
+    // A drift that was reported before stays until steps explain more. A new drift must explain more by the price of a
+    // step.
     let margin = if least < 1.0 { 0.0 } else { sensitivity.penalty };
     let is_ramp = course.cost + margin <= stairs;
     // What leads far enough need not lie about one straight ramp.
@@ -352,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_drift_that_was_told_is_held_while_it_grows() {
-        // How often a drift is told, and how often it goes again: looked at anew each time, and held by what was told.
+        // How often a drift is reported, and how often it disappears again: without earlier reports, and held by them.
         let count = |holds: bool| {
             let (mut told, mut gone) = (0, 0);
             for (noise, rho, seed) in (0..24).map(|seed| (if seed % 2 == 0 { 0.01 } else { 0.02 }, 0.3, seed)) {
@@ -372,7 +373,7 @@ mod tests {
             (told, gone)
         };
         let (anew, held) = (count(false), count(true));
-        // Steps that are tested again also save drifts that are searched anew.
+        // Steps that are tested again also save drifts that no earlier report holds.
         assert!(anew.1 >= 8 && held.1 < anew.1 && held.1 <= 10, "told and gone {anew:?}, with hold {held:?}");
         assert!(held.0 >= anew.0, "told and gone {anew:?}, with hold {held:?}");
     }

@@ -121,7 +121,7 @@ impl<'a> Elimination<'a> {
             let after = self.after[before];
             (self.before[place], self.after[place]) = (before, after);
             (self.after[before], self.before[after]) = (place, place);
-            // Beside a step in the same direction it may belong to a ramp.
+            // Next to a step in the same direction it may belong to a ramp.
             let is_stair = |other: usize| (1..last).contains(&other) && self.step(other) * self.step(place) > 0.0;
             gone[place] = is_stair(before) || is_stair(after) || self.score(place) < 1.0;
             if gone[place] {

@@ -1,4 +1,4 @@
-//! The newest points, where they lie apart and are too few for a change.
+//! The newest points, where they are outliers and too few for a change.
 
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
@@ -8,13 +8,13 @@ use sprag_model::change_point::{Changes, Level};
 /// How many newest points are looked at.
 const NEWEST: usize = 3;
 
-/// From how many deviations on a newest point lies apart.
+/// From how many deviations on a newest point is an outlier.
 const APART: f64 = 3.5;
 
 /// The most further runs that are worth telling of: what takes more is noise most of the time.
 const MOST_RUNS: usize = 4;
 
-/// Newest points that lie apart.
+/// Newest points that are outliers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
     pub begin: usize,
@@ -25,9 +25,11 @@ pub struct Apart {
     pub relative: f64,
 }
 
-/// The newest points of a series that lie apart from its newest level and are no change yet; `found` is what was found in it.
+/// The newest points of a series that are outliers from its newest level and no change yet. `found` is what was found
+/// in the series.
 ///
-/// How many points more it takes is tried out: the series is looked at `again` with one, two and more points at their median.
+/// How many more points a change takes is tried out: the series is analysed `again` with one, two and more points at
+/// their median.
 pub fn apart(
     values: &[f64],
     found: &Changes,
@@ -104,10 +106,10 @@ mod tests {
         near.push(104.8);
         let (begin, runs) = found(&near, false).expect("it lies apart");
         assert!(begin == 40 && runs > 1, "{runs}");
-        // Of two that lie apart the first is where it began.
+        // Of two outliers the first is where it began.
         near.push(104.9);
         assert_eq!(found(&near, false).map(|(begin, _)| begin), Some(40));
-        // One that lay apart before tells nothing about the newest.
+        // An earlier outlier tells nothing about the newest points.
         let strayed = [flat.clone(), vec![130.0], flat[..5].to_vec()].concat();
         assert_eq!(found(&strayed, false), None);
     }

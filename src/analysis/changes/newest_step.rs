@@ -12,7 +12,7 @@ use sprag_base::stats::ramp::Sums;
 /// The most points between places of one change.
 const SAME_PLACE: usize = 5;
 
-/// Whether the last of the steps is certain; not asked beside a ramp, nor before one.
+/// Whether the last of the steps is certain. A step next to a ramp, or before one, is not tested.
 pub(super) fn is_certain(input: &Input<'_>, proven: &[usize], steps: &[usize], ramps: &[Ramp], runs: &[usize]) -> bool {
     let [before @ .., cut] = steps else { return true };
     let Input { scaled, noise, sensitivity } = *input;

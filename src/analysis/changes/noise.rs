@@ -12,7 +12,7 @@ const TICKING_SHARE: f64 = 0.95;
 /// Below so many points the square of the length makes no limit harder: others are hard enough there.
 pub(super) const SHORTEST: f64 = 30.0;
 
-/// The most deviations that a value counts as away from the median, so that squares stay exact enough.
+/// The most deviations by which a value is treated as away from the median, so that squares stay exact enough.
 const LARGEST: f64 = 1e7;
 
 /// The noise of a series, and the changes that the cheapest partition under it has.

@@ -1,8 +1,9 @@
-//! Climbs that bend: stairs of which levels and straight lines one after the other are the better explanation.
+//! Climbs that bend: staircases that levels and straight lines in a row explain better than steps.
 //!
-//! A large climb is no straight ramp on the scale on which a series is looked at, and many steps follow it closely. So steps in one
-//! direction are held against lines, each at the price of a ramp, and each joint at that of a step. Lines that follow one another
-//! are one ramp, which bends. A step at a joint stays where it stands out of the slope of the points on both sides of it.
+//! A large climb is no straight ramp on the scale on which a series is analysed, and many steps follow it closely. So
+//! steps in one direction are compared with lines. Each line has the price of a ramp, and each joint that of a step.
+//! Consecutive lines are one ramp, which bends. A step at a joint remains if it is larger than the slope of the points
+//! on both sides explains.
 
 use super::ramp::{Knot, NARROWEST, OVER, Ramp};
 use sprag_base::stats::lines::{self, Piece, Prices};

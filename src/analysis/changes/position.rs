@@ -4,8 +4,8 @@
 //! larger make the range. A point beyond both levels hardly shows on which side it is: the squares of an outlier would outweigh
 //! those of all other points.
 //!
-//! Where the environment changed within reach, that counts as well: such a border is likelier a place than any other, by
-//! [`BORDER_DEVIANCE`].
+//! If the environment changed within reach, that is evidence as well: such a border is likelier than any other place,
+//! by [`BORDER_DEVIANCE`].
 
 use std::ops::RangeInclusive;
 
@@ -43,8 +43,8 @@ impl Located {
     }
 }
 
-/// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`. Borders count
-/// only where one lies in the range. A point of several `runs` counts as so many points.
+/// Where a change at `cut` may be, between neighbours at `begin` and `end`, where the environment changed at `borders`.
+/// Borders are considered only if one lies in the range. A point of several `runs` has the weight of that many points.
 pub(super) fn locate(
     values: &[f64],
     around: [usize; 3],
@@ -118,7 +118,7 @@ mod tests {
             let scaled = Scaled::of(&values);
             let noise = Noise::new(&scaled, &Sensitivity::BALANCED);
             let input = Input { scaled: &scaled, noise: &noise, sensitivity: &Sensitivity::BALANCED };
-            // From three points beside it, as a partition may have put it.
+            // From up to three points away, as a partition may have put it.
             let Located { place, range, .. } =
                 locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &input, &[], &[]);
             assert!(place.abs_diff(60) <= 15 && range.contains(&place), "{place} {range:?}");

@@ -1,8 +1,9 @@
 //! Changes that are none but drifts: what an even ramp explains better than steps.
 //!
-//! A staircase of steps in one direction is held against one ramp, and against a ramp with one of the steps. Each step and
-//! each ramp has its price, a wide ramp a lower one; the cheapest explanation holds. A drift begins like a step: were it told
-//! as one until the ramp is the clearly better explanation, most of what is told while a series grows would not last.
+//! A staircase of steps in one direction is compared with one ramp, and with a ramp and one of the steps. Each step and
+//! each ramp has its price, a wide ramp a lower one; the cheapest explanation holds. A drift begins like a step. If it
+//! were reported as one until the ramp is clearly the better explanation, most reports made while a series grows would
+//! not last.
 
 use std::ops::Range;
 
@@ -163,7 +164,7 @@ impl Stairs<'_> {
         let places = places.iter().map(|cut| cut - self.begin());
         let of_line = |width: usize| of_ramp(width).max(price);
         let bent = climb.explained(places, price, &of_line, self.input.sensitivity.clear);
-        // Beside a ramp with one step it must not tell more of them.
+        // Compared with a ramp with one step, it must not report more steps.
         let tells_less = |bent: &Explained| step_price >= stairs || bent.steps.len() <= 1;
         let bent = bent.filter(|bent| bent.cost < stairs.min(step_price) && tells_less(bent));
         match bent {

@@ -1,7 +1,7 @@
-//! Changes that were reported before stay with less than it takes to report them anew.
+//! Changes that were reported before stay with less evidence than a new report takes.
 //!
-//! Beside a ramp such a change is judged without the ramp. Otherwise a step that was reported where a drift began would stay as
-//! long as the drift.
+//! Next to a ramp such a change is judged without the ramp. Otherwise a step that was reported where a drift began
+//! would stay as long as the drift.
 
 use std::ops::Range;
 
@@ -80,8 +80,8 @@ impl<'a> Retention<'a> {
         }
     }
 
-    /// How far each change clears its limits: where it proved itself, or as the drift that it was found as. What is proven only
-    /// beside other changes just clears them.
+    /// How far each change clears its limits: where it proved itself, or as the drift that it was found as. A change
+    /// that is proven only together with other changes just clears them.
     pub(super) fn scores(&self, steps: &[Step<'_>]) -> Vec<f64> {
         let cuts = proven_cuts(steps);
         let mut proven = Elimination::new(self.input, &cuts).scores().into_iter().enumerate();

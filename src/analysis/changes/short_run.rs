@@ -11,7 +11,7 @@ use super::sensitivity::Sensitivity;
 use super::side::{MOST_POINTS, Side, deviation_about_level, median, trimmed_mean};
 use super::tuning::Tuning;
 
-/// The points around a run: beside it, and those at its other end where the level returns.
+/// The points around a run: those next to it, and those at its other end where the level returns.
 struct Around {
     points: Vec<f64>,
     level: f64,
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(beyond_tail(&[1.0; 3], &others, 1.0, 10.0, tuning), 1.0);
     }
 
-    /// Of a hundred series of thirty points in how many both ends of such a run are told.
+    /// Of a hundred series of thirty points, the number in which both ends of such a run are reported.
     fn times_reported(run: &[f64], noise: impl Fn(&mut SplitMix64) -> f64, more_is_better: bool) -> usize {
         let context = Context { more_is_better, ..Context::default() };
         let is_told = |seed: &u64| {

@@ -37,7 +37,7 @@ pub(crate) fn line(commits: &[(&str, i64)]) -> CommitLine {
     CommitLine { commits: commits.collect(), shallow: false, named: false }
 }
 
-/// A run of the suite `cpu` on the machine `m` that measured nothing; `-` stands for no commit.
+/// A run of the suite `cpu` on the machine `m` that measured nothing; `-` means no commit.
 pub(crate) fn run_of(id: &str, commit: &str, commit_hours: i64, run_hours: i64) -> RecordedRun {
     let commit = example::commit(commit.to_owned(), time(commit_hours));
     let mut run = Run::new("cpu", time(run_hours), Machine::named("m", "EPYC"));
@@ -116,7 +116,7 @@ pub(crate) fn baseline(values: &[(&str, &str, f64)]) -> Baseline {
 
 /// A line of commits, and forty runs of two suites on two machines along it, drawn at random and in no order.
 ///
-/// Of eight commits five lie on the line, two off it, and the last stands for none; benchmarks fail and are wrong.
+/// Five of eight commits lie on the line, two off it, and the last is no commit. Benchmarks fail and are wrong.
 pub(crate) fn history(seed: u64) -> (CommitLine, Vec<RecordedRun>) {
     let mut random = SplitMix64::new(seed);
     let names = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "-"];

@@ -1,10 +1,10 @@
-//! The order in which runs stand in a series.
+//! The order of runs in a series.
 //!
-//! Runs of commits on the line stand by their position. A commit beside the line (of another branch, rewritten, or
-//! cut off by a shallow clone) is placed after the last commit of the line that is not newer; a run that knows no
-//! commit is placed in the same way by its own time. Clocks go wrong, so the line is read with corrected times: a
-//! commit counts as no older than the ones before it, as in generation number version 2 of git (git-scm.com,
-//! "Commit Graph Design Notes", corrected commit date). Several runs of a commit stand by their time, then by id.
+//! Runs of commits on the line are ordered by their position. A commit off the line is of another branch, rewritten, or
+//! cut off by a shallow clone. It comes after the last commit of the line that is not newer. A run that knows no commit
+//! is placed in the same way by its own time. Clocks go wrong, so the line is read with corrected times: a commit is
+//! treated as no older than the ones before it. Generation number version 2 of git does the same (git-scm.com, "Commit
+//! Graph Design Notes", corrected commit date). Several runs of a commit are ordered by their time, then by id.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use chrono::{DateTime, Utc};
 use sprag_model::commit::{Commit, CommitLine};
 use sprag_model::head::RunHead;
 
-/// Where a run stands; the order of the fields is the order of the runs.
+/// Where a run is in the order; the order of the fields is the order of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place<'a> {
     /// How many commits of the line stand before it, its own included.
     before: usize,
-    /// What places it beside the line: the time of its commit, or its own where it knows none. Absent, and so first,
-    /// where its commit stands on the line.
+    /// What places it off the line: the time of its commit, or its own where it knows none. Absent, and so first, where
+    /// its commit is on the line.
     aside: Option<DateTime<Utc>>,
     /// Keeps runs of one commit together where two commits have one time.
     commit: &'a str,
@@ -101,7 +101,7 @@ mod tests {
         check(&line, &[("1", "c", 30, 40), ("2", "a", 10, 50), ("3", "b", 20, 60)], "2 3 1");
         // Several runs of a commit: by time, then id.
         check(&line, &[("9", "b", 20, 70), ("8", "b", 20, 60), ("7", "b", 20, 70), ("6", "c", 30, 31)], "8 7 9 6");
-        // Commits beside the line: by their commit time; one with the time of a known commit stands after it.
+        // Commits off the line: by their commit time; one with the time of a known commit comes after it.
         check(&line, &[("1", "a", 10, 40), ("2", "b", 20, 40), ("3", "x", 15, 90), ("4", "y", 20, 90)], "1 3 2 4");
         check(&line, &[("1", "x", 5, 90), ("2", "a", 10, 40), ("3", "c", 30, 40), ("4", "y", 99, 41)], "1 2 3 4");
         // Runs without a commit: by their own time.
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_clock_gone_wrong_moves_nobody_else() {
-        // `b` claims to be older than `a`: what is newer than `a` stands behind `b`, which stands behind `a`.
+        // `b` claims to be older than `a`: what is newer than `a` comes after `b`, which comes after `a`.
         let line = [("a", 10), ("b", 1), ("c", 30)];
         check(&line, &[("1", "a", 10, 40), ("2", "b", 1, 40), ("3", "x", 12, 40), ("4", "c", 30, 40)], "1 2 3 4");
         check(&line, &[("1", "x", 5, 40), ("2", "a", 10, 40), ("3", "b", 1, 40)], "1 2 3");

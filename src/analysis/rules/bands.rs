@@ -1,14 +1,15 @@
-//! The rule `bands`: two bands of relative change, one that fails and one that is told of.
+//! The rule `bands`: two bands of relative change, one that fails and one that is reported.
 //!
-//! `change = (current - base) / base`, evaluated in that order in double precision, and held strictly: `change > fail` has
-//! regressed, `change > warn` is in the warning band, `change < -warn` has improved. For a metric of which more is better
-//! the two sides are exchanged. That is Trueno's rule, which [`report`] applies as it stands, to single numbers.
+//! `change = (current - base) / base`, evaluated in that order in double precision. Comparisons are strict: `change >
+//! fail` has regressed, `change > warn` is in the warning band, `change < -warn` has improved. For a metric of which
+//! more is better the two sides are exchanged. That is Trueno's rule, which [`report`] applies unchanged, to single
+//! numbers.
 //!
-//! [`decide`] also looks at the intervals of both sides, where there are any: a regression or an improvement of which they
-//! overlap is none, since the same data would be had of one and the same program. The interval of the change is put
-//! together from those of the sides on a logarithmic scale: each limit lies as far from the change as the root of the
-//! summed squares of the two distances that reach that way (Zou and Donner, "Construction of confidence limits about
-//! effect measures", Statistics in Medicine 27, 2008).
+//! [`decide`] also looks at the intervals of both sides, where there are any. A regression or an improvement of which
+//! they overlap is none, since one and the same program could give the same data. The interval of the change combines
+//! those of the sides on a logarithmic scale. Each limit lies as far from the change as the root of the summed squares
+//! of the two distances that reach that way. (Zou and Donner, "Construction of confidence limits about effect
+//! measures", Statistics in Medicine 27, 2008.)
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +20,7 @@ use sprag_model::metric::Better;
 use sprag_model::rule::Rule;
 use sprag_model::verdict::{Effect, Verdict};
 
-/// The rule as Trueno has it: 5 % fails, 2 % is told of.
+/// The rule as Trueno has it: 5 % fails, 2 % is reported.
 pub const DEFAULT: Rule = Rule::Bands { fail: 0.05, warn: 0.02 };
 
 pub fn change(base: f64, current: f64) -> f64 {
@@ -39,10 +40,10 @@ pub fn band(change: f64, fail: f64, warn: f64) -> Band {
     }
 }
 
-/// Holds names with their nanoseconds against each other, no name twice a side, by their numbers alone.
+/// Compares names with their nanoseconds, no name twice a side, by their numbers alone.
 ///
 /// # Errors
-/// A name whose base is zero, of which no change can be told.
+/// A name whose base is zero, for which there is no relative change.
 pub fn report(
     base: &[(String, f64)],
     current: &[(String, f64)],
@@ -118,7 +119,7 @@ pub fn decide(fail: f64, warn: f64, evidence: &Evidence) -> Decision {
     Decision { allowed: Some(allowed), effect, verdict, p_value: None, note }
 }
 
-/// Why no change can be told of a side, if that is so.
+/// Why a side gives no relative change, if that is so.
 fn refusal(side: &Side, what: &str) -> Option<String> {
     let fine = side.value.is_finite() && side.value > 0.0;
     (!fine).then(|| format!("the {what} is {}, and a share can be taken only of more than zero", side.value))

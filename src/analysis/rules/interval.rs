@@ -1,4 +1,4 @@
-//! The rule `interval`: an effect with its interval, held against a tolerance.
+//! The rule `interval`: an effect with its interval, compared with a tolerance.
 //!
 //! The effect is the ratio of current over base, on a logarithmic scale. With the tolerance `t` it may lie between
 //! `1 / (1 + t)` and `1 + t`, limits that are as far from one. The whole interval beyond the worse limit is a regression,
@@ -26,7 +26,7 @@ use sprag_model::verdict::{Effect, Verdict};
 pub use sprag_base::stats::pair_ratio::FEWEST_PAIRS;
 pub use sprag_model::paired::CONFIDENCE;
 
-/// What a kernel may move: below that, a change of layout cannot be told from one of work.
+/// How much a kernel may move: below that, a change of layout cannot be distinguished from one of work.
 pub const TOLERANCE: f64 = 0.02;
 
 /// What a reader must know where the noise is assumed.
@@ -85,8 +85,8 @@ fn assumed(evidence: &Evidence) -> Option<SessionNoise> {
     evidence.restlessness.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())
 }
 
-/// Why a change beyond the tolerance is not told as one where `judged` metrics are judged together; `level` is the chance
-/// of a false alarm that each of them is left.
+/// Why a change beyond the tolerance is not reported as one where `judged` metrics are judged together. `level` is the
+/// chance of a false alarm that each of them is left.
 pub fn doubt_of_many(tolerance: f64, evidence: &Evidence, judged: usize, level: f64) -> String {
     let chance = format!("of {judged} metrics judged together one comes out this far by chance");
     match estimate(evidence) {
@@ -95,7 +95,7 @@ pub fn doubt_of_many(tolerance: f64, evidence: &Evidence, judged: usize, level: 
     }
 }
 
-/// The worst value that counts as unchanged.
+/// The worst value that is treated as unchanged.
 fn allowed(tolerance: f64, evidence: &Evidence) -> f64 {
     match evidence.better {
         Better::Lower => evidence.base.value * (1.0 + tolerance),
@@ -110,7 +110,7 @@ fn sign(better: Better) -> f64 {
     }
 }
 
-/// What is known of the effect, or why nothing can be said.
+/// The estimate of the effect, or why there is none.
 fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
     let sign = sign(evidence.better);
     let refuse = |value: f64, what: &str| Err(format!("{what} is {value}, so there is no ratio to it"));
@@ -159,7 +159,7 @@ fn tail(estimate: &Estimate, distance: f64) -> f64 {
 }
 
 fn quantile(p: f64, freedom: f64) -> f64 {
-    // Without degrees of freedom nothing can be told, whatever the spread.
+    // Without degrees of freedom the interval has no limits, whatever the spread.
     student::quantile(p, freedom).unwrap_or(f64::INFINITY)
 }
 

@@ -12,7 +12,7 @@ use sprag_model::evidence::{Decision, Evidence};
 use sprag_model::rule::Rule;
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// Fills in what a rule decides of a metric that both sides have. Where no ratio can be told there is no effect to show.
+/// Fills in what a rule decides of a metric that both sides have. Where there is no ratio, there is no effect to show.
 pub fn judge(comparison: Comparison, rule: &Rule, evidence: &Evidence) -> Comparison {
     let Decision { allowed, effect, verdict, p_value, note } = decide(rule, evidence);
     let is_shown = evidence.has_ratio() && effect.change.is_finite() && !matches!(verdict, Verdict::NotComparable(_));

@@ -7,7 +7,7 @@
 use sprag_base::stats::{describe, normal};
 use sprag_model::metric::Better;
 
-/// How often the smallest change that is told of would be found.
+/// How often the smallest change that is reported as detectable would be found.
 pub(crate) const POWER: f64 = 0.8;
 
 /// How often the intervals of sides hold their values.

@@ -1,15 +1,15 @@
 //! The rule `rank`: a rank test on samples, beyond a band of noise around the median of the base.
 //!
-//! With the medians `b` and `c` of base and current samples the change is `(c - b) / b`, and the band the larger of a least
-//! change and so many median absolute deviations of the base over `b`; the deviations are those of single samples, not
-//! scaled. A change beyond the band is one where also the two-sided rank test ([`mann_whitney`]) finds less than the
-//! level; both are held strictly. That is tt-metal's rule, which [`figures`] applies as it stands.
+//! With the medians `b` and `c` of base and current samples the change is `(c - b) / b`. The band is the larger of a
+//! least change and so many median absolute deviations of the base over `b`. The deviations are those of single
+//! samples, not scaled. A change beyond the band is one where also the two-sided rank test ([`mann_whitney`]) finds
+//! less than the level. Both comparisons are strict. That is tt-metal's rule, which [`figures`] applies unchanged.
 //!
-//! [`decide`] knows which way is better and turns down samples that are no times or counts. Where there are too few of them
-//! for the test to find anything, or worse ones lie beyond the band and the test finds no difference, it is in doubt, which
-//! the original calls no change. The samples of one process are not
-//! independent of each other, and what a run has of its own looks like a change: where processes are told apart, the rule
-//! `interval` is the one to take. Its interval is that of the factor between the two sides ([`hodges_lehmann`]).
+//! [`decide`] knows which way is better and rejects samples that are no times or counts. It is in doubt where there are
+//! too few samples for the test to find anything. It is also in doubt where worse samples lie beyond the band and the
+//! test finds no difference. The original calls both no change. The samples of one process are not independent of each
+//! other, and what a run has of its own looks like a change. Where processes are distinguished, the rule `interval` is
+//! the one to take. The interval of this rule is that of the factor between the two sides ([`hodges_lehmann`]).
 
 use super::power;
 use sprag_base::stats::hodges_lehmann::Location;
@@ -160,7 +160,8 @@ fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String 
     }
 }
 
-/// By how much current samples like these must be worse to lie beyond the band and to be told apart by the test, in most runs.
+/// How much worse current samples like these must be to lie beyond the band and be significant by the test, in most
+/// runs.
 fn seen(base: &[f64], current: &[f64], band: f64, significance: f64, factor: Option<&Location>) -> f64 {
     let error_of = |samples: &[f64]| power::error_of_median(samples) / numpy_median(samples);
     let error = error_of(base).hypot(error_of(current));

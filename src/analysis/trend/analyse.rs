@@ -26,8 +26,8 @@ pub struct Input<'a> {
     pub now: DateTime<Utc>,
     /// How much it takes to tell a change, by benchmark and metric.
     pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
-    /// Which series are listed, with the events that moved one of them. All are analysed: what is chance or the machine's does
-    /// not hang on who asks.
+    /// Which series are listed, with the events that moved one of them. All are analysed: whether a change is chance or
+    /// the machine's does not depend on who asks.
     pub selected: &'a (dyn Fn(&SeriesAnalysis) -> bool + Sync),
     /// Of each suite that can be measured, whether a commit is built for it where one is named.
     pub suites: &'a BTreeMap<String, bool>,

@@ -1,10 +1,11 @@
 //! Which commit is the cause, and which one to measure next.
 //!
-//! The likelihoods of the places of all members are multiplied, tempered by how much their noise has in common (Kish's design
-//! effect: the variance of the mean of standardised residues over what it were if they were independent), and shared out
-//! evenly over the commits between two measured ones. The commit to measure next is the one from which most information is
-//! expected about the cause: a run of it tells on which side of the change it stands, wrongly as often as noise of that size
-//! misleads (a binary symmetric channel; Shannon, "A Mathematical Theory of Communication", 1948).
+//! The likelihoods of the places of all members are multiplied, and tempered by how much their noise has in common.
+//! That is Kish's design effect: the variance of the mean of standardised residues over what it would be if they were
+//! independent. The product is shared out evenly over the commits between two measured ones. The commit to measure next
+//! is the one with the most information to expect about the cause. A run of it shows on which side of the change it
+//! lies, and is wrong as often as noise of that size misleads. (A binary symmetric channel; Shannon, "A Mathematical
+//! Theory of Communication", 1948.)
 
 use std::collections::BTreeMap;
 
@@ -105,7 +106,7 @@ impl Probe {
 /// The commit to measure next; `gap` is how many deviations of one run the levels on both sides are apart where it is measured.
 pub(super) fn probe(suspects: &[(usize, f64)], gap: f64, is_measured: impl Fn(usize) -> bool) -> Option<Probe> {
     let runs = (2.0 * SURE / gap.max(1e-3)).powi(2).ceil().clamp(1.0, 1e6);
-    // A wrong side is told as often as the mean of so many runs lies beyond the middle.
+    // A wrong side is reported as often as the mean of so many runs lies beyond the middle.
     let error = |runs: f64| normal::cdf(-gap * runs.sqrt() / 2.0);
     let before = suspects.iter().map(|one| entropy_of(one.1)).sum::<f64>();
     let mut behind = 0.0;
@@ -126,8 +127,8 @@ pub(super) fn probe(suspects: &[(usize, f64)], gap: f64, is_measured: impl Fn(us
     best
 }
 
-/// What is told about whether the cause lies before a place or after it, of which that probability lies before, by an answer that
-/// is wrong so often, in bits.
+/// How many bits an answer gives about whether the cause lies before a place or after it. `behind` is the probability
+/// that it lies before, and `error` that of a wrong answer.
 fn information(behind: f64, error: f64) -> f64 {
     let changed = behind * (1.0 - error) + (1.0 - behind) * error;
     entropy_of(changed) + entropy_of(1.0 - changed) - entropy_of(error) - entropy_of(1.0 - error)

@@ -1,10 +1,10 @@
-//! How much of what is told could be chance.
+//! How much of what is reported could be chance.
 //!
-//! A cluster is one hypothesis: that no series of its machines changed between those commits. Its p-value is that of Simes over
-//! all series which were measured on both sides, those that did not move with a p-value of 1 ("An improved Bonferroni
-//! procedure for multiple tests of significance", Biometrika 73, 1986); the p-value of a change is the chance that a point of
-//! a series that holds nothing gives one as clear. Benjamini and Hochberg then hold the share of chance among all that is told,
-//! over as many hypotheses as commits were measured.
+//! A cluster is one hypothesis: that no series of its machines changed between those commits. Its p-value is that of
+//! Simes over all series that were measured on both sides, with a p-value of 1 for those that did not move. ("An
+//! improved Bonferroni procedure for multiple tests of significance", Biometrika 73, 1986.) The p-value of a change is
+//! the chance that a point of a series without changes gives one as clear. Benjamini and Hochberg then limit the share
+//! of chance among all reports, over as many hypotheses as commits were measured.
 
 use sprag_base::stats::multiplicity;
 
@@ -23,7 +23,7 @@ pub(super) fn simes(chances: &[f64], measured: usize) -> f64 {
     chances.iter().enumerate().map(of).fold(1.0, f64::min)
 }
 
-/// The false discovery rate at which each of these p-values is just told, of so many hypotheses in all.
+/// The false discovery rate at which each of these p-values is just reported, of so many hypotheses in all.
 pub(super) fn false_discovery(p_values: &[f64], hypotheses: usize) -> Vec<f64> {
     let mut all = p_values.to_vec();
     all.resize(hypotheses.max(p_values.len()), 1.0);
@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(simes(&[], 10), 1.0);
         assert!((simes(&[1e-4], 10) - 1e-3).abs() < 1e-15);
         assert!((simes(&[1e-4, 1e-4], 10) - 5e-4).abs() < 1e-15);
-        // One that is clear says as much alone as beside others that are not.
+        // A clear one says as much alone as next to others that are not.
         assert!((simes(&[1e-9, 1e-4], 10) - 1e-8).abs() < 1e-20);
         assert_eq!(simes(&[0.0, 0.1], 10), 0.0);
     }

@@ -1,4 +1,5 @@
-//! From drafts to events: names of commits and machines, levels of members, what still stands, and what to measure next.
+//! From drafts to events: names of commits and machines, levels of members, what still applies, and what to measure
+//! next.
 
 use std::collections::{BTreeMap, BTreeSet};
 

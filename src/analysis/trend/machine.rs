@@ -1,12 +1,13 @@
 //! Whether the machine moved rather than the code.
 //!
-//! Three signs count: that facts of the environment changed where the levels did; that what kernels are held against moved, the
-//! controls and calibration kernels; and that many benchmarks of one machine moved in both directions, or in quantities that have
-//! nothing to do with one another, or nearly all of them moved, while another machine that measured the same commits did not see
-//! it. Where nobody else measured them the last one is a doubt and no more: a commit may do all that, unless nearly all of many times
-//! moved by about the same factor. It is a doubt, too, where values moved that are exact, or where what
-//! kernels are held against stayed. What changed between two runs of one commit is no
-//! commit's doing.
+//! Three signs count. First, facts of the environment changed where the levels did. Second, controls or calibration
+//! kernels moved, which kernels are compared with. Third, many benchmarks of one machine moved in both directions or in
+//! unrelated quantities, or nearly all of them moved. The third counts if another machine that measured the same
+//! commits did not see it.
+//!
+//! If nobody else measured the commits, the third sign is only a doubt, as a commit may do all that. It is a sign if
+//! nearly all of many times moved by about the same factor. It is also a doubt if exact values moved, or if the
+//! controls and calibration kernels stayed. What changed between two runs of one commit is no commit's doing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ pub(super) const AT_BORDER: f64 = 0.5;
 pub(super) const MANY: usize = 3;
 pub(super) const MANY_SHARE: f64 = 0.3;
 
-/// The share of the benchmarks that go the other way from which on they count as moving in both directions.
+/// From this share of the benchmarks in the other direction on, they are treated as moving in both directions.
 const OTHER_WAY: f64 = 0.2;
 
 /// The share of the benchmarks of a machine that are nearly all: where they moved and another machine that measured the same commits stayed, it is the machine.
@@ -131,7 +132,7 @@ fn tell_many(
     } else {
         None
     };
-    // A new environment may move what is exact, and leave alone what kernels are held against.
+    // A new environment may move what is exact, and leave the controls and calibration kernels alone.
     let but = if signs.border.is_none() { of_commit(cluster, all, measured) } else { None };
     let is_alone = || {
         let stayed = if let Elsewhere::Stayed(stayed) = elsewhere { stayed } else { 0 };
@@ -178,7 +179,7 @@ fn benchmark<'a>(analysed: &'a SeriesChanges<'_>) -> (&'a str, &'a str) {
     (&analysed.series.machine, &analysed.series.benchmark)
 }
 
-/// The members by their benchmarks, without what kernels are held against.
+/// The members by their benchmarks, without controls and calibration kernels.
 fn of_benchmarks<'a>(
     members: &'a [Candidate],
     all: &'a [SeriesChanges<'_>],
@@ -190,8 +191,8 @@ fn of_benchmarks<'a>(
     benchmarks
 }
 
-/// What speaks for a commit: that exact values moved, which no machine moves, or that what kernels are held against did not, though
-/// a change of that size would be seen in it.
+/// What speaks for a commit. Either exact values moved, which no machine moves. Or the controls and calibration kernels
+/// stayed, although they would show a change of that size.
 fn of_commit(cluster: &Cluster, all: &[SeriesChanges<'_>], measured: &[usize]) -> Option<&'static str> {
     if cluster.members().iter().any(|member| all[member.series].is_exact) {
         return Some("exact values did, too, and no machine moves these");

@@ -1,4 +1,4 @@
-//! The newest points that lie apart, by machine and commit.
+//! The newest points that are outliers, by machine and commit.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::series_changes::SeriesChanges;
 use sprag_model::event::NamedMachine;
 use sprag_model::trend::{ApartSeries, NewestApart};
 
-/// The newest commits at which points lie apart and are no change yet; by machine, then in the order of commits.
+/// The newest commits at which points are outliers and no change yet; by machine, then in the order of commits.
 pub(super) fn newest(
     all: &[SeriesChanges<'_>],
     is_selected: impl Fn(&str) -> bool,

@@ -65,7 +65,7 @@ fn an_event_keeps_its_id_while_later_runs_narrow_it() {
     // Without the records an id comes of the data, and the rest is as it was.
     let bare = analysed(more, &[]).trend.events;
     assert_eq!((bare.len(), shape(&bare[0])), (1, shape(&output.trend.events[0])));
-    // A history without what was told takes it back, once, and with a reason.
+    // A history that no longer shows the reported change retracts it, once, and with a reason.
     let flat = vec![noisy("slow", 240, 8, &[], 3), noisy("other", 240, 8, &[], 4)];
     let output = analysed(flat.clone(), &records);
     assert_eq!(output.steps.len(), 1);
@@ -83,8 +83,8 @@ fn an_event_keeps_its_id_while_later_runs_narrow_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Looked at run by run, with records of what was told, a history comes to the changes that it has when it is looked at
-    /// once; what is held besides was told before, and every event has one id.
+    /// Analysed run by run, with records of earlier reports, a history comes to the changes that it has when it is
+    /// analysed once. What is held besides was reported before, and every event has one id.
     #[test]
     fn a_history_that_grows_comes_to_the_same_changes(
         seed in 0..10_000_u64,
@@ -121,7 +121,7 @@ proptest! {
             trend.series.iter().flat_map(of).collect()
         };
         prop_assert!(reported(&grown).is_superset(&reported(&at_once)));
-        // What there is besides was told before, at a commit that a record names.
+        // Any further change was reported before, at a commit that a record names.
         for (series, index) in reported(&grown).difference(&reported(&at_once)) {
             let place = grown.series.iter().find(|one| one.series == *series).map(|one| one.pooled[*index].place);
             let names = |record: &&EventRecord| {
@@ -256,7 +256,7 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
     assert_eq!(first.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [EventStep::Opened]);
     write(&mut records, &first);
     let id = first.trend.events[0].id.clone();
-    // More would not be told anew, and is held.
+    // With more series it would not be reported as new, but it is held.
     let retained_events = analysed(with(step, 8), &records);
     assert!(
         retained_events.trend.events[0].sure
@@ -305,7 +305,7 @@ fn what_is_not_on_the_line_is_not_taken_back() {
     short.commits.drain(..130);
     let output = analyse(Input { line: &short, records: &records, ..input(&analysis(all.clone())) });
     assert_eq!(output.steps, []);
-    // Taken back and told again, without a run in between: each record is newer than the one before.
+    // Retracted and reported again, without a run in between: each record is newer than the one before.
     let flat = vec![noisy("slow", 200, 2, &[], 3)];
     for (series, step) in [(&flat, EventStep::Retracted), (&all, EventStep::Opened), (&flat, EventStep::Retracted)] {
         let output = analysed(series.clone(), &records);

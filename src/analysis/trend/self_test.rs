@@ -1,9 +1,9 @@
-//! The budget of false alarms held against the noise of the very history that is looked at.
+//! The budget of false alarms compared with the noise of the very history that is analysed.
 //!
-//! The residues of each series about what was found in it are put in another order, ten in a row kept together as they may hang
-//! together, and looked at like the series. Nothing changes in what comes of it, so all that is told is false. (A block
-//! bootstrap without replacement; Künsch, "The jackknife and the bootstrap for general stationary observations", Annals of
-//! Statistics 17, 1989.) The order follows from the id of the series, so that equal histories give equal figures.
+//! The residues of each series about its changes are put in another order and analysed like the series. Ten in a row
+//! stay together, as they may be correlated. Nothing changes in the result, so every report about it is false. (A block
+//! bootstrap without replacement; Künsch, "The jackknife and the bootstrap for general stationary observations", Annals
+//! of Statistics 17, 1989.) The order follows from the id of the series, so that equal histories give equal figures.
 
 use rayon::prelude::*;
 
@@ -38,8 +38,8 @@ const MOST_TIMES: usize = 20;
 /// The chance of so many alarms below which they are more than is allowed.
 const BEYOND_CHANCE: f64 = 0.01;
 
-/// How many times the alarms that are allowed in all orders are too many, whatever the middle order says: a few restless series
-/// of a small history may alarm in every third order.
+/// How many times the alarms that are allowed in all orders are too many, whatever the middle order says. A few noisy
+/// series of a small history may alarm in every third order.
 const MANY_TIMES: f64 = 10.0;
 
 /// The budget of these series, tested.
@@ -111,7 +111,7 @@ fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Vec<C
         changes_in_context(&values, &analysed.setting.sensitivity, &context)
     };
     let mut left = residues(&analysed.values, &analysed.changes);
-    // Newest points that lie apart may be the first of a new level.
+    // Newest points that are outliers may be the first of a new level.
     left.truncate(analysed.apart.as_ref().map_or(left.len(), |apart| apart.begin));
     // What is found in them in their own order is no noise, though it was too little among the changes of the series.
     let more = found(&[&left]);

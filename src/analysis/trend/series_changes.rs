@@ -19,7 +19,7 @@ use sprag_model::series::Series;
 use sprag_model::trend::PooledPoint;
 use sprag_model::unit::Unit;
 
-/// From how many points with several equal values on a series counts as exact, if none has values that differ.
+/// From how many points with several equal values on a series is treated as exact, if none has values that differ.
 const SHOWN_EXACT: usize = 5;
 
 /// How much it takes to tell a change of a metric.
@@ -54,7 +54,7 @@ pub(super) struct SeriesChanges<'a> {
     pub(super) apart: Option<Apart>,
     /// By what factor its limits are higher, as noise like its own looks like changes.
     pub(super) raised: f64,
-    /// To how many points the changes are fitted, which may be told without the newest few.
+    /// To how many points the changes are fitted: the reported figures may leave out the newest few.
     fitted: usize,
 }
 
@@ -195,9 +195,9 @@ pub(super) fn worse(series: &Series, relative: f64) -> Option<f64> {
     turned.is_finite().then_some(turned)
 }
 
-/// Whether a series has a say in events: the judged metric of a benchmark, what is measured beside it and is not computed from
-/// the same time (bytes, instructions, what a program counts), and of controls and calibration kernels what shows whether the
-/// machine moved.
+/// Whether a series has a say in events. The judged metric of a benchmark has one. So has what is measured next to it
+/// and not computed from the same time: bytes, instructions, what a program counts. Of controls and calibration
+/// kernels, only what shows whether the machine moved has one.
 pub(super) fn has_say(series: &Series, is_judged: bool) -> bool {
     let name = series.metric.name.as_str();
     match series.role {
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(retained(0.1, &[]), [20]);
         assert_eq!(retained(0.1, &reported), [20]);
         assert_eq!(retained(0.0, &reported), Vec::<usize>::new());
-        // Between the two there is a change that is no longer found anew, and retained.
+        // Between the two there is a change that is no longer found as a new one, and is retained.
         let between = (1..40).map(|step| f64::from(step) / 1000.0).filter(|step| retained(*step, &[]).is_empty());
         assert!(between.filter(|step| retained(*step, &reported).len() == 1).count() > 2);
     }

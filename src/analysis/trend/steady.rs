@@ -1,10 +1,10 @@
-//! What is told of a series that goes on as it was, without its newest few points.
+//! What is reported of a series that goes on as it was, without its newest few points.
 //!
-//! The level of a hundred points moves with each new one, by far less than it is known to, and with it the last digit of every
-//! figure of the past that hangs on it. So where the newest points change nothing about which changes and drifts there are, what is
-//! told of them is what was found before these points: the newest stretch counts in steps of a power of two, which are an eighth
-//! of it at most. What is new is looked for with all points. Of a series that never changed there are no figures of the past, and
-//! all points count.
+//! The level of a hundred points moves with each new one, by far less than its uncertainty. With it moves the last
+//! digit of every figure of the past that depends on it. So where the newest points change nothing about which changes
+//! and drifts there are, the figures found before these points are reported. The newest stretch counts in steps of a
+//! power of two, which are an eighth of it at most. What is new is searched for with all points. A series that never
+//! changed has no figures of the past, and all its points count.
 
 use sprag_model::change_point::{Changes, Drift};
 
@@ -20,9 +20,9 @@ const LATE: usize = 8;
 /// How much two drifts have in common that are the same, of what either spans.
 const SAME_DRIFT: f64 = 0.75;
 
-/// Up to which points of so many the figures are found that are told, where that changes nothing: to the newest step, and where a
-/// few points at its end looked like a change, to the one before. Steps are those of all points, so that the series of a run move on
-/// together, and seldom.
+/// Up to which of so many points the reported figures are computed, where the later points change nothing. The first
+/// answer is the newest step. The second is the step before, for where a few points at the end looked like a change.
+/// Steps are those of all points, so that the series of a run move on together, and seldom.
 pub(super) fn until(analysed: &Changes, count: usize) -> impl Iterator<Item = usize> + use<> {
     let ends = analysed.points.iter().map(|point| point.index).chain(analysed.drifts.iter().map(|drift| drift.end));
     let newest = ends.max().map_or(0, |end| count.saturating_sub(end));

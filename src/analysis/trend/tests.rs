@@ -74,7 +74,7 @@ fn a_new_environment_is_no_commits_fault() {
     twice.points[49].run_mut().commit = sha(100).into();
     let found = events(vec![twice]);
     assert_eq!((found[0].kind, found[0].suspects.len()), (EventKind::Environment, 1));
-    // The facts that differ are told where they are known.
+    // The facts that differ are listed where they are known.
     let fact = |value: &str| Environment::from_facts([("libc".to_owned(), value.to_owned())].into());
     let (old, new) = (fact("2.41"), fact("2.42"));
     let mut head = crate::example::run("cpu", "a", 1, &[("a", 1.0)]);
@@ -542,7 +542,7 @@ fn another_machine_that_stayed_and_controls_say_whose_doing_it_is() {
     // No machine moves what is counted.
     let (event, signs) = only([series.clone(), vec![counted("s0", 1.1)], stayed.clone()].concat());
     assert!(event.is_ongoing_regression() && signs.contains("exact values did, too"), "{signs}");
-    // What kernels are held against stayed, unless it is too noisy to tell.
+    // The controls stayed, unless they are too noisy to tell.
     let mut control = moved("control", Metric::ratio(), 1.0, 30);
     control.role = Role::Control;
     let (event, signs) = only([series.clone(), vec![control.clone()], stayed.clone()].concat());
