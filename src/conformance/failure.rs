@@ -47,7 +47,7 @@ pub(crate) fn read<T: DeserializeOwned>(what: &str, value: Value) -> Outcome<T> 
     serde_json::from_value(value).map_err(|error| fails(format!("{what} cannot be read: {error}")))
 }
 
-/// An integer in the type that a kernel takes; one that it cannot hold counts as refused by the kernel.
+/// An integer in the type that a kernel takes; one that it cannot hold is treated as refused by the kernel.
 pub(crate) fn narrow<T: TryFrom<i64>>(name: &str, value: i64) -> Outcome<T> {
     T::try_from(value).map_err(|_| Failure::Refused(format!("`{name}` holds {value}, which its type cannot hold")))
 }

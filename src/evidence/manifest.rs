@@ -1,4 +1,5 @@
-//! A replay manifest: the seed, the configuration and the files that a deterministic run is known by, each with its digest.
+//! A replay manifest: the seed, the configuration and the files that identify a deterministic run, each with its
+//! digest.
 //!
 //! The digests are those of Apex-X: SHA-256 of canonical JSON and of the bytes of files. The digest of the manifest covers the
 //! seed, the digest of the configuration and those of the files by name, but no path and no state of the machine. So a run
@@ -23,7 +24,7 @@ pub struct Artifact {
     pub sha256: String,
 }
 
-/// What a deterministic run is known by.
+/// What identifies a deterministic run.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {

@@ -294,7 +294,7 @@ struct Bench {
     extra: Option<Strict>,
 }
 
-/// A text; a number counts as its digits.
+/// A text; a number is read as its digits.
 struct Word(String);
 
 impl<'de> Deserialize<'de> for Word {

@@ -8,8 +8,9 @@ pub(super) fn file_name(output: &Output) -> &str {
     output.name.rsplit('/').next().unwrap_or_default()
 }
 
-/// Steps over the JSON tokens that a text begins with: `"` stands for any string, which is handed to `strings`, the other
-/// characters for themselves. White space does not count. `None` where the text begins otherwise.
+/// Steps over the JSON tokens that a text begins with. In `tokens`, `"` matches any string, which is passed to
+/// `strings`, and every other character matches itself. White space does not count. `None` where the text begins
+/// otherwise.
 pub(super) fn skip<'a>(text: &'a str, tokens: &str, mut strings: impl FnMut(&'a str)) -> Option<&'a str> {
     let mut rest = text.trim_start();
     for token in tokens.chars() {

@@ -233,7 +233,7 @@ impl TreeItem {
     }
 }
 
-/// Looks up paths in a tree and reads each folder once; libgit2 reads a large folder anew for every path.
+/// Looks up paths in a tree and reads each folder once; libgit2 reads a large folder again for every path.
 pub(crate) struct TreeLookup<'r> {
     repository: &'r Repository,
     /// By path; absent where there is no such folder.

@@ -14,7 +14,7 @@ use crate::repository::{Store, head_branch, short_name};
 pub struct Target {
     /// The ref in full, such as `refs/heads/main`; `HEAD` or the digits of a commit where it is detached and only read.
     pub reference: String,
-    /// The branch of a remote that stands in while `reference` does not exist, as in a fresh clone.
+    /// The branch of a remote that is used while `reference` does not exist, as in a fresh clone.
     pub remote: Option<String>,
     /// Whether `[history] ref` names it, so that it need not be the branch of the code.
     pub configured: bool,

@@ -326,8 +326,8 @@ fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: Scan
     }
 }
 
-/// Candidate blocks of channels whose state stays in registers. Any other size counts as the next smaller of 16, 32, 64
-/// and 128, at least 16.
+/// Candidate blocks of channels whose state stays in registers. Any other size is treated as the next smaller of 16,
+/// 32, 64 and 128, at least 16.
 pub const CANDIDATES: &[ChannelBlock] = &[
     ChannelBlock { channel_block: 32 },
     ChannelBlock { channel_block: 64 },
@@ -497,7 +497,7 @@ mod tests {
         check(&[4.0, 0.0], &both(Merge::Average), &[4.0, 1.0], &[1.0, 2.0]);
         check(&[4.0, 0.0], &both(Merge::Gated(None)), &[4.0, 1.0], &[1.0, 2.0]);
         check(&[4.0, 0.0], &both(Merge::Gated(Some(&[7.0]))), &[4.0, 2.0], &[1.0, 2.0]);
-        // NaN counts as zero, infinities as the limit.
+        // NaN is treated as zero, infinities as the limit.
         check(&[f32::NAN, f32::INFINITY, -9.0], &Direction::Forward(HALF), &[0.0, 8.0, -4.0], &[-2.0]);
         check(&[], &Direction::Forward(HALF), &[], &[0.0]);
     }

@@ -11,7 +11,7 @@ use crate::shape::{Grid, check_length};
 /// How much a sum of costs may exceed a budget, so that costs which add up to it exactly on paper fit.
 pub const BUDGET_SLACK: f64 = 1e-9;
 
-/// The smallest divisor of a utility; smaller, zero or negative costs count as this in the score.
+/// The smallest divisor of a utility; smaller, zero or negative costs are treated as this in the score.
 pub const SMALLEST_COST: f64 = 1e-9;
 
 /// Pads `ids` with -1 to `kmax` places, as fixed-size buffers of a device require.

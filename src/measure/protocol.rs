@@ -119,7 +119,7 @@ pub fn over_budget(protocol: &Protocol, processes: usize, seconds: f64) -> Optio
     Some(format!("{processes} {noun} took {seconds:.0} s, over the budget of {budget} s"))
 }
 
-/// A sentence where `count` processes are too few for an interval; `kind` stands before the noun, `owner` after it.
+/// A sentence where `count` processes are too few for an interval; `kind` comes before the noun, `owner` after it.
 pub fn too_few(count: usize, kind: &str, owner: &str) -> Option<String> {
     let noun = if count == 1 { "process" } else { "processes" };
     let words: Vec<&str> = [kind, noun, owner].into_iter().filter(|word| !word.is_empty()).collect();

@@ -88,13 +88,13 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Does not count as a launch.
+    /// Is not treated as a launch.
     pub fn lookup(&self, op_name: &str, shape_bucket: &str) -> Option<&BTreeMap<String, Value>> {
         self.entries.get(&(op_name.to_owned(), shape_bucket.to_owned())).map(|entry| &entry.selected_config)
     }
 
     /// The configuration of a launch and its source: that recorded for the operation and shape, else the best one of a
-    /// tuner, else the fallback. Does not count as a launch.
+    /// tuner, else the fallback. Is not treated as a launch.
     pub fn resolve(
         &self,
         key: Option<(&str, &str)>,

@@ -22,7 +22,7 @@ pub struct BandRow {
 pub struct BandReport {
     /// The change beyond which a benchmark has regressed: 0.05 is 5 %.
     pub fail: f64,
-    /// The change beyond which it counts as a warning or an improvement.
+    /// The change beyond which it is treated as a warning or an improvement.
     pub warn: f64,
     /// The benchmarks of both sides, by name.
     pub rows: Vec<BandRow>,

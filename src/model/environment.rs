@@ -83,7 +83,7 @@ impl Environment {
         digest::sha256_hex(json::to_canonical(&covered).as_bytes())[..16].to_owned()
     }
 
-    /// The facts of the key that differ; `none` stands for an absent value.
+    /// The facts of the key that differ; `none` means an absent value.
     pub fn differences(&self, other: &Environment) -> Vec<FactChange> {
         let text = |one: &Environment, name: &str| one.facts.get(name).cloned().unwrap_or_else(|| "none".to_owned());
         let change = |name: &str| FactChange { fact: name.to_owned(), was: text(self, name), is: text(other, name) };

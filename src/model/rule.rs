@@ -16,7 +16,7 @@ pub const MOST_FACTOR: f64 = 100.0;
 pub enum Rule {
     /// The effect's interval, over processes that took turns or over sessions, compared with a tolerance.
     Interval {
-        /// How much worse or better a metric may get and still count as unchanged: 0.02 is 2 %.
+        /// How much worse or better a metric may get and still be treated as unchanged: 0.02 is 2 %.
         #[schemars(extend("minimum" = 0, "maximum" = 100))]
         tolerance: f64,
     },
@@ -34,7 +34,7 @@ pub enum Rule {
         /// Relative worsening beyond which it fails.
         #[schemars(extend("minimum" = 0, "maximum" = 100))]
         fail: f64,
-        /// Relative worsening beyond which it warns, and improvement beyond which it counts as one.
+        /// Relative worsening beyond which it warns, and improvement beyond which it is treated as one.
         #[schemars(extend("minimum" = 0, "maximum" = 100))]
         warn: f64,
     },
@@ -90,7 +90,7 @@ impl Rule {
         }
     }
 
-    /// By which share the larger value may exceed the smaller one and count as unchanged.
+    /// By which share the larger value may exceed the smaller one and still be treated as unchanged.
     pub fn tolerated(&self, smaller: f64) -> f64 {
         match *self {
             Rule::Interval { tolerance } => tolerance,
@@ -156,7 +156,7 @@ pub struct Exception {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
     Fixed(Rule),
-    /// The rule `interval`, with the least tolerance at which the noise of the metric mostly counts as unchanged.
+    /// The rule `interval`, with the least tolerance at which the noise of the metric is mostly treated as unchanged.
     Learnt,
 }
 

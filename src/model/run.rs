@@ -139,7 +139,7 @@ impl Run {
 
 /// As [`Run::is_partial`], by the settings of the run.
 pub(super) fn is_partial(config: &BTreeMap<String, Value>) -> bool {
-    // A shard that cannot be read counts as one of several.
+    // A shard that cannot be read is treated as one of several.
     let divided = config.contains_key(SHARD) && Shard::from_config(config).is_none_or(|shard| shard.count() > 1);
     is_filtered(config) || divided
 }

@@ -24,7 +24,7 @@ const SERIES_FROM: f64 = 40.0;
 /// More steps than any iteration here takes.
 const MOST_STEPS: u32 = 10_000;
 
-/// The two-sided quantile at 95 %; no degree of freedom counts as one.
+/// The two-sided quantile at 95 %; zero degrees of freedom are treated as one.
 pub fn two_sided_95(freedom: usize) -> f64 {
     quantile(0.975, freedom.max(1) as f64).expect("there is a quantile from one degree of freedom on")
 }
@@ -34,7 +34,7 @@ pub fn two_sided(confidence: f64, freedom: f64) -> f64 {
     quantile(1.0 - (1.0 - confidence) / 2.0, freedom).unwrap_or(f64::INFINITY)
 }
 
-/// The quantile at 80 %; no degree of freedom counts as one.
+/// The quantile at 80 %; zero degrees of freedom are treated as one.
 pub fn power_80(freedom: usize) -> f64 {
     quantile(0.8, freedom.max(1) as f64).expect("there is a quantile from one degree of freedom on")
 }

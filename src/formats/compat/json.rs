@@ -69,7 +69,7 @@ fn in_python(quoted: &str, error: &serde_json::Error) -> String {
     format!("{reason}: line {} column {column} (char {})", before.matches('\n').count() + 1, count(before))
 }
 
-/// A number as Python's `isinstance(value, (int, float))` sees one: `true` counts as 1 and `false` as 0.
+/// A number as Python's `isinstance(value, (int, float))` sees one: `true` is 1 and `false` is 0.
 pub fn plain_number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),

@@ -1,9 +1,9 @@
 //! What a bench of Criterion prints, in a file: the estimate of each benchmark and what goes with it.
 //!
-//! A benchmark is a line `name   time:   [low estimate high]`; where the name is longer than 23 bytes it stands alone on
-//! the line before. Criterion prints its slope or mean for the estimate, so that is the value; the bounds become the extras
-//! `low` and `high`. Lines of throughput and change belong to the benchmark before them. Colours are removed, times have
-//! units from `ps` to `s` with either letter for micro, and all other output is passed over.
+//! A benchmark is a line `name   time:   [low estimate high]`. A name longer than 23 bytes is alone on the line before.
+//! Criterion prints its slope or mean for the estimate, so that is the value; the bounds become the extras `low` and
+//! `high`. Lines of throughput and change belong to the benchmark before them. Colours are removed, times have units
+//! from `ps` to `s` with either letter for micro, and all other output is passed over.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Everything that counts as damage is found and repaired.
+//! Everything that is treated as damage is found and repaired.
 
 use std::fs;
 

@@ -217,7 +217,7 @@ fn depthwise(tile: &[f32], side: usize, refine: &Refine, convolved: &mut [f32]) 
     for ((plane, target), (filter, &bias)) in planes.zip(filters) {
         target.fill(bias);
         for (tap, &weight) in filter.iter().enumerate() {
-            // The tap reads `(y + down - 1, x + right - 1)`; pixels outside the tile count as zero.
+            // The tap reads `(y + down - 1, x + right - 1)`; pixels outside the tile are treated as zero.
             let (down, right) = (tap / 3, tap % 3);
             let columns = 1usize.saturating_sub(right)..(side + 1 - right).min(side);
             for y in 1usize.saturating_sub(down)..(side + 1 - down).min(side) {

@@ -37,7 +37,7 @@ pub fn run<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     check(base, shape, tiles, rule, merged)?;
-    // Tiles on a grid lie apart or in the same place. Where they override, they may be applied by place, so that
+    // Tiles on a grid are disjoint or in the same place. Where they override, they may be applied by place, so that
     // neighbours find their lines in the cache.
     let is_plain = matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override));
     find_order(shape, tiles, rule, scratch, is_plain && form != Form::Reference)?;

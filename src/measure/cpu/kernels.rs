@@ -295,7 +295,7 @@ fn scan_forward(make: &Make<'_>) -> Result<Runnable, MakeError> {
     })
 }
 
-/// A check makes the model anew, so its hysteresis starts from nothing; timed calls carry it on, as in use.
+/// A check makes a new model, so its hysteresis starts from nothing; timed calls carry it on, as in use.
 fn infer_model(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let image = uniform(IMAGE.elements(), 0.0, 1.0, make.seed);
     let mut model = Model::new(IMAGE)?;

@@ -1,7 +1,7 @@
 //! Pressure on a run from outside: processor time that the host took, CPU limits of control groups, load.
 //!
-//! [`Pressure`] is read before and after a run; [`PressureChange`] is the difference, and [`reasons`] says what of it
-//! speaks against the numbers. What the system does not report is absent.
+//! [`Pressure`] is read before and after a run, and [`PressureChange`] is the difference. [`reasons`] says what of it
+//! is a problem with the numbers. What the system does not report is absent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl PressureChange {
     }
 }
 
-/// What speaks against numbers measured on a machine of `cores` processors, one sentence fragment a reason.
+/// Problems with numbers measured on a machine of `cores` processors, one sentence fragment a reason.
 pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
     let mut reasons = Vec::new();
     let cores_text = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };

@@ -225,7 +225,7 @@ impl Source {
         self.image().is_some()
     }
 
-    /// What the compiled kernel depends on beside the text: the headers.
+    /// What the compiled kernel depends on besides the text: the headers.
     fn depends_on(&self) -> Vec<String> {
         match self {
             Source::BuiltIn(_) => Vec::new(),

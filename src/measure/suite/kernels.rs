@@ -311,7 +311,7 @@ pub(super) fn count(
     Ok(())
 }
 
-/// Adds the count as an estimate after all others, where no gate on times sees it.
+/// Adds the count after all other estimates, where no gate on times sees it.
 fn attach(measurement: &mut Measurement, found: Result<Count, Uncounted>) {
     let count = match found {
         Ok(count) => count,

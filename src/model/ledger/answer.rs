@@ -43,7 +43,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of an acceptance on a day; `standing` applies while the acceptance is in force.
+    /// The answer of an acceptance on a day; the given state applies while the acceptance is in force.
     pub fn new(acceptance: &Acceptance, day: NaiveDate, standing: Standing) -> Answer {
         let Acceptance { event, at_most, terms, .. } = acceptance;
         Answer {

@@ -304,7 +304,7 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
     comparison.all_checks().map(line).collect()
 }
 
-/// The status counts as a check.
+/// The status is treated as a check.
 pub fn failed(comparison: &Comparison) -> usize {
     comparison.all_checks().filter(|check| !check.metric.is_empty() && check.status != CheckStatus::Pass).count()
 }

@@ -231,7 +231,7 @@ fn number(report: &Value, path: &str) -> Result<String, String> {
     number_text(field(report, path)?).ok_or_else(|| format!("has `{path}`, which is no number"))
 }
 
-/// A count as it is, a float with four decimals.
+/// An integer unchanged, a float with four decimals.
 fn number_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some(NOTHING.to_owned()),
