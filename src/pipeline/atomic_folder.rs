@@ -40,7 +40,8 @@ impl FolderKind {
     }
 
     /// Fails if the folder lies in `.git`, has foreign content that would be lost, or its parent cannot be written. The
-    /// marker lists our files. Markers of old versions list none; then `.git`, `CNAME` and the like count as foreign.
+    /// marker lists our files. Markers of old versions list none; then `.git`, `CNAME` and the like are treated as
+    /// foreign.
     pub fn check_replaceable(self, folder: &Path) -> crate::Result<()> {
         // A worktree inside `.git` has a `.git` of its own and belongs to its user.
         let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());

@@ -1,7 +1,7 @@
 //! `.sprag/cache/`: the decoded runs of a history, what folders and commits hold, and how long suites take.
 //!
 //! A file begins with a line that names the program and the SHA-256 of the rest. A damaged file, or one of another
-//! build, counts as absent. Files are renamed into place, so concurrent commands at worst do the same work twice. A
+//! build, is treated as absent. Files are renamed into place, so concurrent commands at worst do the same work twice. A
 //! folder that cannot be written only costs time. `SPRAG_CACHE=off` switches the cache off. Cached runs are not read
 //! from git again, so only `sprag history fsck` sees damage to their objects.
 

@@ -26,7 +26,7 @@ pub fn read(path: &Path) -> crate::Result<Policy> {
     Ok(from_rules(&Config::load_rules(path)?))
 }
 
-/// Not for `interval`, whose tolerance may be learnt.
+/// Not for `interval`, whose tolerance may be estimated.
 pub fn fixed(name: &str, rules: &Rules) -> Rule {
     match rules.choice(name, &Parameters::default()) {
         Choice::Fixed(rule) => rule,

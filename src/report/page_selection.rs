@@ -6,8 +6,8 @@
 //! - among the newest [`RELEASES`] with a tag,
 //! - or in the range of one of the newest [`EVENTS`] events: its last good commit, its first bad one, or a suspect of a change.
 //!
-//! Without a line the order is that of the newest runs, and a run without a commit counts as one. A run has a page if its commit has
-//! one, or if it is the newest of its suite on its machine.
+//! Without a line the order is that of the newest runs, and a run without a commit is treated as a commit. A run has a
+//! page if its commit has one, or if it is the newest of its suite on its machine.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -166,8 +166,8 @@ fn named(contest: &Contest<'_>, named: &str) -> crate::Result<Named> {
     }
 }
 
-/// No second side if both are one commit. This program stands for its own commit, unless another commit must be built:
-/// then both are built alike, or they would differ in more than code.
+/// No second side if both are one commit. This program is the build of its own commit, unless another commit must be
+/// built. Then both are built alike, or they would differ in more than code.
 fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> crate::Result<(Side, Option<Side>)> {
     let mut is_built = false;
     for commit in named.iter().filter_map(Named::commit) {
@@ -191,7 +191,7 @@ fn sides(contest: &Contest<'_>, named: &[Named; 2]) -> crate::Result<(Side, Opti
     Ok((first, if is_same { None } else { Some(side(other)?) }))
 }
 
-/// Outside the sources of Sprag this program counts as the build of the checkout, whose code it does not measure.
+/// Outside the sources of Sprag this program is treated as the build of the checkout, whose code it does not measure.
 fn is_build_of(contest: &Contest<'_>, commit: &Commit) -> crate::Result<bool> {
     let project = contest.project;
     let here = history::measured_commit(project.store()?)?;

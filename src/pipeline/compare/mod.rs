@@ -141,7 +141,7 @@ pub(crate) fn judged(
     Ok((outcome, suite))
 }
 
-/// The processes that survived are a lucky selection, so nothing counts as unchanged or better.
+/// The processes that survived are a lucky selection, so nothing is treated as unchanged or better.
 fn doubt_broken(comparisons: &mut [Comparison], faults: &[String]) {
     let broken = faults.iter().filter(|fault| fault.starts_with("pair ")).count();
     if broken == 0 {
@@ -325,7 +325,7 @@ struct Report<'a> {
     machine_class: String,
     /// The processors that both sides took turns on; none where the system chose.
     processors: &'a [u32],
-    /// Pairs of processes that came to nothing, and what else speaks against the numbers.
+    /// Pairs of processes that gave no result, and other problems with the numbers.
     faults: Vec<String>,
     /// The judged metric of each benchmark that the base has.
     benchmarks: Vec<BenchmarkReport<'a>>,
@@ -333,7 +333,7 @@ struct Report<'a> {
     shown: Vec<ShownReport<'a>>,
     /// The ids of benchmarks that the other has and the base has not.
     new: Vec<&'a str>,
-    /// How many unchanged benchmarks are not told of, as with `--only-changed`; absent where all are.
+    /// How many unchanged benchmarks are not listed, as with `--only-changed`; absent where all are.
     #[serde(skip_serializing_if = "Option::is_none")]
     unchanged_left_out: Option<usize>,
 }

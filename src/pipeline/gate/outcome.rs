@@ -267,7 +267,7 @@ pub fn refuse_aside(project: &Project) -> crate::Result<()> {
     refuse(message, "name `BISECT_HEAD` in place of `HEAD` to `sprag compare`, or begin again without `--no-checkout`")
 }
 
-/// Errors of the base abort a bisection: no other commit would mend them.
+/// Errors of the base abort a bisection: no other commit would fix them.
 pub fn base_error(error: impl Into<Error>) -> Error {
     let mut error = error.into();
     if let Some(advice) = error.advice_mut().filter(|advice| advice.cause != Cause::Damaged) {

@@ -3,7 +3,7 @@
 //! Metrics are called `benchmark metric`, with the machine in front if a suite has several. Times are in milliseconds,
 //! other values in the unit of the metric. If more is better, `allowed_max_ms` is the smallest value that passes.
 //! `regression_ratio` is current over baseline, less one. What could not be judged is `fail`; an accepted regression is
-//! `pass`. The check `__status__` stands for a suite that was not measured, and for a gate that did not pass without a
+//! `pass`. The check `__status__` is for a suite that was not measured, and for a gate that did not pass without a
 //! failed check.
 
 use chrono::{DateTime, SecondsFormat, Utc};

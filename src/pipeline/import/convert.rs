@@ -116,7 +116,7 @@ fn status(measurements: &[Measurement], entries: &[Entry]) -> (RunStatus, Option
     (if skipped && !entries.is_empty() { RunStatus::Skipped } else { RunStatus::Failed }, Some(reason))
 }
 
-/// Several entries of one id cannot be told apart, so they fail.
+/// Several entries of one id cannot be distinguished, so they fail.
 fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
     let reserved = Metric::reserved();
     let mut places: BTreeMap<Arc<Benchmark>, usize> = BTreeMap::new();

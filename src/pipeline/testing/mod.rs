@@ -1,4 +1,4 @@
-//! For the tests of other crates: measure in a test, hold what came of it against a ground truth, fail with the messages.
+//! For the tests of other crates: measure in a test, compare the result with a ground truth, fail with the messages.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -16,9 +16,10 @@
 //! }
 //! ```
 //!
-//! A test is one process, and its memory layout and its luck count as one, however many samples it takes: what is measured
-//! so says that in [`PerformanceData::quality`]. [`in_processes`] measures in several, which the rule `interval` asks for.
-//! Nothing passes by accident: what is missing, empty, no number or undecided fails. `docs/LIBRARY.md` has the whole.
+//! A test is one process with one memory layout, so it is one observation, however many samples it takes.
+//! [`PerformanceData::quality`] of such a measurement says so. [`in_processes`] measures in several, which the rule
+//! `interval` asks for. Nothing passes by accident: what is missing, empty, no number or undecided fails.
+//! `docs/LIBRARY.md` has the whole.
 
 mod data;
 mod measurer;

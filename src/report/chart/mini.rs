@@ -82,7 +82,7 @@ pub fn draw(mini: &Mini, scale: &Scale) -> String {
         Tone::Worse | Tone::Better | Tone::Environment => format!("rise {}", mini.tone.class()),
         Tone::Doubt | Tone::Plain => "rise".to_owned(),
     };
-    // On full units: a level that is fitted anew moves by less, and the picture stays.
+    // On full units: a level that is fitted again moves by less, and the picture stays.
     let on_unit = |(place, value): (f64, f64)| (x(place), (y(value) + 5).div_euclid(10) * 10);
     let mut before: Option<(f64, f64)> = None;
     for [begin, end] in mini.levels.iter().filter_map(|level| cut(level, scale.places)) {

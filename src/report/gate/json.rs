@@ -81,13 +81,13 @@ struct SuiteReport<'a> {
     status: Option<RunStatus>,
     /// Why it was skipped, failed, or is not there.
     reason: Option<&'a str>,
-    /// What speaks against its numbers.
+    /// Problems with its numbers.
     quality: &'a [String],
-    /// What it was held against, in words; why against nothing where `has_base` is false.
+    /// What it was compared with, in words; why with nothing where `has_base` is false.
     against: &'a str,
-    /// Whether there was something to hold it against.
+    /// Whether there was something to compare it with.
     has_base: bool,
-    /// The commit of what it was held against.
+    /// The commit that it was compared with.
     base_commit: Option<&'a str>,
     /// How many verdicts of each kind.
     counts: Counts,

@@ -1,4 +1,5 @@
-//! The benchmarks of each suite beside its machines, for the digest: newest value and change against the baseline, worst first.
+//! The benchmarks of each suite next to its machines, for the digest: newest value and change against the baseline,
+//! worst first.
 
 use std::collections::HashMap;
 
