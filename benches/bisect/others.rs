@@ -65,7 +65,7 @@ pub(crate) fn votes(history: &mut History) -> Answer {
     answer
 }
 
-/// Whether a commit is bad, if that can be told, and in how many pairs.
+/// Whether a commit is bad, if the pairs decide it, and how many pairs that took.
 type Ask<'a> = dyn FnMut(&mut History, usize) -> (Option<bool>, usize) + 'a;
 
 /// Asks of the middle whether it is bad; what is broken or undecided is skipped for its nearest neighbour, as git does.

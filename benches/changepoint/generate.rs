@@ -1,4 +1,5 @@
-//! Histories of benchmarks with known changes: the families of series on which change points are told from noise.
+//! Histories of benchmarks with known changes: families of series that show how well change points are distinguished
+//! from noise.
 //!
 //! A value is `base * (level + noise * deviate)`. The level is 1 and then follows its steps and ramps; the deviate is one
 //! of the family, mostly of variance 1. Everything follows from the seed.

@@ -46,15 +46,16 @@ const LONGEST_GROWING: usize = 400;
 const MOST_FALSE: f64 = 0.05;
 const MOST_ALARMED: f64 = 0.01;
 
-/// The most changes that are told of a climb without a step, and the least share of climbs more than half of which is told.
+/// Of climbs without a step: the most changes reported per climb, and the least share of climbs reported over half
+/// their length or more.
 const MOST_OF_CLIMB: f64 = 0.1;
 const LEAST_CLIMBS: f64 = 0.65;
 
 /// How many times as often as it is held to be a score may be counted.
 const SLACK: f64 = 1.5;
 
-/// The least shares that we promise of changes that are no chance, of those that are told, of those that can be detected, and of
-/// ranges that hold the place; and how wide these are at most.
+/// The least precision, F1 within two and within five points, recall of detectable changes, and coverage of ranges that
+/// we promise. `WIDEST` is the largest mean width of ranges.
 const LEAST_PRECISION: f64 = 0.97;
 const LEAST_F1_NEAR: f64 = 0.885;
 const LEAST_F1: f64 = 0.9;
@@ -62,8 +63,9 @@ const LEAST_DETECTED: f64 = 0.9;
 const LEAST_COVERED: f64 = 0.95;
 const WIDEST: f64 = 2.5;
 
-/// The largest shares of what is told while series grow that are gone in the end, and that lie near no change. Of generated series
-/// two families in fourteen are ramps, whose beginnings look like steps; so the second is promised of the series of a folder.
+/// Of the changes reported while series grow: the largest share that is gone in the end, and the largest share near no
+/// change. Two of fourteen families of generated series are ramps, whose beginnings look like steps. So we promise the
+/// second share only for the series of a folder.
 const MOST_VANISH: f64 = 0.12;
 const MOST_WRONG: f64 = 0.06;
 
@@ -203,7 +205,7 @@ fn missed_of(series: &[Labelled], found: &[Prediction]) -> Vec<String> {
     promised.into_iter().filter_map(|(what, value, least)| below(what, value, least)).collect()
 }
 
-/// Which promises are missed by what was told while series grew.
+/// Which promises are missed by the changes that were reported while series grew.
 fn missed_growing(growth: &Growth, most_wrong: f64) -> Vec<String> {
     let room = |most: f64, count: usize| most - share(count, growth.reported);
     let vanish = below("the room for what vanishes while series grow", room(MOST_VANISH, growth.vanished), 0.0);

@@ -1,4 +1,4 @@
-//! What was told of series while they grew: how late, and what of it did not last.
+//! Changes that were reported while series grew: how late they were, and how many did not last.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Counts what was told of one series by the number of its points.
+    /// Counts the changes that were reported for one series, by the number of its points.
     pub(crate) fn of(series: &Labelled, told: &BTreeMap<usize, Vec<usize>>) -> Growth {
         let mut growth = Growth::default();
         let near = |a: usize, b: usize| a.abs_diff(b) <= TOLERANCE;

@@ -17,7 +17,7 @@ enum Kind {
     Samples(f64),
     /// As `Samples`, and a share of the samples is slowed by an exponential of that mean.
     Tails { deviation: f64, share: f64, mean: f64 },
-    /// Every sample hangs on the one before.
+    /// Every sample depends on the one before.
     Following { carried: f64, deviation: f64 },
     /// A share of the samples, or of the processes, takes longer by a step.
     Modes { of_process: bool, share: f64, step: f64, deviation: f64 },

@@ -77,7 +77,7 @@ fn a_commit_is_measured_and_recorded_as_itself() {
     let records = sandbox.records("main");
     assert!(records.len() == 1 && records[0].contains(&v1[..12]), "{records:?}");
 
-    // A record commit stands for the commit that was measured.
+    // A record commit is treated as the commit that was measured.
     for (revision, tag, seconds) in [("main", "v3", 2e-3), ("main~2", "v2", 2e-3), ("v1", "v1", 1e-3)] {
         let ended = sprag(&sandbox, &["run", "--commit", revision, "--output-run", "out/run.json"]).expect(0);
         let run = sandbox.json("out/run.json");

@@ -77,7 +77,7 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     assert!(report["faults"][0].as_str().is_some_and(|fault| fault.starts_with(said)), "{report}");
     commits::sprag(&sandbox, &[&compare[..], &["--inconclusive", "ok"]].concat()).expect(0).says(&[said]);
     commits::sprag(&sandbox, &[&compare[..], &["--inconclusive", "fail"]].concat()).expect(1);
-    // No commit that git tries would mend the base.
+    // No commit that git tries would fix the base.
     commits::sprag(&sandbox, &[&compare[..], &["--bisect"]].concat()).expect(128);
     // A base that cannot build it, a new suite that breaks, and a broken base that has the suite.
     sandbox.write("sprag.toml", &format!("{SUITE}{later}build = [\"sh\", \"-c\", \"test -f later.sh\"]\n"));

@@ -1,5 +1,5 @@
-//! The emulator in `tests/cuda`: libraries named like NVIDIA's that run kernels on the CPU. They are built once into the
-//! target folder, with the kernels that they compile, and built anew when their sources change.
+//! The emulator in `tests/cuda`: libraries named like NVIDIA's that run kernels on the CPU. They are built once into
+//! the target folder, with the kernels that they compile, and built again when their sources change.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -72,7 +72,7 @@ fn sweep(
     for number in numbers.take_while(|number| *number < MANY) {
         let sandbox = template.copied();
         let log = sandbox.project.with_file_name("log");
-        // Collected anew, it has no slash at the end.
+        // Rebuilt from its components, it has no slash at the end.
         let root: PathBuf = sandbox.project.join(folder).components().collect();
         let at = number.to_string();
         let variables = [
