@@ -3,7 +3,8 @@
 
     scripts/messages.py         # prints FILE:LINE: MESSAGE for each fault, exits with 1 on any
 
-Checked are string literals with a space in `src/` outside tests, the help texts of `src/sprag/cli/` and the text of `templates/`.
+Checked are string literals with a space in `src/` outside tests, the help texts of `src/sprag/cli/`, the text of `templates/`, and the
+words of all comments.
 A raw string with `#` and a file of `templates/` that is no page hold data of another language: only their words are checked.
 """
 
@@ -125,6 +126,10 @@ def main():
                     help_text.append((line - 1, ""))
                 help_text.append((line, text[3:]))
         found += [(name, *fault) for fault in faults(help_text)]
+    for folder in ("src", "tests", "benches"):
+        for file in sorted((prose.ROOT / folder).rglob("*.rs")):
+            comments = [(line, text.strip()) for line, text in numbered(file.read_text(encoding="utf-8")) if text.lstrip().startswith("//")]
+            found += [(file.relative_to(prose.ROOT).as_posix(), *fault) for fault in prose.wrong_words(comments)]
     for page in sorted(file for file in (prose.ROOT / "templates").rglob("*") if file.is_file()):
         name, text = page.relative_to(prose.ROOT).as_posix(), page.read_text(encoding="utf-8")
         wrong = faults(numbered(of_template(text))) if page.suffix == ".html" else prose.wrong_words(numbered(text))

@@ -1,6 +1,6 @@
 //! The size of the change at a culprit, by everything that was measured on both sides of it.
 //!
-//! Between two changes all commits have one level, from which each build differs a little, as code is laid out anew: what is
+//! Between two changes all commits have one level, from which each build differs a little, as code is laid out again: what is
 //! replicated are commits, and sessions only within them. The level of a side is the mean of its commits, weighed by the
 //! variance between commits and that of sessions (DerSimonian and Laird, "Meta-analysis in clinical trials", 1986).
 

@@ -1,7 +1,7 @@
 //! What the measurements of one commit say about its level.
 //!
 //! A measurement is the level of its build plus an offset of its session plus the mean noise of its pairs. A build has an
-//! offset of its own, as code is laid out anew, which all measurements of it share. A few measurements are disturbed: noise
+//! offset of its own, as code is laid out again, which all measurements of it share. A few measurements are disturbed: noise
 //! is a normal distribution with a share of a wider one (Tukey, "A survey of sampling from contaminated distributions", 1960).
 
 use std::f64::consts::TAU;

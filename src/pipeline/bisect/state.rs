@@ -55,7 +55,7 @@ pub struct BisectRequest {
 /// The pairs that a measurement may have. A comparison takes ten.
 pub(super) const PAIRS: [usize; 3] = [4, 8, 16];
 
-/// A difference below this does not matter: the same code, built anew, may differ by as much.
+/// A difference below this does not matter: the same code, built again, may differ by as much.
 pub(super) const LEAST: f64 = 0.005;
 
 const VERSION: u32 = 1;

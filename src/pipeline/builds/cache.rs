@@ -198,7 +198,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Removes what was built, so that it can be built anew.
+    /// Removes what was built, so that it can be built again.
     pub(super) fn forget(&mut self) -> crate::Result<()> {
         self.entry = None;
         empty(&self.folder).with_context(|| format!("cannot empty `{}`", self.folder.display()))
