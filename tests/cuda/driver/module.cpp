@@ -48,6 +48,11 @@ PUBLIC int cuModuleLoadDataEx(void** handle, const void* image, unsigned count, 
     return code;
 }
 
+PUBLIC int cuModuleLoadData(void** handle, const void* image) {
+    ENTER;
+    return load(handle, image);
+}
+
 PUBLIC int cuModuleUnload(void* handle) {
     ENTER;
     if (!state().modules.erase(handle)) return INVALID_HANDLE;
