@@ -173,7 +173,7 @@ mod tests {
             ("0.25", "\"25 %\"", 5, "invalid type"),
             ("0.25", "25e300", 5, "`at_most` must be above 0"),
             ("0.25", "nan", 5, "`at_most` must be above 0"),
-            ("e-0a1b2c", "<b>", 3, "`event` is no id of an event"),
+            ("e-0a1b2c", "<b>", 3, "`event` is not an event id"),
             ("\"2026-05-01\"", "2026-05-01", 8, "days stand in quotes"),
             ("2026-05-31", "2026-02-30", 10, "`expires` is `2026-02-30`, which is no day"),
             ("2026-05-01", "1 May 2026", 8, "`date` is `1 May 2026`"),

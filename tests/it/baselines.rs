@@ -29,7 +29,10 @@ const ACCEPT: [&str; 4] = ["baseline", "accept", "--why", "The new layout is wor
 fn a_baseline_learns_from_the_sessions_before_it() {
     let crafted = Crafted::with_sessions(1);
     let first = crafted.ends(0, &["baseline", "emit", "--notes", "first"]);
-    assert_contains(&first.out, &["only 1 session: its noise is assumed", "tolerances 10 %; with 2 more sessions"]);
+    assert_contains(
+        &first.out,
+        &["only 1 session recorded, so noise is assumed", "tolerances 10 %; record 2 more sessions"],
+    );
     let baseline = read(&crafted, BASELINE);
     let accepted = baseline.accepted.clone().expect("whoever takes it is known");
     assert_eq!((accepted.by.as_str(), accepted.why.as_str()), ("Tester <tester@example.org>", "first"));

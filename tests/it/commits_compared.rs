@@ -52,7 +52,7 @@ fn two_commits_are_judged_by_the_direction_of_what_they_report() {
         "+100.0 %",
         "not judged",
         "8.000 KiB",
-        "compare: fail; 1 regressed; 6 pairs",
+        "compare: fail; 1 regressed; 6 process pairs",
     ] {
         assert_contains(&ended.out, &[word]);
     }
@@ -93,7 +93,7 @@ fn a_benchmark_that_only_one_commit_has_is_missing_or_new() {
     let new = row("no baseline  theirs/cells @default  rate");
     assert_contains(new, &["40.00 1/s", "new: the base does not have it"]);
     assert_contains(row("missing      theirs/tiles @default"), &["the other does not have it"]);
-    assert_contains(&ended.out, &["\ncompare: fail; 1 missing, 1 without a baseline, 1 unchanged; 6 pairs"]);
+    assert_contains(&ended.out, &["\ncompare: fail; 1 missing, 1 without a baseline, 1 unchanged; 6 process pairs"]);
 
     sandbox.write("bench.sh", &BENCH.replace("\"name\": \"sort\",", "\"name\": \"sort\", \"version\": 2,"));
     sandbox.commit("Sort more");

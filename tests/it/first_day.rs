@@ -47,7 +47,10 @@ fn records_stay_off_the_branch_of_the_code() {
 fn a_gate_works_in_the_first_sitting() {
     let sandbox = project();
     change(&sandbox, [10.0, 10.1, 9.9, 10.0, 10.05]);
-    sandbox.sprag(&["baseline", "emit"]).expect(0).prints(&["only 1 session: its noise is assumed, tolerances 4 %"]);
+    sandbox
+        .sprag(&["baseline", "emit"])
+        .expect(0)
+        .prints(&["only 1 session recorded, so noise is assumed: tolerances 4 %"]);
     let base = sandbox.git(&["rev-parse", "--short=12", "HEAD"]);
     sandbox.commit("Take a baseline");
     change(&sandbox, [15.0, 15.1, 14.9, 15.0, 15.05]);

@@ -77,7 +77,7 @@ fn quality_reasons_follow_the_head_of_a_run() {
 fn a_note_of_every_row_is_printed_once() {
     let crafted = Crafted::with_sessions(1);
     crafted.ends(0, &["baseline", "emit"]);
-    let note = "too little history to know its noise";
+    let note = "not enough history to know its noise";
     let count = |arguments: &[&str]| crafted.ends(0, arguments).out.matches(note).count();
     crafted.ends(0, &["check"]).prints(&[&format!("\nall metrics: {note}")]);
     assert_eq!((count(&["check"]), count(&["check", "--report", "md=-"])), (1, 1));

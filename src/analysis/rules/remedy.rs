@@ -29,7 +29,8 @@ impl Remedy {
             Remedy::Pairs(1) => "about 1 more process pair would decide it".to_owned(),
             Remedy::Pairs(more) => format!("about {more} more process pairs would decide it"),
             Remedy::Turns => {
-                "more runs are unlikely to help; compare both builds in turns: `sprag compare A B --measure`".to_owned()
+                "more runs are unlikely to help: compare both builds in turns, by `sprag compare A B --measure`"
+                    .to_owned()
             }
             Remedy::TurnsAlone => "compare both builds in turns: `sprag compare A B --measure`".to_owned(),
         }

@@ -148,8 +148,8 @@ fn doubt_broken(comparisons: &mut [Comparison], faults: &[String]) {
         return;
     }
     for one in comparisons.iter_mut().filter(|one| matches!(one.verdict, Verdict::Unchanged | Verdict::Improved)) {
-        let pairs = text::count(broken, "pair");
-        one.verdict = Verdict::Inconclusive(format!("{pairs} of processes broke; see the warnings"));
+        let pairs = text::count(broken, "process pair");
+        one.verdict = Verdict::Inconclusive(format!("{pairs} broke; see the warnings"));
     }
 }
 
@@ -178,7 +178,7 @@ fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Compari
 
 fn against(request: &CompareRequest, pairs: usize) -> String {
     let [base, other] = [&request.base, &request.other].map(|named| text::printable(named));
-    format!("{base}: {other} and {base} took turns in {} of processes", text::count(pairs, "pair"))
+    format!("{base}: {other} and {base} took turns in {}", text::count(pairs, "process pair"))
 }
 
 /// The named suite; else the only one that can be built, or `cpu` among several. Two programs may have CUDA kernels.

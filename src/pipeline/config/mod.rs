@@ -490,7 +490,7 @@ mod tests {
         };
         assert_eq!([names(&["trt"]), names(&["gpu", "cpu"])], ["trt", "cpu gpu"]);
         let error = config.select(&[]).expect_err("nobody asked for a suite").to_string();
-        assert!(error.starts_with("no suite is configured"), "{error}");
+        assert!(error.starts_with("`sprag.toml` is missing or has no suite"), "{error}");
         let config = parse("[suites.b]\nkind = \"gpu\"\n[suites.a]\nkind = \"cpu\"\n").expect("both are known");
         let selected = config.select(&[]).expect("all are meant");
         assert_eq!(selected.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["a", "b"]);

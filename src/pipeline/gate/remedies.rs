@@ -77,7 +77,7 @@ impl Remedies {
             (Remedy::Pairs(_), _) => Some(words),
             (Remedy::Runs(_), Some(runs)) => Some(words.replace("of this commit,", runs)),
             (Remedy::Runs(more), None) => {
-                let sessions = text::count(more, "session");
+                let sessions = text::count(more, "more session");
                 let words = format!("about {sessions} would decide it, and this run is one");
                 let turns = |command| format!("; so may a comparison in turns: `{command}`");
                 Some(words + &self.turns.as_ref().map(turns).unwrap_or_default())
