@@ -395,7 +395,7 @@ mod tests {
         assert!(reruns.contains("| cpu | 240 | 2 | 1 | 12 | 1.2 % |"), "{reruns}");
         assert!(rough.contains("No run of it is rough."), "{rough}");
         let [_, reruns, rough] = trust(&sample, 1, |_| ());
-        assert!(reruns.contains("no commit was measured in two sessions"), "{reruns}");
+        assert!(reruns.contains("no commit has been measured twice"), "{reruns}");
         assert!(rough.contains("2 of 74 runs are rough."), "{rough}");
         assert!(rough.contains("the A/A control differed by 0.9 %, more than 0.5 %"), "{rough}");
         let [_, _, rough] = trust(&sample, 1, |heads| {
