@@ -76,11 +76,11 @@ pub fn next(points: &[Point], step: Option<usize>, differ: &mut dyn FnMut(usize,
     })
 }
 
-/// The commits that are measured whatever others come to, in their order.
-pub fn coarse(points: &[Point], step: Option<usize>) -> Vec<usize> {
+/// The commits that are measured if no neighbors differ, in their order.
+pub fn planned(points: &[Point], step: Option<usize>) -> Vec<usize> {
     let mut points = points.to_vec();
     let next = || {
-        let next = grid(&points, step)?;
+        let next = next(&points, step, &mut |_, _| false)?;
         points[next] = Point::Measured;
         Some(next)
     };
@@ -189,7 +189,8 @@ mod tests {
         use Point::{Closed, Measured, Open};
         let points = [Open, Measured, Open, Open, Open, Measured, Closed];
         assert_eq!(next(&points, Some(3), &mut |_, _| false), Some(0));
-        assert_eq!(coarse(&points, Some(3)), [0, 3]);
+        assert_eq!(planned(&points, Some(3)), [0, 3]);
+        assert_eq!(planned(&[Point::Open; 5], None), [4, 0, 2, 3, 1]);
         let points = [Measured, Open, Closed, Open, Measured];
         assert_eq!(next(&points, Some(4), &mut |_, _| true), Some(1));
         assert_eq!(next(&points, Some(4), &mut |_, _| false), None);

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command::keeper::GuardedFolder;
 use crate::command::suite::{CommandSuite, warm_up};
 use crate::process::WorkerCommand;
 use crate::task::{self, TaskError};
@@ -239,9 +240,8 @@ impl Valgrind {
 
     /// Counts all instructions of a command and of the processes that it starts.
     pub fn count_command(&self, suite: &CommandSuite) -> Result<u64, String> {
-        let folder = tempfile::Builder::new().prefix("sprag-count-").tempdir();
-        let folder = folder.map_err(|error| format!("cannot create a temporary folder: {error}"))?;
-        let place = |name: &str| folder.path().join(name).to_string_lossy().replace('%', "%%") + ".%p";
+        let folder = counts_folder()?;
+        let place = |name: &str| folder.path.join(name).to_string_lossy().replace('%', "%%") + ".%p";
         let mut command = vec![self.program.to_string_lossy().into_owned()];
         let options = ["--tool=callgrind", "--trace-children=yes", "--vgdb=no", "--cache-sim=no", "--branch-sim=no"];
         command.extend(options.map(str::to_owned));
@@ -251,7 +251,7 @@ impl Valgrind {
         command.extend(suite.command.iter().cloned());
         let suite = CommandSuite { command, time_out: suite.time_out.max(LIMIT), ..suite.clone() };
         warm_up(&suite, 1).map_err(|error| error.to_string())?;
-        let files = fs::read_dir(folder.path()).map_err(|error| format!("it left no counts: {error}"))?;
+        let files = fs::read_dir(&folder.path).map_err(|error| format!("it left no counts: {error}"))?;
         let is_count = |name: &OsStr| name.to_string_lossy().starts_with(COUNTS);
         let counts = files.flatten().filter(|file| is_count(&file.file_name()));
         let count =
@@ -262,10 +262,9 @@ impl Valgrind {
     /// Counts one benchmark in a fresh process; `command` starts the worker.
     pub fn count(&self, command: &WorkerCommand, plan: &CountPlan, limit: Duration) -> Result<Count, Uncounted> {
         let failed = |reason: String| Uncounted { reason: format!("callgrind_failed: {reason}"), time_is_up: false };
-        let folder = tempfile::Builder::new().prefix("sprag-count-").tempdir();
-        let folder = folder.map_err(|error| failed(format!("cannot create a temporary folder: {error}")))?;
+        let folder = counts_folder().map_err(failed)?;
         let mut valgrind = Command::new(&self.program);
-        valgrind.env_clear().current_dir(folder.path());
+        valgrind.env_clear().current_dir(&folder.path);
         for name in PASSED_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 valgrind.env(name, value);
@@ -273,18 +272,18 @@ impl Valgrind {
         }
         valgrind.args(["--tool=callgrind", "--vgdb=no", "--instr-atstart=no", "--collect-atstart=no"]);
         valgrind.args(["--combine-dumps=yes", "--cache-sim=no", "--branch-sim=no"]);
-        valgrind.arg(option("--callgrind-out-file=", &folder.path().join(COUNTS)));
-        valgrind.arg(option("--log-file=", &folder.path().join(LOG)));
+        valgrind.arg(option("--callgrind-out-file=", &folder.path.join(COUNTS)));
+        valgrind.arg(option("--log-file=", &folder.path.join(LOG)));
         valgrind.arg("--").arg(&command.program).args(&command.arguments);
         let isa = task::ask(&mut valgrind, plan, limit).map_err(|fault| {
             let time_is_up = matches!(fault, TaskError::TimeOut(_));
-            let log = fs::read(folder.path().join(LOG)).unwrap_or_default();
+            let log = fs::read(folder.path.join(LOG)).unwrap_or_default();
             match cause(&String::from_utf8_lossy(&log)) {
                 Some(cause) if !time_is_up => failed(format!("{cause} ({fault})")),
                 _ => Uncounted { time_is_up, ..failed(fault.to_string()) },
             }
         })?;
-        let counts = fs::read(folder.path().join(COUNTS));
+        let counts = fs::read(folder.path.join(COUNTS));
         let counts = counts.map_err(|error| failed(format!("it left no counts: {error}")))?;
         match &requested(&String::from_utf8_lossy(&counts)).map_err(failed)?[..] {
             [(a, first), (b, second)]
@@ -295,6 +294,13 @@ impl Valgrind {
             other => Err(failed(format!("it left {} counts, not those of the two calls", other.len()))),
         }
     }
+}
+
+/// For what Valgrind writes; it is removed also where this process is killed.
+fn counts_folder() -> Result<GuardedFolder, String> {
+    let keeper = WorkerCommand::for_this_program(&["guard", "--remove"]).map_err(|error| error.to_string())?;
+    let folder = GuardedFolder::new(&std::env::temp_dir(), &keeper);
+    folder.map_err(|error| format!("cannot create a temporary folder: {error}"))
 }
 
 /// The sum of the totals of all parts of a file.

@@ -19,7 +19,7 @@ use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::{Advice, cache, refuse, study, text, trend};
-use sprag_analysis::backfill::{Level, Levels, Point, coarse, differ, next};
+use sprag_analysis::backfill::{Level, Levels, Point, differ, next, planned};
 use sprag_history::Record;
 use sprag_measure::environment;
 use sprag_measure::interrupt::say_on_interrupt;
@@ -201,7 +201,7 @@ impl Backfill<'_> {
                 is_over = true;
                 break;
             }
-            let left = if step.is_some() { coarse(&points, step).len() } else { open(&points) };
+            let left = planned(&points, step).len();
             let (commit, subject) = (text::short(&self.commits[at].sha, 12), &self.commits[at].subject);
             let time = if each > 0.0 {
                 format!(", {} left", text::duration(each * left.max(1) as f64))
@@ -321,7 +321,7 @@ impl Backfill<'_> {
 
     fn plan(&self, out: &mut dyn Write) -> crate::Result<Exit> {
         let points = self.points();
-        let first = coarse(&points, self.request.every);
+        let planned = planned(&points, self.request.every);
         let row = |(place, at): (usize, &usize)| {
             let commit = &self.commits[*at];
             let day = commit.commit_time.format("%Y-%m-%d").to_string();
@@ -329,15 +329,16 @@ impl Backfill<'_> {
             vec![(place + 1).to_string(), text::short(&commit.sha, 12).to_owned(), day, subject]
         };
         let heads = ["order", "commit", "day", "subject"];
-        write!(out, "{}", text::table(heads, first.iter().enumerate().map(row), &[0]))?;
-        let others = text::count(open(&points) - first.len(), "commit");
-        let then = match self.request.every {
-            None => "more: the middle of each gap, first where neighbors differ",
-            Some(_) => "more, only where neighbors differ",
-        };
-        writeln!(out, "{others} {then}")?;
+        write!(out, "{}", text::table(heads, planned.iter().enumerate().map(row), &[0]))?;
+        match self.request.every {
+            None => writeln!(out, "gaps whose ends differ come earlier")?,
+            Some(_) => {
+                let others = text::count(open(&points) - planned.len(), "commit");
+                writeln!(out, "{others} more, only where neighbors differ")?;
+            }
+        }
         if let Some(each) = self.usual_seconds() {
-            let all = if self.request.every.is_some() { first.len() } else { open(&points) };
+            let all = planned.len();
             let (commits, time) = (text::count(all, "commit"), text::duration(each * all as f64));
             writeln!(out, "{commits} take about {time}, by what builds and runs took here")?;
         }

@@ -14,8 +14,10 @@ use sprag_model::environment::Machine;
 use sprag_model::head::RunHead;
 use sprag_model::run::{Run, RunStatus};
 
-/// What systems and compilers write where a disk is full.
-pub(super) const FULL_DISK: &str = "No space left on device";
+/// Whether a message of a system or a compiler says that a disk, or what a user may write to it, is full.
+pub(super) fn is_full_disk(text: &str) -> bool {
+    ["No space left on device", "Disk quota exceeded"].iter().any(|words| text.contains(words))
+}
 
 /// The setting of a failed run, and its value, where the commit could not be built.
 const BUILD: (&str, &str) = ("build", "failed");
@@ -28,7 +30,7 @@ pub(crate) fn lasting_failure(error: &Error, suite: &Suite) -> Option<String> {
     let is_of_commit = suite.build.first().is_some_and(is_below) || advice.message.contains("there is no folder");
     let cannot_start = advice.message.contains("cannot be started") && !is_of_commit;
     let is_late = suite.seconds_left() == Some(0.0);
-    let passes = is_late || cannot_start || advice.message.contains(FULL_DISK);
+    let passes = is_late || cannot_start || is_full_disk(&advice.message);
     (!passes).then(|| advice.message.clone())
 }
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use crate::builds::cache::{BuildCache, Entry, MOST_BYTES, Slot};
 use crate::builds::commit_build::{CommitBuild, Worktree, check_out_files};
-use crate::builds::failures::{FULL_DISK, lasting_failure};
+use crate::builds::failures::{is_full_disk, lasting_failure};
 use crate::builds::key::{Inputs, key, stays_inside, tools};
 use crate::cache::is_off;
 use crate::config::Suite;
@@ -295,7 +295,7 @@ fn suite_at(root: &Path, settings: &CommandSettings, protocol: Protocol) -> crat
 
 fn on_full_disk(error: Error) -> Error {
     let text = error.chain();
-    if !text.contains(FULL_DISK) {
+    if !is_full_disk(&text) {
         return error;
     }
     Advice::new(text, "free space on that disk: `sprag cache clear` removes built commits").into()
