@@ -16,7 +16,7 @@ pub struct Cluster {
     pub skipped: BTreeSet<usize>,
     pub posterior: Posterior,
     pub finding: Finding,
-    /// A commit to measure before the culprit is named; see [`CHECKED`].
+    /// A commit to measure before the culprit is named.
     pub check: Option<usize>,
 }
 
