@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::family::{self, Basis};
+use super::rules::interval::WIDEST;
 use super::session_noise::MachineNoise;
 use super::{rules, session_noise};
 use sprag_model::baseline::{Baseline, BaselineMetric};
@@ -65,16 +66,18 @@ fn failed_of(run: &Run) -> impl Iterator<Item = Comparison> {
     })
 }
 
-/// Has metrics pass whose estimate is within a tolerance that was asked for, though its interval is not.
+/// Has metrics pass whose estimate is within a tolerance that was asked for, though its interval is not. That interval
+/// may reach no further than [`WIDEST`].
 pub fn pass_within(comparisons: &mut [Comparison], tolerance: Option<f64>) {
     let Some(tolerance) = tolerance else { return };
     for one in comparisons {
         let (Some(effect), Verdict::Inconclusive(reason)) = (one.effect, &one.verdict) else { continue };
-        let worse = match one.metric.better {
-            Better::Lower => effect.change,
-            Better::Higher => 1.0 / (1.0 + effect.change) - 1.0,
+        let (low, high) = effect.interval.unwrap_or((effect.change, effect.change));
+        let (worse, worst) = match one.metric.better {
+            Better::Lower => (effect.change, high),
+            Better::Higher => (1.0 / (1.0 + effect.change) - 1.0, 1.0 / (1.0 + low) - 1.0),
         };
-        if worse <= tolerance {
+        if worse <= tolerance && (1.0 + worst) / (1.0 + worse) <= 1.0 + WIDEST {
             one.note = Some(format!("within the tolerance, but not certain: {reason}"));
             one.verdict = Verdict::Unchanged;
         }

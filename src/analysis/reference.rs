@@ -54,7 +54,7 @@ pub fn baseline(
         let history = MetricHistory {
             metric: &series.newest.metric,
             interval: series.newest.interval,
-            spread: machine.spread(series.newest),
+            spread: machine.spread(series.newest).map(|spread| spread.max(spread_of_runs(&series.values))),
             own: &series.values,
             past: &past.values,
         };
@@ -82,6 +82,12 @@ pub fn baseline(
         accepted: None,
         metrics,
     })
+}
+
+/// The deviation of the logarithms of runs of one commit.
+fn spread_of_runs(runs: &[(DateTime<Utc>, f64)]) -> f64 {
+    let logarithms: Vec<f64> = runs.iter().map(|(_, value)| value.ln()).filter(|value| value.is_finite()).collect();
+    describe::sample_variance(&logarithms).map_or(0.0, f64::sqrt)
 }
 
 /// The runs of both, the base last, but of each session only those of its last commit. Several commits measured within the
@@ -113,7 +119,7 @@ pub struct MetricHistory<'a> {
     pub metric: &'a Metric,
     /// The 95 % interval of the newest of the base runs over its processes; no entry has one that its value is not in.
     pub interval: Option<(f64, f64)>,
-    /// The spread of the processes of the newest of the base runs.
+    /// The spread of the processes of the newest of the base runs, and no less than that of the runs.
     pub spread: Option<f64>,
     /// The base runs, at least one.
     pub own: &'a [(DateTime<Utc>, f64)],

@@ -55,6 +55,10 @@ const FEWEST_PROCESSES: usize = 3;
 /// The least noise of a time and of a ratio that is assumed from processes: five of them can agree by chance.
 const LEAST_SPREAD: (f64, f64) = (0.01, 0.005);
 
+/// What is assumed of a time or ratio of a quick run: its one process shows neither how much processes differ nor what the
+/// first one pays for cold caches. Up to 64 % were seen between it and a full run of the same code.
+const QUICK: f64 = 0.15;
+
 /// What is assumed at least of a time where the two runs are of different sessions, of which processes say nothing: medians of
 /// a shared machine moved by up to 5.6 %, mostly by 1 % (`docs/FIGURES.md`).
 const ASSUMED_DRIFT: f64 = 0.03;
@@ -108,6 +112,7 @@ pub fn between(assumed: SessionNoise, spread: Option<f64>, is_same_session: bool
 /// kernels and those of `sprag doctor`. Those of an imported run are unknown: other tools report samples.
 pub struct MachineNoise {
     by_metric: BTreeMap<String, f64>,
+    is_quick: bool,
 }
 
 impl MachineNoise {
@@ -121,12 +126,15 @@ impl MachineNoise {
             }
         }
         let median = |(name, spreads): (String, Vec<f64>)| Some((name, describe::median(&spreads)?));
-        MachineNoise { by_metric: spreads.into_iter().filter_map(median).collect() }
+        MachineNoise { by_metric: spreads.into_iter().filter_map(median).collect(), is_quick: run.is_quick() }
     }
 
     /// The spread of the processes of an estimate of the run. Five processes tell little of it, so that of the others has the
-    /// same weight.
+    /// same weight. Of a quick run it is what is assumed of one.
     pub fn spread(&self, estimate: &Estimate) -> Option<f64> {
+        if self.is_quick {
+            return (![INSTRUCTIONS, PEAK_MEMORY].contains(&estimate.metric.name.as_str())).then_some(QUICK);
+        }
         let (own, machine) = (spread(&estimate.workers)?, self.by_metric.get(&estimate.metric.name)?);
         Some(((own.powi(2) + machine.powi(2)) / 2.0).sqrt())
     }

@@ -114,6 +114,11 @@ impl Run {
         self.config.contains_key(IMPORT)
     }
 
+    /// Whether it was measured in one process, for a first look.
+    pub fn is_quick(&self) -> bool {
+        self.config.get("effort").and_then(Value::as_str) == Some("quick")
+    }
+
     pub fn is_filtered(&self) -> bool {
         is_filtered(&self.config)
     }

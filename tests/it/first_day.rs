@@ -164,3 +164,39 @@ fn two_commands_or_programs_are_compared() {
     compare(2, &["--suite", "own", "HEAD", "./new"]).says(&["`./new` is a file, and the suite `own` compares commits"]);
     compare(2, &["--suite", "own", "./old", "./bench.sh"]).says(&["the other: "]);
 }
+
+#[test]
+fn a_first_look_is_no_base_for_a_verdict() {
+    let sandbox = project();
+    change(&sandbox, [16.0, 10.1, 9.9, 10.0, 10.05]);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.commit("Take a baseline");
+    // The first process of a quick run pays for cold caches.
+    sandbox.write(".count", "0");
+    sandbox.write("times", "16\n10\n10\n10\n10\n");
+    sandbox.commit("Change the code");
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.sprag(&["check"]).expect(3).prints(&["inconclusive", "--measure`"]);
+    // A full run of the same commit decides, also where a quick one follows it.
+    sandbox.write(".count", "0");
+    sandbox.sprag(&["run", "--record"]).expect(0);
+    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged"]);
+    sandbox.write(".count", "0");
+    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged"]);
+    let base = sandbox.git(&["rev-parse", "HEAD"]);
+    change(&sandbox, [10.1, 10.0, 10.1, 10.2, 9.9]);
+    sandbox.sprag(&["check", "--against", &base]).expect(0).prints(&["unchanged"]);
+}
+
+#[test]
+fn a_machine_too_noisy_to_show_a_slowdown_by_half_passes_nothing() {
+    let sandbox = project();
+    change(&sandbox, [10.0, 14.0, 19.0, 12.0, 8.0]);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.commit("Take a baseline");
+    change(&sandbox, [12.4, 10.0, 9.0, 13.0, 20.0]);
+    for arguments in [&["check"][..], &["check", "--tolerance", "10%"]] {
+        sandbox.sprag(arguments).expect(3).prints(&["inconclusive", "--measure`"]);
+    }
+}

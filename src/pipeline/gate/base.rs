@@ -169,7 +169,7 @@ impl<'p> Bases<'p> {
                     return Ok(history);
                 }
                 let advice = "`sprag baseline emit` takes a baseline";
-                Ok(Base::absent(format!("{}, and no recorded run before this one; {advice}", file.label)))
+                Ok(Base::absent(format!("{}, and {}; {advice}", file.label, history.label)))
             }
         }
     }

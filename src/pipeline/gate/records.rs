@@ -223,8 +223,20 @@ fn complete(runs: Vec<RecordedRun>) -> Vec<RecordedRun> {
     let assembled = shard::assemble(&heads);
     let mut complete: Vec<RecordedRun> = assembled.whole.iter().filter_map(|one| joined(one, &runs)).collect();
     complete.retain(|one| one.run.status == RunStatus::Ok && !one.run.is_filtered());
+    leave_out_quick(&mut complete);
     complete.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
     complete
+}
+
+/// Leaves quick runs out where the same code has a full one.
+fn leave_out_quick(runs: &mut Vec<RecordedRun>) {
+    let code = |run: &Run| {
+        let commit = run.commit.as_ref().map(|commit| (commit.sha.clone(), commit.dirty));
+        (run.suite.clone(), commit, run.machine.id.clone(), run.environment.key.clone())
+    };
+    let is_full = |run: &Run| run.status == RunStatus::Ok && !run.is_quick() && !run.is_partial();
+    let full: BTreeSet<_> = runs.iter().filter(|one| is_full(&one.run)).map(|one| code(&one.run)).collect();
+    runs.retain(|one| !one.run.is_quick() || !full.contains(&code(&one.run)));
 }
 
 fn joined(complete: &CompleteRun<'_>, runs: &[RecordedRun]) -> Option<RecordedRun> {
@@ -277,6 +289,7 @@ pub fn choose(
         runs.retain(|one| {
             one.run.machine.id == machine.id && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
         });
+        leave_out_quick(&mut runs);
         let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
         let assembly = shard::assemble(&heads);
         let newest = assembly.whole.last();
