@@ -1,9 +1,10 @@
 //! `sprag demo`: a site in seconds, and a gate that finds the planted regression.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::OnceLock;
 
-use crate::sandbox::{Sandbox, assert_contains};
+use crate::sandbox::{self, Sandbox, assert_contains};
 
 /// What `sprag demo` printed, next to the folder `shop`.
 pub(crate) const PRINTED: &str = "planted.txt";
@@ -55,10 +56,42 @@ fn the_demo_shows_what_it_planted() {
         assert!(slower.clone().all(|line| line.contains("cpu/tile_pack{c=64,t=8} @fast")), "{machine}: {}", gate.out);
         assert_eq!(slower.count(), 1, "{machine}: {}", gate.out);
     }
-    // Its commits hold no kernels, so nothing offers to build them.
-    let trend = sandbox.sprag(&["-C", "shop", "trend", "--details"]).expect(0).prints(&["checked out there first"]);
-    assert!(!trend.out.contains("sprag bisect"), "{}", trend.out);
     assert_eq!(sandbox.git(&["-C", "shop", "status", "--porcelain"]), "");
     assert_eq!(sandbox.git(&["-C", "shop", "fsck", "--no-progress", "--no-dangling"]), "");
     sandbox.sprag(&["demo", "shop"]).expect(2).says(&["is not empty"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_the_demo_offers_can_be_run() {
+    let sandbox = repository();
+    let trend = sandbox.sprag(&["trend"]).expect(0);
+    let bisect = trend.out.lines().find(|line| line.contains("sprag bisect --event")).expect("it offers a bisection");
+    sandbox.sprag(&words(bisect)).expect(0).prints(&["The culprit is one commit", "Handle ragged edges in tile_pack"]);
+    sandbox.sprag(&["site"]).expect(0);
+    let mut offered = BTreeSet::new();
+    for page in sandbox::files(&sandbox.project.join("_site/events")).into_values() {
+        let page = String::from_utf8_lossy(&page).replace("&#39;", "'");
+        let starts = page.match_indices(">sprag ").map(|(at, _)| &page[at + 1..]);
+        offered.extend(starts.filter_map(|rest| rest.split('<').next()).map(str::to_owned));
+    }
+    // Three places are for the reader to fill.
+    offered.retain(|command| !command.contains("TEXT"));
+    assert!(offered.len() > 5 && offered.iter().any(|command| command.contains("run --commit")), "{offered:?}");
+    for command in offered {
+        let ended = sandbox.sprag(&words(&command));
+        assert!([0, 1, 3].contains(&ended.code), "{command}: {}", ended.err);
+    }
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+/// The arguments of a command as a shell reads them; none of these has a quote within quotes.
+#[cfg(unix)]
+fn words(command: &str) -> Vec<&str> {
+    let parts = command.trim().trim_start_matches("sprag ").split('\'').enumerate();
+    let words = parts.flat_map(|(place, part)| match place % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect()
 }

@@ -288,8 +288,29 @@ const NO_GPU: usize = 91;
 
 const NO_GPU_REASON: &str = "no CUDA device: the driver is present, and finds none";
 
+/// What the script of the demo plays back at a commit: a line a kernel, its names as JSON and its seconds.
+pub(super) fn times(suite: &str, position: usize) -> String {
+    let line = |kernel: &Kernel| {
+        let names = json!({"name": kernel.name, "params": kernel.params, "variant": kernel.variant}).to_string();
+        let seconds = rounded(kernel.seconds * planted(kernel, position));
+        format!("{}\t{seconds:e}\n", &names[1..names.len() - 1])
+    };
+    MADE_UP.kernel.iter().filter(|kernel| kernel.suite == suite).map(line).collect()
+}
+
 /// `kernel_number` is its place in the suite.
 fn factor(bench: &Bench, kernel: &Kernel, kernel_number: usize, position: usize) -> f64 {
+    let mut factor = planted(kernel, position);
+    if bench.name == UPGRADED && position >= COMPILER_CHANGE {
+        // Some kernels gain, some lose.
+        let shares = [0.7, -0.9, 0.5, -0.6, 1.0, -0.8, 0.9, 0.8];
+        factor *= 1.0 + COMPILER_EFFECT * shares[kernel_number % shares.len()];
+    }
+    factor
+}
+
+/// What the code of the commit does to a kernel on any machine.
+fn planted(kernel: &Kernel, position: usize) -> f64 {
     let mut factor = 1.0;
     for step in [&SLOWER, &FASTER] {
         if kernel.name == step.kernel && kernel.variant == "fast" && position >= step.position {
@@ -298,11 +319,6 @@ fn factor(bench: &Bench, kernel: &Kernel, kernel_number: usize, position: usize)
     }
     if kernel.name == DRIFT.kernel && kernel.variant == "fast" {
         factor *= 1.0 + DRIFT.each * position.saturating_sub(DRIFT.from) as f64;
-    }
-    if bench.name == UPGRADED && position >= COMPILER_CHANGE {
-        // Some kernels gain, some lose.
-        let shares = [0.7, -0.9, 0.5, -0.6, 1.0, -0.8, 0.9, 0.8];
-        factor *= 1.0 + COMPILER_EFFECT * shares[kernel_number % shares.len()];
     }
     factor
 }

@@ -20,13 +20,13 @@ pub(super) fn init(folder: &Path, args: InitArgs, out: &mut dyn Write) -> Result
     if args.list {
         return init::list(out);
     }
-    let InitArgs { no_verify, ci, dry_run, force, keep, download_from, sha256, .. } = args;
+    let InitArgs { no_verify, ci, dry_run, force, keep, download_from, sha256, command, .. } = args;
     let ci = ci.map(|system| match system {
         CiSystem::Github => Ci::Github,
         CiSystem::GithubFull => Ci::GithubFull,
     });
     let ci = ci.map(|ci| CiOptions { ci, download_from, sha256 });
-    let options = InitOptions { dry_run, force, keep, verify: !no_verify, ci };
+    let options = InitOptions { dry_run, force, keep, verify: !no_verify, ci, command };
     let progress = Progress::new();
     init::init(folder, &options, MeasureHost { observer: &progress, built_from: BUILT_FROM }, out)
 }
@@ -41,7 +41,9 @@ pub(super) fn demo(folder: &Path, seed: u64, is_today: bool, out: &mut dyn Write
     for sentence in &facts.planted {
         writeln!(out, "- {sentence}")?;
     }
-    writeln!(out, "\nThe gate sees the regression: SPRAG_MACHINE=bench-xeon sprag -C {} check", folder.display())?;
+    let shown = folder.display();
+    writeln!(out, "\nThe gate sees the regression: SPRAG_MACHINE=bench-xeon sprag -C {shown} check")?;
+    writeln!(out, "Its event, and the command that finds its commit: sprag -C {shown} trend")?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
     Ok(Exit::Done)
 }
