@@ -21,18 +21,23 @@ use sprag_model::metric::Metric;
 #[derive(Clone, Copy, Debug)]
 pub enum OutputFormat {
     Custom,
+    /// The time of the whole process; nothing is read.
+    Time,
     Imported(&'static Format),
 }
 
 const CUSTOM: &str = "custom";
 
-static NAMES: [&str; FORMATS.len() + 1] = names();
+const TIME: &str = "time";
 
-const fn names() -> [&'static str; FORMATS.len() + 1] {
-    let mut names = [CUSTOM; FORMATS.len() + 1];
+static NAMES: [&str; FORMATS.len() + 2] = names();
+
+const fn names() -> [&'static str; FORMATS.len() + 2] {
+    let mut names = [CUSTOM; FORMATS.len() + 2];
+    names[1] = TIME;
     let mut place = 0;
     while place < FORMATS.len() {
-        names[place + 1] = FORMATS[place].name;
+        names[place + 2] = FORMATS[place].name;
         place += 1;
     }
     names
@@ -40,12 +45,17 @@ const fn names() -> [&'static str; FORMATS.len() + 1] {
 
 impl OutputFormat {
     pub fn named(name: &str) -> Option<OutputFormat> {
-        if name == CUSTOM { Some(OutputFormat::Custom) } else { named(name).map(OutputFormat::Imported) }
+        match name {
+            CUSTOM => Some(OutputFormat::Custom),
+            TIME => Some(OutputFormat::Time),
+            name => named(name).map(OutputFormat::Imported),
+        }
     }
 
     pub fn name(self) -> &'static str {
         match self {
             OutputFormat::Custom => CUSTOM,
+            OutputFormat::Time => TIME,
             OutputFormat::Imported(format) => format.name,
         }
     }
@@ -54,6 +64,7 @@ impl OutputFormat {
     pub fn files(self) -> &'static [&'static str] {
         match self {
             OutputFormat::Custom => custom::FILES,
+            OutputFormat::Time => &[],
             OutputFormat::Imported(format) => format.files,
         }
     }
@@ -73,7 +84,10 @@ impl OutputFormat {
                 format!("{error}; it looks like {}: set `format = \"{}\"`", other.title, other.name)
             }
             _ if matches!((self, &error), (OutputFormat::Custom, FormatError::Json { .. } | FormatError::Empty(_))) => {
-                format!("{error}; print a report as `sprag schema metrics-1` describes it, or set `format`")
+                format!(
+                    "{error}; print a report as `sprag schema metrics-1` describes it, or set `format`; \
+                     `format = \"time\"` times the whole command"
+                )
             }
             _ => error.to_string(),
         })
@@ -82,6 +96,7 @@ impl OutputFormat {
     fn reported(self, suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatError> {
         match self {
             OutputFormat::Custom => custom::read(suite, outputs),
+            OutputFormat::Time => Ok(Vec::new()),
             // Its ids have another spelling than those of an import, and work is declared.
             OutputFormat::Imported(format) if format.name == folder::FORMAT.name => criterion::read(suite, outputs),
             OutputFormat::Imported(format) => {
@@ -170,7 +185,8 @@ impl JsonSchema for OutputFormat {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let one = |(name, title): (&str, &str)| json!({"type": "string", "const": name, "description": title});
         let own = (CUSTOM, "Sprag's own report, `sprag schema metrics-1`.");
-        let all = std::iter::once(own).chain(FORMATS.iter().map(|format| (format.name, format.title)));
+        let time = (TIME, "The wall time of the whole process; what it prints is ignored.");
+        let all = [own, time].into_iter().chain(FORMATS.iter().map(|format| (format.name, format.title)));
         json_schema!({"oneOf": all.map(one).collect::<Vec<_>>()})
     }
 }

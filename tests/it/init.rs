@@ -79,6 +79,28 @@ fn benchmarks_are_found_configured_and_tried() {
     assert!(second.out.starts_with("kept         sprag.toml\nis there     .gitignore\n"), "{}", second.out);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_plain_program_is_built_and_timed_as_a_whole() {
+    let sandbox = empty();
+    sandbox.write("Makefile", "program: program.sh\n\tcp program.sh program && chmod +x program\n");
+    sandbox.write("program.sh", "#!/bin/sh\nsleep 0.02\n");
+    let lost = sandbox.sprag(&["init"]).expect(2);
+    lost.says(&["no benchmark was found", "`sprag init -- ./PROGRAM ARGUMENTS`"]);
+    sandbox.sprag(&["init", "--", "./program"]).expect(0).prints(&["measured     program: 1 benchmark\n"]);
+    assert_contains(&sandbox.read("sprag.toml"), &["build = [\"make\"]", "format = \"time\""]);
+    sandbox.append(".gitignore", "/program\n");
+    sandbox.commit("Set up");
+    sandbox.sprag(&["weekly"]).expect(0);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged", "program/run @default"]);
+    // Two builds of it take turns.
+    sandbox.write("program.sh", "#!/bin/sh\nsleep 0.04\n");
+    sandbox.commit("Make it slower");
+    sandbox.sprag(&["compare", "HEAD~1", "HEAD", "--measure", "--quick"]).expect(1).prints(&["regressed"]);
+    sandbox.sprag(&["init", "--", "./program"]).expect(2).says(&["`sprag.toml` is there"]);
+}
+
 /// A file of a framework, its text, a tool, a script for it or for what it builds, a sample of its output, words, and slower ones.
 #[cfg(unix)]
 const FRAMEWORKS: &str = r#"

@@ -80,10 +80,14 @@ fn is_program(project: &Project, request: &CompareRequest, side: &str) -> crate:
     Ok(matches!(gate::named(project, &request.gate.folder, side)?, Some(Against::File(_))))
 }
 
-/// Whether a side is a command with arguments, or, where no suite could run it, a program.
+/// Whether a side is a command with arguments, or, where no suite could run it, a program: a suite such as `make bench` runs
+/// none of the project's programs itself.
 fn is_command(project: &Project, request: &CompareRequest, side: &str) -> crate::Result<bool> {
     let is_named = gate::named(project, &request.gate.folder, side)?.is_some();
-    let is_program = project.config.suites.is_empty() && is_program(project, request, side)?;
+    let starts_a_tool = |suite: &Suite| {
+        suite.kind == SuiteKind::Command && suite.command.first().is_some_and(|program| !program.contains('/'))
+    };
+    let is_program = project.config.suites.values().all(starts_a_tool) && is_program(project, request, side)?;
     Ok(is_program || side.trim().contains(' ') && !is_named)
 }
 
@@ -134,8 +138,8 @@ pub(crate) fn judged(
     let mut comparisons = judge(&outcome.result.benchmarks, policy);
     doubt_broken(&mut comparisons, &outcome.result.faults);
     add_new(&mut comparisons, &outcome.result.new, policy);
-    for fault in &outcome.result.faults {
-        warn(fault);
+    for fault in grouped(&outcome.result.faults) {
+        warn(&fault);
     }
     let suite = suite_gate(contest, &outcome, comparisons);
     Ok((outcome, suite))
@@ -151,6 +155,28 @@ fn doubt_broken(comparisons: &mut [Comparison], faults: &[String]) {
         let pairs = text::count(broken, "process pair");
         one.verdict = Verdict::Inconclusive(format!("{pairs} broke; see the warnings"));
     }
+}
+
+/// Equal faults of several pairs in one sentence, as `pair 1, 2, 3: …`.
+fn grouped(faults: &[String]) -> Vec<String> {
+    let parts = |fault: &String| {
+        let (number, text) = fault.strip_prefix("pair ")?.split_once(": ")?;
+        Some((number.to_owned(), text.to_owned()))
+    };
+    let mut groups: Vec<(Vec<String>, String)> = Vec::new();
+    for fault in faults {
+        let (number, text) = parts(fault).map_or((None, fault.clone()), |(number, text)| (Some(number), text));
+        match groups.iter_mut().find(|(numbers, other)| !numbers.is_empty() && number.is_some() && *other == text) {
+            Some((numbers, _)) => numbers.extend(number),
+            None => groups.push((number.into_iter().collect(), text)),
+        }
+    }
+    let sentence = |(numbers, text): &(Vec<String>, String)| match &numbers[..] {
+        [] => text.clone(),
+        [one] => format!("pair {one}: {text}"),
+        numbers => format!("{} pairs ({}): {text}", numbers.len(), numbers.join(", ")),
+    };
+    groups.iter().map(sentence).collect()
 }
 
 fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Comparison>) -> SuiteGate {

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::config::{Suite, SuiteKind};
+use crate::config::{self, Suite, SuiteKind};
 use crate::text;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::foreign::DEFAULT_VARIANT;
+use sprag_formats::OutputFormat;
 
 /// The suite of a command without a name.
 pub(crate) const SUITE: &str = "bench";
@@ -28,7 +27,8 @@ pub(crate) fn suite_named(name: &str, folder: &Path, command: &[String], process
         command: command.to_vec(),
         cwd: Some(folder.to_owned()),
         processes,
-        timed: Benchmark::new(name, "run", &[], DEFAULT_VARIANT).ok(),
+        format: Some(OutputFormat::Time),
+        timed: config::timed(name),
         ..Suite::of_kind(SuiteKind::Command)
     }
 }

@@ -14,6 +14,9 @@ use crate::config::rules::{Fault, did_you_mean};
 use crate::{Error, refuse};
 use sprag_base::files::read_bounded;
 use sprag_base::toml::{TomlError, TomlText};
+use sprag_formats::OutputFormat;
+use sprag_model::benchmark::Benchmark;
+use sprag_model::foreign::DEFAULT_VARIANT;
 use sprag_model::schema;
 
 pub use crate::config::rules::{MetricRule, MetricTrend, Parameters, Rules, SensitivityName, TrendSettings};
@@ -162,7 +165,10 @@ impl Config {
     pub fn parse(text: &str, path: &Path) -> crate::Result<Config> {
         let name = path.display().to_string();
         let text = TomlText::new(&name, text);
-        let config: Config = text.parse().map_err(content_error)?;
+        let mut config: Config = text.parse().map_err(content_error)?;
+        for (name, suite) in &mut config.suites {
+            suite.timed = timed(name).filter(|_| suite.format() == OutputFormat::Time);
+        }
         if let Some(fault) = config.fault() {
             let keys: Vec<&str> = fault.keys.iter().map(String::as_str).collect();
             return Err(content_error(text.error_at_key(&keys, fault.message)));
@@ -260,6 +266,11 @@ impl Config {
         }
         self
     }
+}
+
+/// The benchmark of a suite whose command is timed.
+pub(crate) fn timed(suite: &str) -> Option<Benchmark> {
+    Benchmark::new(suite, "run", &[], DEFAULT_VARIANT).ok()
 }
 
 /// Windows takes such a folder for a device, so its records could not be read.

@@ -80,7 +80,7 @@ pub struct Suite {
     pub build_timeout_seconds: Option<u64>,
     /// `command`: the most bytes that one process may write to each of its outputs. Default: 16 MiB.
     pub max_output_bytes: Option<u64>,
-    /// `command`: the format of the results, any that `sprag import` reads. Default: `custom`.
+    /// `command`: the format of the results, any that `sprag import` reads; `time` times the whole command. Default: `custom`.
     pub format: Option<OutputFormat>,
     /// `command`: the file, folder, or pattern such as `results/*.json`, relative to `cwd`, that the command writes its
     /// results to. Default: its standard output, with Criterion `target/criterion`.
@@ -385,6 +385,9 @@ impl Suite {
     }
 
     fn unusable(&self) -> Option<SettingFault<'_>> {
+        if self.format() == OutputFormat::Time && self.output.is_some() {
+            return Some((vec!["output"], ".output` has no effect: `format = \"time\"` reads no results".to_owned()));
+        }
         for (key, arguments) in [("command", &self.command), ("build", &self.build)] {
             if arguments.first().is_some_and(|program| program.trim().is_empty()) {
                 return Some((vec![key], format!(".{key}` names no program: its first word is empty")));

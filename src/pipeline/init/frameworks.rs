@@ -1,7 +1,8 @@
 //! The frameworks whose benchmarks `sprag init` finds, and how to write a benchmark where there is none.
 
-use super::tree::{Found, Tree};
+use super::tree::{Found, Tree, words};
 use super::{cargo, cuda, native, others, python};
+use crate::compare::timed;
 use crate::text;
 
 struct Framework {
@@ -55,6 +56,21 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
     // It probably calls one of the others.
     let made = native::make(tree);
     if made.is_empty() { cuda::find(tree) } else { made }
+}
+
+/// A command that is timed as a whole, and built as the project is.
+pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
+    let builds = [("Makefile", "make"), ("Cargo.toml", "cargo build --release")];
+    let build = builds.into_iter().find(|(file, _)| tree.has(file)).map_or("", |(_, build)| build);
+    Found {
+        title: "timed as a whole",
+        place: command.join(" "),
+        name: "program".to_owned(),
+        build: words(build),
+        command: timed::command(command),
+        format: "time",
+        ..Found::default()
+    }
 }
 
 /// What can be found, as a table.

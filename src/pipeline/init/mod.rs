@@ -37,6 +37,8 @@ pub struct InitOptions {
     pub verify: bool,
     /// Workflows are written only then.
     pub ci: Option<CiOptions>,
+    /// A command to time as a whole, in place of benchmarks that are found.
+    pub command: Vec<String>,
 }
 
 /// If other files are there, nothing is written without `--keep` or `--force`.
@@ -59,7 +61,15 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
             "files beyond the first {files}, or more than {folders} folders deep, were not searched for benchmarks"
         ));
     }
-    let found = if is_new { frameworks::find(&tree) } else { Vec::new() };
+    if !is_new && !options.command.is_empty() {
+        let message = format!("`{FILE_NAME}` is there, and `sprag init` does not change it");
+        return refuse(message, "add a suite to it with `command` and `format = \"time\"`");
+    }
+    let found = match (is_new, &options.command[..]) {
+        (false, _) => Vec::new(),
+        (true, []) => frameworks::find(&tree),
+        (true, words) => vec![frameworks::timed(&tree, words)],
+    };
     if is_new && found.is_empty() {
         return Err(nothing_found(&tree).into());
     }
@@ -106,8 +116,8 @@ fn nothing_found(tree: &Tree<'_>) -> Advice {
     Advice::new(
         message,
         format!(
-            "write one and run `sprag init` again (`--list` says what it finds), or describe yours in `{FILE_NAME}`, \
-            as docs/COMMAND-SUITES.md of Sprag shows:\n      {advice}"
+            "time a program as it is with `sprag init -- ./PROGRAM ARGUMENTS`, or write a benchmark and run `sprag init` again \
+             (`--list` says what it finds):\n      {advice}"
         ),
     )
 }
@@ -166,7 +176,10 @@ fn next_steps(exit: Exit, more: &[String], out: &mut dyn Write) -> crate::Result
         let hint =
             "edit the suite in `sprag.toml` (`sprag schema config-1` lists its keys), and try `sprag run --quick`";
         writeln!(out, "\nA suite does not work yet: {hint}.")?;
-        writeln!(out, "`sprag bench --record --name NAME -- COMMAND` times a command that prints no report.")?;
+        writeln!(
+            out,
+            "For a command that prints no report, set `format = \"time\"`: Sprag then times the command itself."
+        )?;
     }
     writeln!(out, "\nNext, after a commit of these files:")?;
     let steps = [

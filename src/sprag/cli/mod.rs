@@ -193,6 +193,9 @@ pub struct InitArgs {
     /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
     #[arg(long, value_name = "DIGEST", value_parser = digest, requires = "ci")]
     pub sha256: Option<String>,
+    /// A program to time as a whole, with its arguments, in place of benchmarks that are found.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

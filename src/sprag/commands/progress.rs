@@ -27,6 +27,16 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// Prints above the bar.
+    fn aside(&self, print: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
+        }
+    }
+}
+
 impl Observer for Progress {
     fn begin(&self, message: &str, steps: u64) {
         let message = text::printable(message);
@@ -58,14 +68,14 @@ impl Observer for Progress {
     }
 
     fn note(&self, message: &str) {
-        text::note(message);
+        self.aside(|| text::note(message));
     }
 
     fn warn(&self, message: &str) {
-        text::warn(message);
+        self.aside(|| text::warn(message));
     }
 
     fn hint(&self, message: &str) {
-        text::say(&format!("hint: {message}"));
+        self.aside(|| text::say(&format!("hint: {message}")));
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
     let request = SuiteRequest::all(effort, &trt);
     let runs = measuring::measure(&project, &asked, &request, host)?.runs;
-    progress.begin("recording", 1);
+    progress.end();
     pending::record(&project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
     progress.begin("analysing the history", 1);
     let mut study = study::study(&project)?;
