@@ -85,6 +85,17 @@ pub fn environment(more: &BTreeMap<String, String>) -> Environment {
     Environment::from_facts(allowed(gathered().into_iter().chain(more)))
 }
 
+/// The environment of programs that Sprag only starts: how it was built itself is none of their facts.
+pub fn environment_of_programs(more: &BTreeMap<String, String>) -> Environment {
+    let mut facts = environment(&BTreeMap::new()).facts;
+    facts.retain(|name, _| !BUILD_FACTS.contains(&name.as_str()));
+    facts.extend(allowed(more.iter().map(|(name, value)| (name.as_str(), Some(value.clone())))));
+    Environment::from_facts(facts)
+}
+
+/// How this build of Sprag was made.
+const BUILD_FACTS: [&str; 3] = ["compiler", "flags", "target"];
+
 fn allowed<'a>(facts: impl Iterator<Item = (&'a str, Option<String>)>) -> BTreeMap<String, String> {
     facts
         .filter(|(name, _)| FACT_NAMES.contains(name))

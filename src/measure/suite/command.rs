@@ -38,7 +38,7 @@ pub(super) fn measure(
         Subject::WorkingTree | Subject::Program(_) => context.root,
     };
     let mut command_suite = command_suite(root, settings, options.effort.protocol(suite.processes))?;
-    let environment = environment::environment(&BTreeMap::new());
+    let environment = environment::environment_of_programs(&BTreeMap::new());
     let mut run = description::new_run(name, context.commit.clone(), description::machine(context, None), environment);
     run.config = config(settings, &command_suite.protocol, options);
 

@@ -122,7 +122,7 @@ type Series = (usize, String, u32, Metric, String);
 
 impl Backfill<'_> {
     fn read_states(&mut self) -> crate::Result<()> {
-        let key = environment::environment(&Default::default()).key;
+        let key = environment::environment_of_programs(&Default::default()).key;
         let loaded = study::load(self.project, self.project.store()?)?;
         let (mut recorded, mut failed) = (HashSet::new(), HashSet::new());
         for (name, _) in &self.suites {

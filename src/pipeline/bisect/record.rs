@@ -11,6 +11,7 @@ use crate::bisect::measuring::{Measurer, Taken, is_measured};
 use crate::bisect::report::{BisectOutcome, BisectReport, Culprit};
 use crate::bisect::state::{Recording, State};
 use crate::builds::commit_build::by_id;
+use crate::config::SuiteKind;
 use crate::error::Context as _;
 use crate::pending;
 use crate::project::Project;
@@ -110,7 +111,10 @@ fn rounded(session: &Session) -> Session {
 fn run(measurer: &Measurer<'_>, state: &State, sha: &str, taken: &Taken, place: usize) -> crate::Result<Run> {
     let mut run = Run::new(&state.suite, clock::now(), measurer.machine.clone());
     run.commit = Some(by_id(measurer.project, sha)?);
-    run.environment = environment::environment(&taken.facts[place]);
+    run.environment = match measurer.suite.kind {
+        SuiteKind::Command => environment::environment_of_programs(&taken.facts[place]),
+        _ => environment::environment(&taken.facts[place]),
+    };
     let result = &taken.result;
     let mut estimates: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for one in result.benchmarks.iter().chain(&result.shown).filter(|one| is_measured(one)) {

@@ -38,7 +38,7 @@ pub(crate) fn lasting_failure(error: &Error, suite: &Suite) -> Option<String> {
 pub(crate) fn failed_run(suite: &str, commit: &Commit, machine: &Machine, reason: String) -> Run {
     let mut run = Run::new(suite, clock::now(), machine.clone());
     run.commit = Some(commit.clone());
-    run.environment = environment::environment(&Default::default());
+    run.environment = environment::environment_of_programs(&Default::default());
     run.config.insert(BUILD.0.to_owned(), Value::from(BUILD.1));
     run.status = RunStatus::Failed;
     run.reason = Some(reason);
