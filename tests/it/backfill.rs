@@ -109,6 +109,22 @@ fn a_spent_budget_stops_and_what_failed_is_not_tried_again() {
 }
 
 #[test]
+fn the_budget_ends_a_command_that_hangs_and_blames_no_commit() {
+    let sandbox = sandbox();
+    let hangs = |when: &str| {
+        let command = format!("{when} && sleep 1000; test ! -e broken && cat rate");
+        sandbox.write("sprag.toml", &SUITE.replace("cat rate", &command));
+    };
+    hangs("grep -q 8 number");
+    backfill(&sandbox, &["c7..c8", "--budget", "2s"], 0)
+        .says(&["the budget ended while", "it took longer than"])
+        .prints(&["measured 0 commits", "0 failed", "the budget is spent with 2 commits unmeasured"]);
+    assert_eq!(recorded(&sandbox), "");
+    hangs("false");
+    backfill(&sandbox, &["c7..c8", "--budget", "10m"], 0).prints(&["measured 2 commits", "0 that failed before"]);
+}
+
+#[test]
 fn ranges_that_cannot_be_measured_are_named() {
     let sandbox = sandbox();
     sandbox.git(&["checkout", "-q", "--orphan", "other"]);

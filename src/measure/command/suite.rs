@@ -121,7 +121,8 @@ pub fn measure(
     for process in 0..protocol.processes {
         progress(process);
         let is_precise = || pool(&reports, protocol.seed).iter().all(|one| protocol::is_precise(one, protocol));
-        if let Some(reason) = pace.stop(process, reports.len(), is_precise) {
+        let is_over = (process > 0 && suite.is_over()).then_some(StopReason::Budget);
+        if let Some(reason) = is_over.or_else(|| pace.stop(process, reports.len(), is_precise)) {
             stop = reason;
             break;
         }

@@ -7,7 +7,9 @@ mod range;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
@@ -15,7 +17,7 @@ use crate::builds::failures::{broken, failed_run, lasting_failure};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Exit};
 use crate::gate::{Records, machine_of};
-use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
+use crate::measuring::{self, MeasureHost, MeasuredSuites, SuiteRequest, TrtOptions};
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::{Advice, cache, refuse, study, text, trend};
@@ -51,7 +53,11 @@ pub struct BackfillRequest {
 
 pub fn backfill(request: &BackfillRequest, host: MeasureHost<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
     let project = Project::open(&request.folder)?;
+    let start = Instant::now();
     let suites = range::suites(&project, &request.suites)?;
+    let until = request.budget.map(|budget| start + Duration::from_secs_f64(budget));
+    let suites: Vec<(&str, Suite)> =
+        suites.into_iter().map(|(name, suite)| (name, Suite { until, ..suite.clone() })).collect();
     let mut commits = match (&request.range, &request.event) {
         (Some(range), _) => range::of_range(&project, range)?,
         (None, Some(event)) => match range::of_event(&project, event)? {
@@ -76,6 +82,7 @@ pub fn backfill(request: &BackfillRequest, host: MeasureHost<'_>, out: &mut dyn 
         project: &project,
         request,
         host,
+        start,
         suites,
         machines,
         commits,
@@ -105,7 +112,9 @@ struct Backfill<'a> {
     project: &'a Project,
     request: &'a BackfillRequest,
     host: MeasureHost<'a>,
-    suites: Vec<(&'a str, &'a Suite)>,
+    start: Instant,
+    /// Limited to the budget.
+    suites: Vec<(&'a str, Suite)>,
     /// What runs of each suite name here.
     machines: Vec<Machine>,
     /// Oldest first.
@@ -188,7 +197,7 @@ impl Backfill<'_> {
             pending::foretell(self.project, Some(&by_id(self.project, &newest.sha)?))?;
         }
         let trt = TrtOptions::default();
-        let (start, step) = (Instant::now(), self.request.every);
+        let (start, step) = (self.start, self.request.every);
         let (mut tried, usual) = (BTreeSet::new(), self.usual_seconds());
         let mut is_over = false;
         loop {
@@ -213,7 +222,10 @@ impl Backfill<'_> {
                 "\nbackfill: stopped after {}; the same command goes on\n",
                 text::count(done, "commit")
             ));
-            self.measure(at, &trt)?;
+            if !self.measure(at, &trt)? {
+                is_over = true;
+                break;
+            }
             tried.insert(at);
         }
         let measured = tried.iter().filter(|at| self.states[**at].contains(&State::Recorded)).count();
@@ -235,8 +247,9 @@ impl Backfill<'_> {
         Ok(if measured == 0 && !failed.is_empty() { Exit::NotMeasured } else { Exit::Done })
     }
 
-    /// Measures and records the open suites of a commit.
-    fn measure(&mut self, at: usize, trt: &TrtOptions) -> crate::Result<()> {
+    /// Measures and records the open suites of a commit; whether the budget sufficed for that. What it cuts short is not
+    /// recorded, as the commit may be fine.
+    fn measure(&mut self, at: usize, trt: &TrtOptions) -> crate::Result<bool> {
         let commit = by_id(self.project, &self.commits[at].sha)?;
         for place in 0..self.suites.len() {
             if self.states[at][place] != State::Open {
@@ -244,8 +257,16 @@ impl Backfill<'_> {
             }
             let all = SuiteRequest::all(self.request.effort, trt);
             let request = SuiteRequest { commit: Some(&commit), builds: Some(&self.builds), ..all };
-            let measured = measuring::measure(self.project, &[self.suites[place]], &request, self.host);
+            let (name, suite) = &self.suites[place];
+            let measured = measuring::measure(self.project, &[(*name, suite)], &request, self.host);
             self.host.observer.end();
+            if suite.seconds_left() == Some(0.0)
+                && let Some(reason) = cut_short(&measured)
+            {
+                let what = format!("the budget ended while {} was built or measured: {reason}", commit.short());
+                text::note(&what);
+                return Ok(false);
+            }
             self.states[at][place] = match measured {
                 Ok(measured) => {
                     let records: Vec<Record> = measured.runs.iter().map(Record::from_run).collect();
@@ -260,7 +281,6 @@ impl Backfill<'_> {
                 }
                 Err(error) if error.cause::<Advice>().is_some_and(|advice| advice.cause == Cause::CannotBuild) => {
                     text::warn(&error.chain());
-                    let (name, suite) = self.suites[place];
                     if let Some(reason) = lasting_failure(&error, suite) {
                         let run = failed_run(name, &commit, &self.machines[place], reason);
                         pending::record(self.project, &[Record::from_run(&run)], Origin::Measured)?;
@@ -270,7 +290,7 @@ impl Backfill<'_> {
                 Err(error) => return Err(error),
             };
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The values of the commits that have a run already.
@@ -308,7 +328,7 @@ impl Backfill<'_> {
     /// What a commit takes, by builds and runs here before.
     fn usual_seconds(&self) -> Option<f64> {
         let seconds = cache::seconds(self.project);
-        let of_suite = |(name, suite): &(&str, &Suite)| {
+        let of_suite = |(name, suite): &(&str, Suite)| {
             let processes = match self.request.effort.extent {
                 Extent::Quick => 1,
                 _ => suite.processes(),
@@ -346,6 +366,18 @@ impl Backfill<'_> {
             [State::Recorded, State::Failed, State::Elsewhere].map(|one| self.count(one));
         writeln!(out, "skipped: {recorded} with a run, {failed} that failed before, {elsewhere} of other shards")?;
         Ok(Exit::Done)
+    }
+}
+
+/// Why a build or a measurement did not come to its end, after the end of the budget.
+fn cut_short(measured: &crate::Result<MeasuredSuites>) -> Option<String> {
+    match measured {
+        Ok(measured) => measured.runs.iter().find_map(|run| match run.status {
+            RunStatus::Ok => (run.config.get("stop_reason").and_then(Value::as_str) == Some("budget"))
+                .then(|| "not all of its processes ran".to_owned()),
+            _ => run.reason.clone(),
+        }),
+        Err(error) => error.cause::<Advice>().map(|_| error.chain()),
     }
 }
 

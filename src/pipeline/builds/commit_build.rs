@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::builds::cache::size;
 use crate::config::{Suite, SuiteKind};
@@ -102,12 +101,11 @@ pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn O
     clear_full(&folder.join("target"), MOST_BYTES)?;
     observer.begin(&format!("building `{NAME}` of {short}"), 1);
     let guard = WorkerCommand::for_this_program(&["guard"])?;
-    let limit = suite.build_timeout_seconds() as f64;
     let built = cargo::build(&CargoBuild {
         folder: &worktree.root,
         program: NAME,
         target: &folder.join("target"),
-        time_out: Duration::from_secs_f64(suite.seconds_left().map_or(limit, |left| limit.min(left))),
+        time_out: suite.limited(suite.build_timeout_seconds()),
         without: &CHECKOUT_WITHOUT,
         guard: Some(&guard),
     });

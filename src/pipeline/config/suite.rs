@@ -197,6 +197,11 @@ impl Suite {
         self.build_timeout_seconds.unwrap_or(usual)
     }
 
+    /// A limit of so many seconds, or what is left until its time is up.
+    pub(crate) fn limited(&self, seconds: u64) -> Duration {
+        Duration::from_secs_f64(self.seconds_left().unwrap_or(f64::MAX).min(seconds as f64))
+    }
+
     /// The seconds until its time is up; absent where that is not limited.
     pub fn seconds_left(&self) -> Option<f64> {
         self.until.map(|until| until.saturating_duration_since(Instant::now()).as_secs_f64())

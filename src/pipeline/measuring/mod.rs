@@ -200,7 +200,7 @@ pub fn cuda_suite(project: &Project, settings: &config::Suite, root: &Path) -> C
     CudaSuite {
         root: root.to_owned(),
         kernels: settings.kernel.clone(),
-        time_out: Duration::from_secs(settings.timeout_seconds()),
+        time_out: settings.limited(settings.timeout_seconds()),
         private_folder: project.private_folder().map_err(|error| error.to_string()),
     }
 }

@@ -30,7 +30,8 @@ pub struct BackfillArgs {
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// Start no commit that would probably not end within this time, such as `2h`.
+    /// Stop after this time, such as `2h`, even in the middle of a build or a measurement. A commit that would probably not end
+    /// within it is not started.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub budget: Option<String>,
     /// Measure one of n parts of the commits, such as `2/4`; the hash of a commit decides which.
