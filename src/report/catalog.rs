@@ -183,6 +183,11 @@ impl<'a> Catalog<'a> {
         self.input.commit_url.map(|url| url.replace("{sha}", sha))
     }
 
+    /// What an author committed, where the forge is one that can be searched by a name.
+    pub(super) fn forge_author(&self, sha: &str, author: &str) -> Option<String> {
+        link::author_search(self.input.commit_url?, sha, author)
+    }
+
     pub(super) fn compared(&self) -> &[ComparedCommit] {
         &self.comparable().commits
     }

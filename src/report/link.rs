@@ -136,6 +136,18 @@ pub fn check_commit_url(url: Option<&str>) -> Result<(), ReportError> {
     url.filter(|url| !is_one(url)).map_or(Ok(()), |url| Err(ReportError::CommitUrl(url.to_owned())))
 }
 
+/// The commits of an author at GitHub or GitLab, whose names have no pages.
+pub(super) fn author_search(commit_url: &str, sha: &str, author: &str) -> Option<String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let name: String = author.bytes().map(encode).collect();
+    if let Some(project) = commit_url.strip_suffix("/-/commit/{sha}") {
+        return Some(format!("{project}/-/commits/{sha}?author={name}"));
+    }
+    let project = commit_url.strip_suffix("/commit/{sha}")?.strip_prefix("https://github.com/")?;
+    Some(format!("https://github.com/{project}/search?type=commits&q=author-name%3A%22{name}%22"))
+}
+
 fn is_url(text: &str) -> bool {
     let is_plain = text.chars().all(|c| c.is_ascii_graphic());
     is_plain && (text.starts_with("https://") || text.starts_with("http://"))
@@ -144,6 +156,21 @@ fn is_url(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn authors_are_searched_where_the_forge_can() {
+        let search = |url: &str| author_search(url, "c0ffee", "Ada \"B\" Ré");
+        let name = "Ada%20%22B%22%20R%C3%A9";
+        assert_eq!(
+            search("https://github.com/o/r/commit/{sha}"),
+            Some(format!("https://github.com/o/r/search?type=commits&q=author-name%3A%22{name}%22"))
+        );
+        assert_eq!(
+            search("https://git.example.org/g/p/-/commit/{sha}"),
+            Some(format!("https://git.example.org/g/p/-/commits/c0ffee?author={name}"))
+        );
+        assert_eq!(search("https://example.org/o/r/commit/{sha}"), None);
+    }
 
     #[test]
     fn a_name_cannot_leave_its_folder() {

@@ -189,11 +189,20 @@ fn lede(catalog: &Catalog<'_>, of: &Named<'_>) -> Phrase {
     let tags = if tags.is_empty() { tags } else { format!(" Tags: {tags}.") };
     let off = if of.on_line.is_none() { " It is not on the branch that the site follows." } else { "" };
     let (subject, day) = of.facts();
-    let author = of.on_line.map(|(_, commit)| shortened(&commit.author, AUTHOR)).filter(|author| !author.is_empty());
-    let author = author.map_or_else(String::new, |author| format!(" by {author}"));
-    let lede = format!("{}{author}, committed {day}{branch}.{tags}{off}", quoted_subject(&subject));
+    let lede = Phrase::plain(quoted_subject(&subject));
+    let lede = match of.on_line.map(|(_, commit)| commit.author.as_str()).filter(|author| !author.is_empty()) {
+        None => lede,
+        Some(author) => {
+            let (lede, name) = (lede.text(" by "), shortened(author, AUTHOR));
+            match catalog.forge_author(of.sha, author) {
+                None => lede.text(name),
+                url => lede.outside(url, &name),
+            }
+        }
+    };
+    let lede = lede.text(format!(", committed {day}{branch}.{tags}{off}"));
     let forge = Phrase::default().outside(catalog.forge(of.sha), "Its diff at the forge");
-    Phrase::plain(lede).then(if forge.parts.is_empty() { forge } else { forge.text(".") })
+    lede.then(if forge.parts.is_empty() { forge } else { forge.text(".") })
 }
 
 fn facts(commits: &Commits<'_, '_>, of: &Named<'_>, sinces: &[Option<Since>; 2]) -> Vec<Fact> {
