@@ -252,7 +252,8 @@ def bisect(project, checks):
     ended = project.run("perf_bisect.yml", github__event_name="workflow_dispatch", **ends)
     checks.results("a bisection", ended, bisect="success", record="success", share="skipped")
     checks.expect("a bisection: the summary has the culprit", commits[1][:12] in ended.summary, ended)
-    checks.expect("a bisection: the report is kept", (ended.artifacts / "perf-bisect" / "bisect.md").is_file(), ended)
+    reports = [ended.artifacts / "perf-bisect" / name for name in ("bisect.md", "bisect.json")]
+    checks.expect("a bisection: the report is kept", all(report.is_file() for report in reports), ended)
     is_printed = "The text for an issue:" in ended.log
     checks.expect("a bisection: the text for an issue is printed", is_printed, ended)
     checks.expect("a bisection: it is recorded", len(project.records()) > len(before), ended)

@@ -346,7 +346,7 @@ fn a_bisection_is_of_an_event_or_of_two_commits() {
         (share, "e-1", "v1", "", "3", "--event=e-1", 0),
     ] {
         let (job, step, recorded) = place;
-        let options = format!("bisect --budget 90m {recorded} --format md --out bisect.md");
+        let options = format!("bisect --budget 90m {recorded} --format md --out bisect.md --report json=bisect.json");
         let wanted = if wanted.is_empty() { String::new() } else { format!("{options} {wanted}") };
         let sandbox = with_sprag(tool);
         let given = [("SHARD", "2/3"), ("TOKEN", "secret"), ("GITHUB_SERVER_URL", "https://forge"), ("BAD", "HEAD")];

@@ -55,7 +55,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "CPU")]
     pub pin: Option<u32>,
     /// Print what would be built and measured, and stop.
-    #[arg(long, conflicts_with_all = ["resume", "record", "output_runs", "format", "out"])]
+    #[arg(long, conflicts_with_all = ["resume", "record", "output_runs", "format", "out", "reports"])]
     pub dry_run: bool,
     /// Record a run of each measured commit in the history, and the bisection of the event with its culprit.
     #[arg(long)]
@@ -72,6 +72,9 @@ pub struct BisectArgs {
     /// Write the report to this file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Also write the report as `json` or `md`; may be given several times.
+    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = report)]
+    pub reports: Vec<(BisectFormat, PathBuf)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,6 +85,12 @@ pub enum BisectFormat {
     Json,
     /// GitHub Markdown, for an issue or a job summary.
     Md,
+}
+
+fn report(text: &str) -> Result<(BisectFormat, PathBuf), String> {
+    let pair = text.split_once('=').filter(|(format, path)| *format != "table" && !path.is_empty());
+    let report = pair.and_then(|(format, path)| Some((BisectFormat::from_str(format, false).ok()?, path.into())));
+    report.ok_or_else(|| "write a format and a file, as in `json=bisect.json` or `md=bisect.md`".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -7,11 +7,11 @@ use crate::cli::{BisectArgs, BisectFormat};
 use crate::commands::effort::{check_pin, seconds};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_base::files::{check_writable, write_atomic};
-use sprag_pipeline::Result;
-use sprag_pipeline::bisect::{BisectRequest, Recording, bisect, markdown, plan, terminal};
+use sprag_pipeline::bisect::{BisectReport, BisectRequest, Recording, bisect, markdown, plan, terminal};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::measuring::MeasureHost;
 use sprag_pipeline::options::shard_option;
+use sprag_pipeline::{Result, refuse};
 
 /// Less does not measure anything, and more is a typing error.
 const BUDGETS: (f64, f64) = (1.0, 7.0 * 86_400.0);
@@ -19,8 +19,13 @@ const BUDGETS: (f64, f64) = (1.0, 7.0 * 86_400.0);
 pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Result<Exit> {
     check_pin(args.pin)?;
     let output = args.out.as_ref().map(|output| folder.join(output));
-    if let Some(output) = &output {
-        check_writable(output)?;
+    let reports = args.reports.iter().map(|(format, path)| (*format, folder.join(path)));
+    let files: Vec<_> = reports.chain(output.clone().map(|output| (args.format, output))).collect();
+    for (place, (_, file)) in files.iter().enumerate() {
+        if files[..place].iter().any(|(_, other)| other == file) {
+            return refuse(format!("two reports are for `{}`", file.display()), "name a file for each");
+        }
+        check_writable(file)?;
     }
     let request = BisectRequest {
         folder: folder.to_owned(),
@@ -50,17 +55,19 @@ pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Resul
     }
     let (report, exit) = bisect(&request, MeasureHost { observer: &progress, built_from: BUILT_FROM })?;
     let Some(report) = report else { return Ok(exit) };
-    let text = match args.format {
-        BisectFormat::Table => terminal(&report),
-        BisectFormat::Md => markdown(&report),
-        BisectFormat::Json => {
-            let json = serde_json::to_string_pretty(&report).context("cannot write the report")?;
-            format!("{json}\n")
-        }
-    };
-    match output {
-        Some(output) => write_atomic(&output, text.as_bytes())?,
-        None => out.write_all(text.as_bytes())?,
+    for (format, file) in files {
+        write_atomic(&file, text(format, &report)?.as_bytes())?;
+    }
+    if output.is_none() {
+        out.write_all(text(args.format, &report)?.as_bytes())?;
     }
     Ok(exit)
+}
+
+fn text(format: BisectFormat, report: &BisectReport) -> Result<String> {
+    Ok(match format {
+        BisectFormat::Table => terminal(report),
+        BisectFormat::Md => markdown(report),
+        BisectFormat::Json => serde_json::to_string_pretty(report).context("cannot write the report")? + "\n",
+    })
 }
