@@ -76,7 +76,7 @@ fn worst(project: &Project) -> crate::Result<Option<Event>> {
     Ok(events(project)?.into_iter().find(is_open))
 }
 
-fn events(project: &Project) -> crate::Result<Vec<Event>> {
+pub(crate) fn events(project: &Project) -> crate::Result<Vec<Event>> {
     Ok(output(project)?.trend.events)
 }
 

@@ -81,9 +81,12 @@ fn the_commit_of_a_step_is_named_and_nothing_else_is_touched() {
     assert!(result["culprits"][0]["probability"].as_f64().is_some_and(|one| one >= 0.95), "{result}");
     assert!(result["measurements"].as_array().is_some_and(|list| list.len() <= 6), "{result}");
     assert_eq!(result["culprits"][0]["commits"][0]["sha"], sandbox.git(&["rev-parse", "HEAD~3"]).trim());
-    bisect(&sandbox, &["HEAD~11", "HEAD", "--format", "md", "--out", "out/report.md"], 0);
+    let words = ["HEAD~11", "--format", "md", "--out", "out/report.md", "--report", "json=out/report.json"];
+    assert_eq!(bisect(&sandbox, &words, 0).out, "");
     assert!(sandbox.read("out/report.md").contains("**") && sandbox.read("out/report.md").contains("Change 8"));
+    assert_eq!(subjects(&sandbox.json("out/report.json")), ["Change 8"]);
     sandbox.remove("out/report.md");
+    sandbox.remove("out/report.json");
     assert_eq!(state(&sandbox), before);
 }
 
@@ -122,6 +125,38 @@ fn what_is_interrupted_goes_on() {
     assert_eq!(subjects(&ended), ["Change 8"]);
     assert!(ended["end_sessions"].as_u64().is_some_and(|count| count == 3), "{ended}");
     bisect(&sandbox, &["--continue"], 2);
+}
+
+#[test]
+fn a_kill_between_saving_and_recording_neither_loses_nor_doubles_a_run() {
+    let sandbox = history(&STEP, &[6]);
+    let good = sandbox.git(&["rev-parse", "HEAD~11"]);
+    let mut bad = sandbox.git(&["rev-parse", "HEAD"]);
+    bad.truncate(40);
+    bisect(&sandbox, &[good.trim(), &bad, "--record", "--steps", "1"], 3);
+    let runs = |sandbox: &Sandbox| {
+        let files = sandbox.git(&["ls-tree", "-r", "--name-only", "main", "history/v1"]);
+        files.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    // The newest commit is that of the last answer.
+    let newest = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
+    for is_recorded in [true, false] {
+        let sandbox = sandbox.copied();
+        let mut state = sandbox.json(".sprag/bisect.json");
+        state["unrecorded"] = vec![sandbox.read(newest.trim())].into();
+        sandbox.write(".sprag/bisect.json", &state.to_string());
+        if !is_recorded {
+            sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        }
+        let result = report(&sandbox, &["--continue"], 0);
+        assert_eq!(subjects(&result), ["Change 8"]);
+        assert!(runs(&sandbox).contains(&newest.trim().to_owned()));
+        // Of the good end, equal runs of one second are one.
+        let is_answer = |path: &&String| sandbox.git(&["show", &format!("main:{path}")]).contains("\"bisect\":{");
+        let measured = result["measurements"].as_array().map_or(0, Vec::len) as u64;
+        let sessions = result["end_sessions"].as_u64().expect("a number");
+        assert_eq!(runs(&sandbox).iter().filter(is_answer).count() as u64, measured + sessions, "{result}");
+    }
 }
 
 #[test]
@@ -232,6 +267,32 @@ fn a_merge_is_followed_to_the_commit_that_it_brought() {
 }
 
 #[test]
+fn of_two_merges_each_is_followed_to_the_commit_that_it_brought() {
+    let sandbox = history(&["1000"], &[]);
+    for (side, speeds) in [("one", ["1000", "1050", "1050"]), ("two", ["1050", "1100", "1100"])] {
+        sandbox.git(&["checkout", "-q", "-b", side]);
+        for (place, speed) in speeds.iter().enumerate() {
+            add(&sandbox, &format!("Side {side} {place}"), speed, "cp speed built");
+        }
+        sandbox.git(&["checkout", "-q", "main"]);
+        sandbox.write("other", side);
+        sandbox.commit(&format!("Main {side}"));
+        sandbox.git(&["merge", "-q", "--no-ff", "-m", &format!("Merge {side}"), side]);
+    }
+    let result = report(&sandbox, &["HEAD~4", "HEAD"], 0);
+    assert_eq!(
+        (subjects(&result).as_slice(), &result["outcome"]),
+        (&["Side one 1", "Side two 1"].map(str::to_owned)[..], &"two_culprits".into())
+    );
+    // In steps of one measurement it comes to the same.
+    assert_eq!(report(&sandbox, &["HEAD~4", "HEAD", "--steps", "1"], 3)["outcome"], "uncertain");
+    let step = || sandbox.sprag(&["bisect", "--continue", "--steps", "1", "--format", "json"]);
+    let ended = (0..20).map(|_| step()).find(|ended| ended.code != 3).expect("it ends");
+    assert_eq!(subjects(&ended.expect(0).json()), ["Side one 1", "Side two 1"]);
+    assert_eq!(subjects(&report(&sandbox, &["HEAD~4", "--first-parent"], 0)), ["Merge one", "Merge two"]);
+}
+
+#[test]
 fn a_good_end_on_a_merged_branch_is_followed_through_its_merge() {
     let sandbox = history(&["1000"], &[]);
     sandbox.git(&["checkout", "-q", "-b", "side"]);
@@ -314,7 +375,14 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     for back in (1..32).step_by(3) {
         sandbox.git(&["tag", &format!("v{back}"), &format!("HEAD~{back}")]);
     }
+    let good = sandbox.git(&["rev-parse", "HEAD~31"]);
+    let planned = |words: &[&str]| drop(bisect(&sandbox, &[good.trim(), "--dry-run"], 0).prints(words));
+    planned(&["31 suspects", "then about 6 commits"]);
     sandbox.sprag(&["backfill", "HEAD~31..HEAD", "--releases"]).expect(0);
+    // What is recorded is the prior of two ends, too.
+    planned(&["31 suspects", "then about 4 commits"]);
+    bisect(&sandbox, &[good.trim(), "--dry-run"], 0)
+        .says(&["recorded runs show 1 event between the ends, so 3 commits are more likely"]);
     // Where no record of the event is, one is made.
     let fresh = sandbox.copied();
     bisect(&fresh, &["--event", "worst", "--output-runs", "../fresh"], 0);
@@ -488,6 +556,17 @@ fn awkward_repositories_are_bisected_or_say_why_not() {
         .sprag(&["-C", &shallow, "bisect", "HEAD~3", "HEAD"])
         .expect(2)
         .says(&["this clone is shallow", "--unshallow"]);
+}
+
+#[test]
+fn why_a_commit_is_skipped_is_said_of_the_commit() {
+    let sandbox = history(&["1000", "1000", "1080"], &[]);
+    let script = "\"-c\", \"grep -q Change.1 build.sh && exit 7; sh bench.sh\"";
+    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", script));
+    let result = report(&sandbox, &["HEAD~2", "HEAD"], 3);
+    let commit = sandbox.git(&["rev-parse", "HEAD~1"]);
+    let reason = result["skipped"][0]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains(&format!("commit {}: it ended with exit code 7", &commit[..12])), "{result}");
 }
 
 #[test]

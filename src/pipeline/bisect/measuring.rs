@@ -13,7 +13,7 @@ use crate::error::Cause;
 use crate::gate::{CompareRequest, GateRequest};
 use crate::measuring::MeasureHost;
 use crate::project::Project;
-use crate::{Advice, Error};
+use crate::{Advice, Error, text};
 use sprag_analysis::bisect::question::Session;
 use sprag_measure::paired::PairedResult;
 use sprag_measure::suite::{Effort, Extent};
@@ -125,9 +125,27 @@ impl Measurer<'_> {
                 let session = session(all, &result.benchmarks, state.metric.as_deref());
                 Ok(Ok(Taken { session, seconds: start.elapsed().as_secs_f64(), result, facts }))
             }
-            Err(error) => self.of_commit(error).map(Err),
+            Err(error) => {
+                let unmeasured = self.of_commit(error)?;
+                let is_bad = state.stages[0].commits.last().is_some_and(|bad| bad == sha);
+                let name = if is_bad { BAD_END.to_owned() } else { format!("commit {}", text::short(sha, 12)) };
+                Ok(Err(Unmeasured { reason: of_sides(&unmeasured.reason, &name), ..unmeasured }))
+            }
         }
     }
+}
+
+const BAD_END: &str = "the bad end";
+
+/// A reason of a comparison, whose base is the good end, and the other side the commit of that name.
+fn of_sides(reason: &str, name: &str) -> String {
+    let mut reason = reason.to_owned();
+    for (side, name) in [("the base", "the good end"), ("the other", name)] {
+        for verb in [":", " does", " did", " crashed"] {
+            reason = reason.replace(&format!("{side}{verb}"), &format!("{name}{verb}"));
+        }
+    }
+    reason
 }
 
 /// The logarithms of the ratios of what has a value on both sides, positive where it got worse.
@@ -155,8 +173,7 @@ pub(super) fn incomparable(result: &PairedResult, metric: Option<&str>) -> Strin
     });
     let failed = all().filter_map(|one| {
         let failure = one.failure.as_ref().or(one.incomparable.as_ref())?;
-        let of_end = failure.replace("the base", "the good end").replace("the other", "the bad end");
-        Some(format!("`{}`: {of_end}", one.benchmark))
+        Some(format!("`{}`: {}", one.benchmark, of_sides(failure, BAD_END)))
     });
     let mut causes: Vec<String> = failed.chain(new).collect();
     if let Some(metric) = metric.filter(|metric| all().all(|one| one.metric.name != **metric)) {
@@ -174,4 +191,24 @@ pub(super) fn incomparable(result: &PairedResult, metric: Option<&str>) -> Strin
 
 pub(super) fn is_measured(one: &Paired) -> bool {
     one.failure.is_none() && one.incomparable.is_none() && !one.pairs.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_name_the_commit_and_not_a_side() {
+        for (reason, expected) in [
+            (
+                "the other: it ended with exit code 7 (in the other folder)",
+                "commit 1: it ended with exit code 7 (in the other folder)",
+            ),
+            ("pair 1: the base: x; pair 2: the other: y", "pair 1: the good end: x; pair 2: commit 1: y"),
+            ("the base did not report it in pair 2", "the good end did not report it in pair 2"),
+            ("the baseline: none", "the baseline: none"),
+        ] {
+            assert_eq!(of_sides(reason, "commit 1"), expected);
+        }
+    }
 }

@@ -19,6 +19,7 @@ use crate::bisect::counting::Counter;
 use crate::bisect::ends::Span;
 use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured};
 use crate::bisect::plan::Seconds;
+use crate::bisect::prior::Likely;
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
@@ -40,6 +41,8 @@ use sprag_analysis::bisect::search::Search;
 use sprag_history::Record;
 use sprag_measure::interrupt::say_on_interrupt;
 use sprag_measure::suite::Observer;
+use sprag_model::bisection::BisectEffect;
+use sprag_model::run::Run as RecordedRun;
 use sprag_model::shard::Shard;
 
 pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
@@ -74,7 +77,8 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
     let measurer = Measurer { project: &project, name, suite, machine, host, builds: &builds, pin: state.pin };
     let before = state.seconds;
     let seconds = Seconds::before(&project, &builds, name);
-    let mut run = Run { project: &project, request, measurer, counter, state, start, before, seconds, steps: 0 };
+    let mut run =
+        Run { project: &project, request, measurer, counter, state, outer: None, start, before, seconds, steps: 0 };
     run.foresee_interrupt();
     let ended = run.run();
     run.measurer.host.observer.end();
@@ -116,8 +120,11 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
     let of_event = event.as_ref().map(|event| event.suite.as_str());
     let (suite, settings) = compare::chosen_suite(project, request.suite.as_deref().or(of_event), false)?;
     let commits = ends::line(project, &good, &bad)?;
-    let likely = event.as_ref().map(|event| event.suspects.as_slice()).unwrap_or_default();
-    let prior = prior::of_line(project, settings, &commits, likely)?;
+    let likely = match &event {
+        Some(event) => Likely::of_event(event.suspects.clone()),
+        None => Likely::of_history(project, suite, &request.filters, &commits),
+    };
+    let prior = prior::of_line(project, settings, &commits, &likely)?;
     let mut state = State::new(request, suite, named, Stage { commits, prior, ..Stage::default() });
     if let Some(event) = event {
         if event.suite == suite {
@@ -152,6 +159,8 @@ struct Run<'a> {
     /// Where instructions decide.
     counter: Option<Counter>,
     state: State,
+    /// While the state is that of a part: that of the whole bisection, and the place of the part in it.
+    outer: Option<(State, usize)>,
     start: Instant,
     /// The seconds that it took before it was interrupted.
     before: f64,
@@ -163,6 +172,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn run(&mut self) -> crate::Result<(Option<BisectReport>, Exit)> {
+        self.record_waiting()?;
         let question = match self.ends()? {
             Ok(question) => question,
             Err(Exit::NotMeasured) => return Ok((None, Exit::NotMeasured)),
@@ -175,8 +185,13 @@ impl Run<'_> {
                 _ => false,
             };
             if !descended {
-                let report = report::of_search(self.project, &self.state, &search, &clusters)?;
-                let is_named = clusters.iter().all(|cluster| cluster.finding.is_named());
+                let mut report = report::of_search(self.project, &self.state, &search, &clusters)?;
+                if report.culprits.len() > 1 && !self.state.first_parent && self.outer.is_none() {
+                    self.follow_merges(&mut report)?;
+                }
+                let is_named = clusters.iter().all(|cluster| cluster.finding.is_named())
+                    && report.culprits.iter().all(|culprit| culprit.commits.len() == 1)
+                    && report.outcome != BisectOutcome::Uncertain;
                 return Ok((Some(report), if is_named { Exit::Done } else { Exit::Inconclusive }));
             }
         }
@@ -186,11 +201,42 @@ impl Run<'_> {
         self.measurer.is_late() || self.request.steps.is_some_and(|most| self.steps >= most)
     }
 
+    /// Saves the answers, then records their runs: a kill in between neither loses a run nor doubles it.
     fn save(&mut self) -> crate::Result<()> {
-        self.state.seconds = self.before + self.start.elapsed().as_secs_f64();
-        self.state.save(self.project)?;
+        self.write()?;
+        self.record_waiting()?;
         self.foresee_interrupt();
         Ok(())
+    }
+
+    fn write(&mut self) -> crate::Result<()> {
+        let seconds = self.before + self.start.elapsed().as_secs_f64();
+        match &mut self.outer {
+            None => {
+                self.state.seconds = seconds;
+                self.state.save(self.project)
+            }
+            Some((outer, place)) => {
+                outer.seconds = seconds;
+                outer.parts[*place] = self.state.clone();
+                outer.save(self.project)
+            }
+        }
+    }
+
+    /// Records the runs whose answers are saved. What the history has already stays as it is.
+    fn record_waiting(&mut self) -> crate::Result<()> {
+        if self.state.unrecorded.is_empty() {
+            return Ok(());
+        }
+        let record = |text: &String| RecordedRun::from_json(text.as_bytes()).map(|(_, run)| Record::from_run(&run));
+        let records: Vec<Record> = self.state.unrecorded.iter().map(record).collect::<Result<_, _>>()?;
+        match &self.state.recording {
+            Recording::Folder(folder) => record::write(folder, &records)?,
+            _ => drop(pending::record(self.project, &records, Origin::Measured)?),
+        }
+        self.state.unrecorded.clear();
+        self.write()
     }
 
     /// What an interrupt would print from now on.
@@ -269,7 +315,11 @@ impl Run<'_> {
             true => "name another end that can be built, or fix `build` of the suite in sprag.toml",
             false => "name ends that both have the benchmark, or other benchmarks with `--filter`",
         };
-        text::error(&Advice::new(format!("the ends cannot be measured: {}", unmeasured.reason), hint).into());
+        let message = format!("the ends cannot be measured: {}", unmeasured.reason);
+        match self.outer {
+            None => text::error(&Advice::new(message, hint).into()),
+            Some(_) => note(&message),
+        }
         Ok(Err(Exit::NotMeasured))
     }
 
@@ -359,7 +409,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Records the runs of a session. Counts of the ends are the same each time.
+    /// Takes down the runs of a session, to be recorded. Counts of the ends are the same each time.
     fn record(&mut self, commits: [&str; 2], taken: &Taken) -> crate::Result<()> {
         let is_end = self.state.stages[0].commits.last().is_some_and(|bad| bad == commits[1]);
         let is_known = is_end && self.state.instructions && !self.state.ends.is_empty();
@@ -367,7 +417,7 @@ impl Run<'_> {
             return Ok(());
         }
         let (id, records) = record::runs(&self.measurer, &self.state, commits, taken, (self.job(), is_end))?;
-        self.add_records(&records)?;
+        self.state.unrecorded.extend(records);
         self.state.runs.insert(id);
         Ok(())
     }
@@ -379,16 +429,9 @@ impl Run<'_> {
         if unmeasured.obstacle == Obstacle::Broken && self.state.recording != Recording::None {
             let built = by_id(self.project, &self.state.stage().commits[commit])?;
             let run = failed_run(&self.state.suite, &built, &self.measurer.machine, unmeasured.reason.clone());
-            self.add_records(&[Record::from_run(&run)])?;
+            self.state.unrecorded.push(record::text(&run));
         }
         self.skip(commit, unmeasured.reason)
-    }
-
-    fn add_records(&self, records: &[Record]) -> crate::Result<()> {
-        match &self.state.recording {
-            Recording::Folder(folder) => record::write(folder, records),
-            _ => pending::record(self.project, records, Origin::Measured).map(drop),
-        }
     }
 
     fn skip(&mut self, commit: usize, reason: String) -> crate::Result<()> {
@@ -405,8 +448,81 @@ impl Run<'_> {
         let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
         let Some(commits) = ends::merged(self.project, &sha, good, &searched)? else { return Ok(false) };
         note(&format!("{} is a merge; the commits that it brought are next", text::short(&sha, 12)));
-        let prior = prior::of_line(self.project, self.measurer.suite, &commits, &[])?;
+        let prior = prior::of_line(self.project, self.measurer.suite, &commits, &Likely::default())?;
         self.state.stages.push(Stage { commits, prior, ..Stage::default() });
         Ok(true)
+    }
+
+    /// Of several culprits, searches what each merge brought, and names what it finds in the place of the merge.
+    fn follow_merges(&mut self, report: &mut BisectReport) -> crate::Result<()> {
+        let commands: Vec<String> = report.reproduce.lines().map(str::to_owned).collect();
+        let mut reproduce = Vec::new();
+        for (culprit, command) in std::mem::take(&mut report.culprits).into_iter().zip(commands) {
+            let part = match culprit.commits.as_slice() {
+                [merge] => self.brought_by(&merge.sha, &culprit.effects, report)?,
+                _ => None,
+            };
+            match part {
+                None => {
+                    report.culprits.push(culprit);
+                    reproduce.push(command);
+                }
+                Some(part) => {
+                    let merge = text::short(&culprit.commits[0].sha, 12);
+                    report.summary.push_str(&format!(" `{merge}` is a merge. Of what it brought: {}", part.summary));
+                    report.culprits.extend(part.culprits);
+                    reproduce.push(part.reproduce);
+                    report.measurements.extend(part.measurements);
+                    report.skipped.extend(part.skipped);
+                    report.end_sessions += part.end_sessions;
+                }
+            }
+        }
+        report.reproduce = reproduce.join("\n");
+        report.seconds = self.state.seconds;
+        Ok(())
+    }
+
+    /// Bisects the commits that a merge brought, from where they forked, by the benchmarks that it moved. `None` where none of
+    /// them is to blame for certain.
+    fn brought_by(
+        &mut self,
+        merge: &str,
+        effects: &[BisectEffect],
+        report: &mut BisectReport,
+    ) -> crate::Result<Option<BisectReport>> {
+        let good = &self.state.stages[0].commits[0];
+        let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
+        let Some(mut commits) = ends::merged(self.project, merge, good, &searched)? else { return Ok(None) };
+        // The merge also has what its first parent got since the fork.
+        commits.pop();
+        let short = text::short(merge, 12);
+        note(&format!("{short} is a merge; the commits that it brought are next"));
+        let place = match self.state.parts.iter().position(|part| part.stages[0].commits == commits) {
+            Some(place) => place,
+            None => {
+                let prior = prior::of_line(self.project, self.measurer.suite, &commits, &Likely::default())?;
+                let filters = effects.iter().map(|effect| effect.benchmark.clone()).collect();
+                let part = self.state.part(Stage { commits, prior, ..Stage::default() }, filters);
+                self.state.parts.push(part);
+                self.state.parts.len() - 1
+            }
+        };
+        let part = self.state.parts[place].clone();
+        self.outer = Some((std::mem::replace(&mut self.state, part), place));
+        let ended = self.run();
+        if let Some((outer, place)) = self.outer.take() {
+            let part = std::mem::replace(&mut self.state, outer);
+            self.state.parts[place] = part;
+        }
+        let found = ended?.0.filter(|part| !part.culprits.is_empty() && part.outcome != BisectOutcome::Uncertain);
+        if found.is_none() && self.is_over() {
+            report.outcome = BisectOutcome::Uncertain;
+            let open = format!(" What the merge `{short}` brought is not searched to the end; `--continue` goes on.");
+            report.summary.push_str(&open);
+        } else if found.is_none() {
+            note(&format!("no commit that {short} brought is certain to be the cause, so the merge is named"));
+        }
+        Ok(found)
     }
 }

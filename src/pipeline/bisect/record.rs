@@ -76,14 +76,14 @@ pub(super) fn write(folder: &Path, records: &[Record]) -> crate::Result<()> {
     Ok(())
 }
 
-/// The run of a commit with its id, and that of the good end where that is asked.
+/// The id of the run of a commit, and its text, with that of the run of the good end where that is asked.
 pub(super) fn runs(
     measurer: &Measurer<'_>,
     state: &State,
     [good, commit]: [&str; 2],
     taken: &Taken,
     (job, with_good): (u32, bool),
-) -> crate::Result<(String, Vec<Record>)> {
+) -> crate::Result<(String, Vec<String>)> {
     let run = |place: usize, sha: &str| run(measurer, state, sha, taken, place);
     let mut measured = run(1, commit)?;
     let note = Note {
@@ -94,12 +94,16 @@ pub(super) fn runs(
         session: rounded(&taken.session),
     };
     measured.config.insert(SETTING.to_owned(), serde_json::to_value(note).context("cannot write a run")?);
-    let id = measured.to_record().0;
-    let mut records = vec![Record::from_run(&measured)];
+    let mut records = vec![text(&measured)];
     if with_good {
-        records.push(Record::from_run(&run(0, good)?));
+        records.push(text(&run(0, good)?));
     }
-    Ok((id, records))
+    Ok((measured.to_record().0, records))
+}
+
+/// What the history keeps of a run.
+pub(super) fn text(run: &Run) -> String {
+    String::from_utf8_lossy(&run.to_record().2).into_owned()
 }
 
 fn rounded(session: &Session) -> Session {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Context as _;
 use crate::project::{self, Project, read_regular};
-use crate::refuse;
+use crate::{refuse, text};
 use sprag_analysis::bisect::question::{Question, Session};
 use sprag_analysis::bisect::search::Search;
 use sprag_base::files::write_atomic;
@@ -95,6 +95,12 @@ pub(super) struct State {
     /// The runs of this bisection whose answers it has.
     #[serde(default)]
     pub(super) runs: BTreeSet<String>,
+    /// Runs whose answers it has, and which are recorded once this is on disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unrecorded: Vec<String>,
+    /// Where several merges are culprits: the bisection of what each brought.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) parts: Vec<State>,
     /// Sessions of the bad end against the good one.
     pub(super) ends: Vec<Session>,
     /// The line of the ends, then that of each merge that was the culprit on the one before.
@@ -142,6 +148,24 @@ impl State {
         }
     }
 
+    /// That of the commits that a merge brought, which moved these benchmarks.
+    pub(super) fn part(&self, stage: Stage, filters: Vec<String>) -> State {
+        let ends = [stage.commits.first(), stage.commits.last()];
+        State {
+            filters,
+            named: ends.map(|end| end.map_or_else(String::new, |sha| text::short(sha, 12).to_owned())),
+            event: None,
+            opening: None,
+            unrecorded: Vec::new(),
+            parts: Vec::new(),
+            ends: Vec::new(),
+            stages: vec![stage],
+            build_seconds: Vec::new(),
+            pair_seconds: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// That of the shard; without one that of the only bisection. What the request has of recording and pinning replaces
     /// what the state has.
     pub(super) fn load(project: &Project, request: &BisectRequest) -> crate::Result<State> {
@@ -185,7 +209,8 @@ impl State {
                 && stage.skipped.keys().all(inside)
         };
         let has_shard = self.shard.as_deref().is_none_or(|shard| Shard::parse(shard).is_ok());
-        has_shard && !self.stages.is_empty() && self.stages.iter().all(is_valid)
+        let parts = self.parts.iter().all(State::is_complete);
+        has_shard && parts && !self.stages.is_empty() && self.stages.iter().all(is_valid)
     }
 
     /// Which of several jobs this is that share the bisection.
