@@ -1,6 +1,6 @@
 //! Text for a terminal, and notices on standard error. Control sequences in names, subjects and reasons are escaped.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -94,7 +94,11 @@ pub fn percent_size(share: f64) -> String {
 
 /// Ignores a closed standard error: the exit code still tells the outcome.
 pub fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let mut error = std::io::stderr();
+    let _ = match width().filter(|_| error.is_terminal() && !line.contains('\n')) {
+        Some(width) => write!(error, "{}", terminal::paragraph(line, Some(width))),
+        None => writeln!(error, "{line}"),
+    };
 }
 
 pub fn error(error: &Error) {

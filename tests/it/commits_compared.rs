@@ -207,7 +207,7 @@ fn what_is_unchanged_can_be_left_out() {
     let report: Value = serde_json::from_str(&report).expect("the report is JSON");
     assert_eq!(verdicts(&report), [pair("regressed", "")[0].clone()]);
     assert_eq!(report["unchanged_left_out"], 1);
-    let markdown = only(&["--markdown"]);
+    let markdown = only(&["--format", "md"]);
     assert_contains(&markdown, &["1 regressed, 1 unchanged", "\n1 unchanged, left out here.\n"]);
     assert!(!markdown.contains("tiles"), "{markdown}");
     let table = only(&[]);

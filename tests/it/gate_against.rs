@@ -289,7 +289,7 @@ fn a_doubt_advises_what_can_be_done() {
     let alone = "the interval crosses the tolerance of 2 %; about 3 more sessions would decide it, and this run is one";
     check(&["check", "--run", "alone.json", "--against", "v1.0"], alone);
     check(&["compare", "v1.0", "./alone.json"], alone);
-    let markdown = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--markdown"]).out;
+    let markdown = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--format", "md"]).out;
     assert!(markdown.contains("\n1 unchanged, left out here.\n") && !markdown.contains("--measure"), "{markdown}");
     let json = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--json"]).out;
     crate::schemas::follows("check-1", &json);

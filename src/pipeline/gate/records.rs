@@ -323,7 +323,13 @@ pub fn choose(
         chosen.iter().any(|asked| one.suite() == asked.suite && one.machine() == asked.machine.short_id())
     };
     let nearest = records.near(short, &is_asked)?;
-    let hint = format!("measure {what} with `sprag run --record`, or name a run file with `--run`{nearest}");
+    let other = entries.iter().find(|one| one.commit() == short && !is_configured(project, one.suite()));
+    let hint = match other.map(|one| text::printable(one.suite())) {
+        Some(other) => {
+            format!("measure {what} with `sprag run --record`, or judge `{other}` with `--suite {other}`{nearest}")
+        }
+        None => format!("measure {what} with `sprag run --record`, or name a run file with `--run`{nearest}"),
+    };
     Ok((chosen, Some(Advice::new(message, hint))))
 }
 

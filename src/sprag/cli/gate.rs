@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Args, Subcommand};
 
 use crate::cli::run::{EffortArgs, Word, words};
-use sprag_pipeline::gate::Inconclusive;
+use sprag_pipeline::gate::{Inconclusive, PrintFormat};
 
 const EXITS: &str = "Exit codes: 0 pass; 1 regressed or missing; 2 usage error; 3 inconclusive, not comparable or no \
     baseline (see --inconclusive); 4 a record is damaged; 5 not measured.";
@@ -58,8 +58,11 @@ pub struct CheckArgs {
     /// Replay the history through the rules, and print how often each rule is wrong. Judges nothing.
     #[arg(long, conflicts_with_all = ["run", "measure", "against", "baseline", "summary", "trend_output", "bisect", "tolerance"])]
     pub calibrate: bool,
-    /// Print JSON instead of tables.
-    #[arg(long)]
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", value_parser = words(&FORMATS), default_value = "table")]
+    pub format: PrintFormat,
+    /// The same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
     #[arg(long)]
@@ -73,6 +76,12 @@ const INCONCLUSIVE: [Word<Inconclusive>; 3] = [
     ("report", "Exit with 3", Inconclusive::Report),
     ("ok", "Exit with 0", Inconclusive::Ok),
     ("fail", "Exit with 1", Inconclusive::Fail),
+];
+
+const FORMATS: [Word<PrintFormat>; 3] = [
+    ("table", "Text for a terminal", PrintFormat::Table),
+    ("md", "GitHub Markdown", PrintFormat::Markdown),
+    ("json", "JSON", PrintFormat::Json),
 ];
 
 const PAIRS: [(&str, &str); 4] = [
@@ -124,12 +133,12 @@ pub struct CompareArgs {
     /// several times.
     #[arg(long = "report", value_name = "FORMAT=PATH")]
     pub reports: Vec<String>,
-    /// Print JSON instead of the table.
-    #[arg(long, conflicts_with = "markdown")]
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", value_parser = words(&FORMATS), default_value = "table")]
+    pub format: PrintFormat,
+    /// The same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// Print Markdown instead of the table.
-    #[arg(long)]
-    pub markdown: bool,
     /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
     #[arg(long)]
     pub bisect: bool,

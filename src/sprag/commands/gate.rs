@@ -27,10 +27,11 @@ fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> 
         return refuse(message, "add `--measure`, or leave them out");
     }
     let CheckArgs { suites, policy, tolerance, mut reports, bisect, inconclusive, run, against, baseline, .. } = args;
-    if args.json {
+    let (only_changed, mut print) = (false, args.format);
+    if args.json || print == PrintFormat::Json {
         reports.push("json=-".to_owned());
+        print = PrintFormat::Table;
     }
-    let (only_changed, print) = (false, PrintFormat::Table);
     let request = CheckRequest {
         gate: GateRequest {
             folder: folder.to_owned(),
@@ -70,7 +71,7 @@ fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Ex
     }
     let policy = args.policy.as_ref().map(|path| folder.join(path));
     let calibration = calibrate::calibration(&Project::open(folder)?, &args.suites, policy.as_deref())?;
-    if args.json {
+    if args.json || args.format == PrintFormat::Json {
         writeln!(out, "{}", serde_json::to_string_pretty(&calibration).context("cannot write the figures")?)?;
     } else {
         out.write_all(calibrate::terminal(&calibration).as_bytes())?;
@@ -89,11 +90,7 @@ fn compared(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exi
     }
     let CompareArgs { base, other, suites, policy, tolerance, reports, only_changed, bisect, inconclusive, .. } = args;
     let filters = args.filters;
-    let print = match (args.json, args.markdown) {
-        (true, _) => PrintFormat::Json,
-        (false, true) => PrintFormat::Markdown,
-        (false, false) => PrintFormat::Table,
-    };
+    let print = if args.json { PrintFormat::Json } else { args.format };
     let gate = GateRequest {
         folder: folder.to_owned(),
         suites,
