@@ -123,6 +123,7 @@ fn both(
     }
     let Some(first) = judged.comparisons.first() else { return Ok(Exit::Failed) };
     writeln!(out, "{}", sentence(first, [&base, &other]))?;
+    out.write_all(compare::busy(&judged, outcome.result.faults.len()).as_bytes())?;
     out.write_all(table_text(&judged, false).as_bytes())?;
     Ok(if first.verdict == Verdict::Missing { Exit::Failed } else { Exit::Done })
 }

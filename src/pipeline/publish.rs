@@ -149,7 +149,7 @@ fn site_folder(project: &Project, out: Option<&Path>) -> crate::Result<PathBuf> 
 }
 
 /// The document with the measured tables; the site shows the same.
-const TRENDS: &str = include_str!("../../docs/TRENDS.md");
+const FOUND: &str = include_str!("../../docs/CHANGE-POINTS.md");
 
 /// The first columns of each table, and a word, a heading and a caption.
 const TABLES: [(&str, [&str; 3]); 3] = [
@@ -181,7 +181,7 @@ pub fn method() -> Method {
         ],
     };
     let constants = std::iter::once(run).chain(constants()).collect();
-    let measured = TABLES.into_iter().map(|(first, words)| table(TRENDS, first, words)).collect();
+    let measured = TABLES.into_iter().map(|(first, words)| table(FOUND, first, words)).collect();
     Method { sensitivities: sensitivities(), constants, measured }
 }
 

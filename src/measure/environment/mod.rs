@@ -152,7 +152,7 @@ fn gathered() -> Vec<(&'static str, Option<String>)> {
 }
 
 /// How many processors this process may use at once.
-fn cores() -> usize {
+pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 

@@ -26,9 +26,10 @@ use sprag_analysis::paired::judge;
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_base::stats::describe;
 use sprag_history as history;
-use sprag_measure::clock;
+use sprag_measure::environment::pressure::{self, Pressure};
 use sprag_measure::plan::MOST_PROCESSES;
 use sprag_measure::suite::Effort;
+use sprag_measure::{clock, environment};
 use sprag_model::baseline::Baseline;
 use sprag_model::gate::{Gate, SuiteGate};
 use sprag_model::paired::{New, Paired};
@@ -133,7 +134,9 @@ pub(crate) fn judged(
     policy: &Policy,
     measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome>,
 ) -> crate::Result<(Outcome, SuiteGate)> {
+    let before = Pressure::read();
     let outcome = measure(contest)?;
+    let pressure = pressure::reasons(&Pressure::read().since(&before), environment::cores());
     contest.host.observer.end();
     let mut comparisons = judge(&outcome.result.benchmarks, policy);
     doubt_broken(&mut comparisons, &outcome.result.faults);
@@ -141,7 +144,8 @@ pub(crate) fn judged(
     for fault in grouped(&outcome.result.faults) {
         warn(&fault);
     }
-    let suite = suite_gate(contest, &outcome, comparisons);
+    let mut suite = suite_gate(contest, &outcome, comparisons);
+    suite.quality.extend(pressure);
     Ok((outcome, suite))
 }
 
@@ -309,12 +313,18 @@ fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
     let pairs = text::count(result.pairs, "process pair");
     let mut table = head;
     for suite in &gate.suites {
+        table.push_str(&busy(suite, result.faults.len()));
         table.push_str(&table_text(suite, request.gate.only_changed));
     }
     if !result.shown.is_empty() {
         table.push_str(&format!("not judged\n{}", shown(&result.shown)));
     }
     table + &text::line(&format!("compare: {}; {counts}; {pairs}, {place}", gate.outcome.word()), 0)
+}
+
+/// What is a problem with the numbers besides the faults, which come first and were printed as warnings.
+pub(crate) fn busy(suite: &SuiteGate, faults: usize) -> String {
+    suite.quality[faults..].iter().map(|reason| text::line(&format!("rough: {reason}"), 0)).collect()
 }
 
 fn shown(metrics: &[Paired]) -> String {

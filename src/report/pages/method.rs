@@ -29,7 +29,12 @@ pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page,
     let mut sections = vec![
         verdicts(),
         list("compared", "Two commits", "Levels are compared, as fitted to all runs of a series.", &RULE[1..]),
-        list("changes", "How a change is found", "Step by step, for each series; TRENDS.md has the details.", &STEPS),
+        list(
+            "changes",
+            "How a change is found",
+            "Step by step, for each series; CHANGE-POINTS.md has the details.",
+            &STEPS,
+        ),
         list("runs", "Runs", "What their pages show.", &RUNS),
         sensitivities(catalog, &method.sensitivities),
     ];
