@@ -31,6 +31,9 @@ const CLEAR: f64 = 4.0;
 const MOST_OVER_BOUND: f64 = 1.3;
 const MOST_OVER_GIT: f64 = 0.5;
 
+/// Half of the bisections take one measurement more, to check that the change was not undone; the bound has none.
+const CHECK: f64 = 0.5;
+
 /// Below so many deviations nothing is promised: ends that chance made differ show too large a step.
 const FAINT: f64 = 1.5;
 
@@ -43,9 +46,9 @@ struct Row {
     open: usize,
     right: usize,
     claimed: f64,
-    measurements: usize,
+    measurements: f64,
     /// Of the ends.
-    ends: usize,
+    ends: f64,
     others: Vec<(f64, f64)>,
 }
 
@@ -83,8 +86,8 @@ fn main() -> io::Result<ExitCode> {
                 );
                 writeln!(out, "{words}")?;
                 let right = row.right as f64 / row.named.max(1) as f64;
-                let is_costly = row.measurements as f64 > (MOST_OVER_BOUND * bound).ceil()
-                    || row.measurements as f64 > MOST_OVER_GIT * row.others[1].0;
+                let is_costly = row.measurements > MOST_OVER_BOUND * bound + CHECK
+                    || row.measurements > MOST_OVER_GIT * row.others[1].0;
                 let chance = 2.0 * (CONFIDENCE * (1.0 - CONFIDENCE) / row.named.max(1) as f64).sqrt();
                 let is_wrong = deviations >= FAINT
                     && row.named > 0
@@ -118,8 +121,8 @@ fn row(suspects: usize, step: f64, noise: f64, runs: u64) -> Row {
         open: trials.iter().filter(|one| one.finding() == Some(Finding::Open)).count(),
         right: named.iter().filter(|one| one.is_right).count(),
         claimed: named.iter().map(|one| one.claim).sum::<f64>() / count,
-        measurements: median(trials.iter().map(|one| one.measurements as f64)) as usize,
-        ends: median(trials.iter().map(|one| one.ends as f64)) as usize,
+        measurements: median(trials.iter().map(|one| one.measurements as f64)),
+        ends: median(trials.iter().map(|one| one.ends as f64)),
         others: vec![other(others::git), other(others::repeated), other(others::votes)],
     }
 }

@@ -24,6 +24,10 @@ pub struct Search {
 /// How likely it is, before anything is measured, that a benchmark moved where others did.
 const SHARED: f64 = 0.8;
 
+/// How likely it moved at the commit before or after instead, as work comes in series. Of benchmarks that moved by 1.7 deviations
+/// in the commit next to a clear step, 36 % were named with that step without it, and 14 % with it.
+const NEXT: f64 = 0.15;
+
 impl Search {
     /// The benchmarks by where they moved; first that of the largest change.
     pub fn clusters(&self, confidence: f64) -> Vec<Cluster> {
@@ -58,17 +62,28 @@ impl Search {
             let all = self.cluster(members, &self.prior, confidence);
             let groups = all.finding.groups();
             // The measurements may tell where most moved, but not whether each did.
-            for step in members.iter().filter(|_| members.len() > 1 && !groups.is_empty()) {
+            let of_member = |step: &usize| {
                 let others = states.without(&alone[*step], &before).suspects();
-                let mixed: Vec<f64> =
-                    prior.iter().zip(others).map(|(prior, other)| (1.0 - SHARED) * prior + SHARED * other).collect();
-                let own = self.cluster(&[*step], &mixed, confidence);
-                let inside = groups.iter().flat_map(|group| &own.posterior.suspects[group.first - 1..group.last]);
-                if inside.sum::<f64>() < confidence {
-                    clusters.push(own);
-                }
+                self.cluster(&[*step], &mixed(&prior, &others), confidence)
+            };
+            if members.len() == 1 || groups.is_empty() {
+                clusters.push(all);
+                continue;
             }
-            clusters.push(all);
+            let own: Vec<(usize, Cluster)> = members.iter().map(|step| (*step, of_member(step))).collect();
+            if groups.len() > 1 && own.iter().all(|(_, one)| one.finding.groups().len() == 1) {
+                clusters.extend(own.into_iter().map(|(_, one)| one));
+                continue;
+            }
+            let is_doubtful = |one: &Cluster| {
+                let inside = groups.iter().flat_map(|group| &one.posterior.suspects[group.first - 1..group.last]);
+                inside.sum::<f64>() < confidence
+            };
+            let (doubtful, certain): (Vec<_>, Vec<_>) = own.into_iter().partition(|(_, one)| is_doubtful(one));
+            let certain: Vec<usize> = certain.into_iter().map(|(step, _)| step).collect();
+            let is_divided = !doubtful.is_empty() && !certain.is_empty();
+            clusters.push(if is_divided { self.cluster(&certain, &self.prior, confidence) } else { all });
+            clusters.extend(doubtful.into_iter().map(|(_, one)| one));
         }
         clusters.sort_by(|a, b| b.largest().total_cmp(&a.largest()));
         clusters
@@ -95,6 +110,16 @@ impl Search {
         }
         pending.pop()
     }
+}
+
+/// How likely a benchmark moved at each suspect, by where others did.
+fn mixed(prior: &[f64], others: &[f64]) -> Vec<f64> {
+    let at = |place: Option<usize>| place.and_then(|place| others.get(place)).copied().unwrap_or(0.0);
+    let of_place = |(place, prior): (usize, &f64)| {
+        let next = (at(place.checked_sub(1)) + at(Some(place + 1))) / 2.0;
+        SHARED * others[place] + NEXT * next + (1.0 - SHARED - NEXT) * prior
+    };
+    prior.iter().enumerate().map(of_place).collect()
 }
 
 /// Where a benchmark moved: of each suspect the probability that it made the only step, then that its part of two is the larger.
