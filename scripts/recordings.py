@@ -29,7 +29,7 @@ COMMANDS = (
     ("compare", "sprag compare v0.4.0 HEAD --only-changed", [], ""),
     ("history-log", "sprag history log --limit 10", [], ""),
 )
-PAGES = (("digest", "index.html"), ("event", "events/{event}.html"), ("series", "{series}"))
+PAGES = (("digest", "index.html"), ("event", "events/{event}.html"), ("series", "{series}"), ("release", "release/{release}"))
 
 
 def printed(program, folder, command, more, machine):
@@ -70,13 +70,13 @@ def page_pictures(site):
     if not chromium:
         print("skipped: there is no Chromium, so pages are not pictured")
         return
-    for script in site.rglob("*.js"):
-        script.unlink()  # Only scripts compare the demo's date with the present.
     worst = worst_event(site)
-    series = re.search(r'href="\.\./(series/[^"#]+\.html)', (site / "events" / f"{worst}.html").read_text())[1]
-    names = {"event": worst, "series": series}
+    series = re.search(r'href="\.\./(series/[^"#]+-[0-9a-f]{8}\.html)', (site / "events" / f"{worst}.html").read_text())[1]
+    names = {"event": worst, "series": series, "release": max(page.name for page in (site / "release").glob("*.html"))}
     for name, page in PAGES:
         target = site / page.format(**names)
+        # The script would compare the demo's date with the present.
+        target.write_text(re.sub(' data-newest="[^"]*"', "", target.read_text()))
         with tempfile.TemporaryDirectory() as profile:
             options = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={profile}"]
             picture = f"--screenshot={PICTURES / f'{name}.png'}"

@@ -70,10 +70,12 @@ const field = (text) => {
 // ---- What the files of data/ call, and the values in them.
 
 const sprag = {
-  data: { commits: [], tagged: [], environments: {}, chunk: 50, series: [], chunks: new Map() },
+  data: { commits: [], tagged: [], environments: {}, chunk: 50, series: [], chunks: new Map(), list: [], search: [] },
   commits(read) { Object.assign(this.data, read); },
   series(read) { this.data.series = read; },
   chunk(read) { this.data.chunks.set(read.number, read); },
+  list(read) { this.data.list = read; },
+  search(read) { this.data.search = read; },
 };
 
 // ---- The page. What follows needs one.
@@ -95,17 +97,21 @@ const address = {
   },
 };
 
+// The root of the site, from any of its pages.
+const ROOT = typeof document === "undefined" ? "" : document.currentScript.src.replace(/app\.js$/, "");
+
 // A file of data/, which calls one of the functions above.
 const load = (name) => new Promise((resolve, reject) => {
-  const script = element("script", { src: `../data/${name}` });
+  const script = element("script", { src: `${ROOT}data/${name}` });
   script.onload = resolve;
   script.onerror = () => reject(new Error(`data/${name} did not load`));
   document.head.append(script);
 });
 
-// A text as a file that the reader keeps.
+// A text or a picture as a file that the reader keeps.
 const save = (text, type, name) => {
-  const link = element("a", { href: URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` })), download: name });
+  const file = text instanceof Blob ? text : new Blob([text], { type: `${type};charset=utf-8` });
+  const link = element("a", { href: URL.createObjectURL(file), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 };
@@ -119,55 +125,164 @@ function showStale() {
   banner.hidden = false;
 }
 
-const bodyRows = (of) => [...of.querySelectorAll("tbody > tr")].filter((row) => !row.querySelector("th[colspan]"));
+// ---- Tables: what they show is drawn from rows that are kept in their order, shown or not.
 
-// What a row is of: it says so, or its section and its cell do.
-const suiteOf = (row) => row.dataset.suite ?? row.closest("section:not(.scroll)").querySelector("h2").textContent;
-const machineColumn = (of) => [...of.querySelectorAll("thead th")].findIndex((head) => head.textContent.trim() === "Machine");
-const machineOf = (row) => row.dataset.machine ?? row.cells[machineColumn(row.closest("table"))].textContent;
+const models = new Map();
+const modelOf = (table) => {
+  const made = models.get(table) ?? { table, flat: null, fits: () => true, groups: [...table.tBodies].map((body) => {
+    const all = [...body.rows], head = all.find((row) => row.querySelector("th[colspan]")), rows = all.filter((row) => row !== head);
+    return { body, head, rows, printed: rows, size: head?.querySelector(".q") };
+  }) };
+  made.redraw ??= () => draw(made, Infinity);
+  models.set(table, made);
+  return made;
+};
+const rowsOfModel = ({ groups }) => groups.flatMap(({ rows }) => rows);
 
-// Filters by text, suite and machine over the rows of some tables.
-function makeFilter(box, tables) {
-  const fields = [...box.querySelectorAll("[name]")], output = box.querySelector("output");
-  const rows = tables.flatMap(bodyRows);
-  const texts = new Map();
-  const textOf = (row) => texts.get(row) ?? texts.set(row, row.textContent.toLowerCase()).get(row);
+// Shows at most so many of the rows that fit, and returns how many fit.
+const draw = ({ table, flat, fits, groups, isElsewhere }, most) => {
+  let found = 0;
+  if (isElsewhere) {
+    for (const { body } of groups) body.hidden = true;
+    return found;
+  }
+  for (const { body } of flat ? groups : []) body.remove();
+  for (const { body, head, rows, size } of flat ? [flat] : groups) {
+    const fitting = rows.filter(fits), shown = fitting.slice(0, Math.max(0, most - found)), all = count(rows.length);
+    found += fitting.length;
+    body.replaceChildren(...(head ? [head] : []), ...shown);
+    body.hidden = !shown.length;
+    // A group whose heading counts more than it lists keeps that count.
+    if (size && [`(${all})`, size.dataset.seen].includes(size.textContent)) {
+      size.textContent = size.dataset.seen = fitting.length === rows.length ? `(${all})` : `(${count(fitting.length)} of ${all})`;
+    }
+    if (body.parentNode !== table) table.append(body);
+  }
+  table.classList.toggle("flat", Boolean(flat));
+  return found;
+};
+
+// The words of a cell without its glyph, reason and interval.
+const wordsOf = (cell) => {
+  const copy = cell.cloneNode(true);
+  copy.querySelectorAll("i, .why, .ci").forEach((one) => one.remove());
+  return copy.textContent.trim();
+};
+
+// What a filter takes a row for: it says so, or its cell, or its section does.
+const KINDS = ["suite", "machine", "verdict"];
+const facetsOf = ({ table, groups }) => {
+  const heads = [...table.querySelectorAll("thead th")], place = (name) => heads.findIndex((head) => head.dataset.by === name);
+  const [size, ...places] = ["size", ...KINDS].map(place), section = table.closest("section:not(.scroll)")?.querySelector("h2")?.textContent ?? "";
+  return groups.flatMap(({ head, rows }) => rows.map((row) => {
+    const names = KINDS.map((name, i) => row.dataset[name] ?? (places[i] >= 0 ? wordsOf(row.cells[places[i]]) : name === "suite" ? section : ""));
+    const change = size >= 0 ? numberOf(wordsOf(row.cells[size])) : null, text = [row, head].map((one) => one?.textContent ?? "");
+    return [row, { ...Object.fromEntries(KINDS.map((name, i) => [name, names[i].split(/, | and /)])), size: Math.abs(change ?? NaN), text: [...text, ...names].join(" ").toLowerCase() }];
+  }));
+};
+
+// Filters over the rows of some tables, which show at most so many at once.
+function makeFilter(box, tables, atOnce = Infinity) {
+  const fields = [...box.querySelectorAll("[name]")], output = box.querySelector("output"), all = tables.map(modelOf);
+  const facets = new Map(all.flatMap(facetsOf)), rows = [...facets.keys()], more = element("button", { type: "button", class: "more" }, "Show more");
+  let most = atOnce;
   const show = () => {
-    const [find, suite, machine] = ["find", "suite", "machine"].map((name) => fields.find((one) => one.name === name).value);
-    const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-    let seen = 0;
-    for (const row of rows) {
-      row.hidden = !((!suite || suiteOf(row) === suite) && (!machine || machineOf(row) === machine)
-        && words.every((word) => textOf(row).includes(word)));
-      seen += !row.hidden;
+    const value = (name) => fields.find((one) => one.name === name)?.value ?? "", least = Number(value("size"));
+    const words = value("find").toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (row) => {
+      const of = facets.get(row);
+      return KINDS.every((name) => !value(name) || of[name].includes(value(name))) && (!least || of.size >= least) && words.every((word) => of.text.includes(word));
+    };
+    let found = 0;
+    for (const one of all) {
+      one.fits = fits;
+      const fitting = draw(one, most - found);
+      found += fitting;
+      if (all.length > 1) one.table.closest("section:not(.scroll)").hidden = !fitting || [...one.table.tBodies].every((body) => body.hidden);
     }
-    for (const body of tables.flatMap((one) => [...one.tBodies])) {
-      const all = bodyRows(body.parentNode).filter((row) => row.parentNode === body), left = all.filter((row) => !row.hidden).length;
-      const size = body.querySelector("th[scope=rowgroup] > .q");
-      body.hidden = left === 0;
-      // A group whose heading counts more than it lists keeps that count.
-      if (size && [`(${count(all.length)})`, size.dataset.seen].includes(size.textContent)) {
-        size.textContent = size.dataset.seen = left === all.length ? `(${count(left)})` : `(${count(left)} of ${count(all.length)})`;
-      }
-    }
-    for (const one of tables) {
-      const around = one.closest("section:not(.scroll)");
-      if (tables.length > 1) around.hidden = [...one.tBodies].every((body) => body.hidden);
-    }
-    output.textContent = seen === rows.length ? "" : `${count(seen)} of ${counted(rows.length, "row", "rows")}`;
+    more.hidden = found <= most;
+    const shown = Math.min(found, most);
+    output.textContent = shown === rows.length ? "" : `${count(shown)} of ${counted(rows.length, "row", "rows")}${shown < found ? `; ${count(found)} match` : ""}`;
   };
+  const headsOf = ({ table }) => [...table.querySelectorAll("thead th")].map((head) => head.textContent).join();
+  for (const one of all) [one.redraw, one.peers] = [show, all.filter((other) => headsOf(other) === headsOf(one))];
   for (const field of fields) {
-    if (field.localName === "select") {
-      const names = [...new Set(rows.map(field.name === "suite" ? suiteOf : machineOf))].sort(byText);
-      field.replaceChildren(field.options[0], ...names.map((text) => element("option", { value: text }, text)));
+    if (field.options?.length === 1) {
+      const names = [...new Set(rows.flatMap((row) => facets.get(row)[field.name]))].filter(Boolean).sort(byText);
+      field.append(...names.map((text) => element("option", {}, text)));
+      field.closest("label").hidden = names.length < 2;
     }
     field.value = address.get(field.name);
     if (field.selectedIndex === -1) field.value = "";
-    field.oninput = () => { address.set(field.name, field.value); show(); };
+    field.oninput = () => { most = atOnce; address.set(field.name, field.value); show(); };
   }
+  more.onclick = () => { most += atOnce; show(); };
+  if (atOnce < Infinity) tables.at(-1).closest("section:not(.scroll)").after(more);
   box.hidden = false;
   show();
 }
+
+// The parts of a sentence, as src/report/pages/list.rs writes them.
+const partOf = (part) => {
+  if (typeof part === "string") return part;
+  const [kind, words, more] = part;
+  if (kind === "b") return element("b", {}, words);
+  if (kind === "id") return element("span", { class: "id" }, words);
+  if (kind === "outside") return element("a", { href: more, rel: "noreferrer" }, words);
+  if (kind === "a" || kind === "name") return element("a", { ...(kind === "name" && { class: "id" }), href: ROOT + more }, words);
+  return element("span", { class: kind }, ...(more ? [element("i", { "aria-hidden": "true" }, more)] : []), words);
+};
+
+// The rows that a page shows of a list of several pages at once.
+const AT_ONCE_OF_LIST = 150;
+
+// The rows of all pages of a list, in place of those of this page, whose table they are like.
+function drawList(box) {
+  const tables = [...document.querySelectorAll("main table")].filter(isFiltered), [pattern] = tables, [like] = rowsOfModel(modelOf(pattern));
+  const kept = (cells) => [...cells].filter((cell) => !cell.classList.contains("g")), cells = kept(like.cells);
+  const head = element("tr", {}, ...kept(pattern.tHead.rows[0].cells).map((cell) => {
+    const made = cell.cloneNode();
+    made.removeAttribute("aria-sort");
+    made.append(cell.textContent);
+    return made;
+  }));
+  const row = ([list, facets, isTinted]) => {
+    const made = element("tr", isTinted ? { class: "now" } : {}, ...list.map(([words, note], i) => {
+      const cell = cells[i].cloneNode();
+      cell.append(...words.map(partOf), ...(note ? [" ", element("span", { class: "q why" }, ...note.map(partOf))] : []));
+      return cell;
+    }));
+    Object.assign(made.dataset, facets);
+    return made;
+  };
+  const group = ([heading, size, rows]) => element("tbody", heading ? { class: "group" } : {}, ...(heading
+    ? [element("tr", {}, element("th", { scope: "rowgroup", colspan: String(cells.length) }, `${heading} `, element("span", { class: "q" }, `(${size})`)))] : []), ...rows.map(row));
+  const sections = sprag.data.list.map(([heading, caption, groups], i) => element("section", { "aria-labelledby": `list-${i}` },
+    element("h2", { id: `list-${i}` }, heading), element("section", { class: "scroll", "aria-label": `${caption}, table` },
+      element("table", { class: pattern.className }, element("caption", { class: "sr" }, caption), element("thead", {}, head.cloneNode(true)), ...groups.map(group)))));
+  const printed = [...tables.map((table) => table.closest("section:not(.scroll)")), document.querySelector(".pages").parentNode];
+  printed[0].before(...sections);
+  printed.forEach((one) => one.remove());
+  const drawn = sections.map((section) => section.querySelector("table"));
+  makeFilter(box, drawn, AT_ONCE_OF_LIST);
+  drawn.forEach((table, place) => makeSortable(table, place));
+  makeStops(sections.map((section) => section.querySelector(".scroll")));
+}
+
+// Loads the rows of a list of several pages once they are asked for, by the page or its address.
+function makeList(box, tables) {
+  let asked = null;
+  const ask = () => (asked ??= load(box.dataset.rows).then(() => drawList(box)).catch((error) => { box.querySelector("output").textContent = error.message; }));
+  box.hidden = false;
+  box.addEventListener("focusin", ask, { once: true });
+  // What is chosen until the rows are there holds for them.
+  box.addEventListener("input", ({ target }) => { address.set(target.name, target.value); ask(); });
+  box.addEventListener("pointerenter", ask, { once: true });
+  tables.forEach((table, place) => makeSortable(table, place, ask));
+  if (["find", ...KINDS, "size", "sort"].some((name) => address.get(name))) ask();
+}
+
+const isFiltered = (table) => Boolean(table.querySelector("thead [data-by], tbody [data-verdict]"));
 
 const order = new Intl.Collator("en", { numeric: true });
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -176,11 +291,14 @@ const PREFIXES = { n: 1e-9, "\u00b5": 1e-6, m: 1e-3, k: 1e3, K: 1e3, M: 1e6, G: 
 // A figure as a table shows it: `1 of 4 000` is a share, and the prefix of a unit counts, so that 2.9 G/s is more than 555 M/s.
 const numberOf = (text) => {
   const plain = text.replace(/\s/g, "").replace(/\u2212/g, "-").replace("\u03bc", "\u00b5");
+  const factor = plain.match(/^x([\d.]+(?:e\d+)?)$/);
+  // A factor where a change is large: x12 is more than any percentage before it.
+  if (factor) return (Number(factor[1]) - 1) * 100;
   const share = plain.match(/^(\d[\d.]*)of(\d[\d.]*)/), figure = plain.match(/^([+-]?\d[\d.]*(?:e[+-]?\d+)?)(.*)$/);
   if (share) return Number(share[1]) / Number(share[2]);
   const [, prefix, isBinary] = figure?.[2].match(/^([n\u00b5mkKMGT])(i?)(?:s|Hz|B|[A-Za-z]*\/s)$/) ?? [];
-  const factor = PREFIXES[prefix] ?? 1;
-  return figure && Number(figure[1]) * (isBinary ? 1024 ** (Math.log10(factor) / 3) : factor);
+  const unit = PREFIXES[prefix] ?? 1;
+  return figure && Number(figure[1]) * (isBinary ? 1024 ** (Math.log10(unit) / 3) : unit);
 };
 
 // What a text is ordered by: a day as `9 Sep 2023, 06:12` by its time.
@@ -190,25 +308,46 @@ const orderOf = (text) => {
   return place < 0 ? text : `${year}-${place + 1}-${day}${rest}`;
 };
 
-// Buttons in the heads of a table sort its rows within their groups. A column of mixed units cannot be sorted by figures.
+// Buttons in the heads of a table sort its rows and those of tables like it on the page, over all groups unless these differ in units;
+// a third press brings the first order back. A column of mixed units cannot be sorted by figures. Of a list of several pages `ask` gets the rows of the others.
 // The address says which table is sorted, by which column and which way: `0.5.down`.
-function makeSortable(sorted, place) {
-  const heads = [...sorted.querySelectorAll("thead th")];
-  if (bodyRows(sorted).length < 3 || sorted.matches(".heat, [data-fixed]")) return;
-  const sort = (head, column, down) => {
-    for (const other of heads) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
-    for (const body of sorted.tBodies) {
-      const keyed = bodyRows(sorted).filter((row) => row.parentNode === body)
-        .map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text: orderOf(text), figure: numberOf(text) }; });
-      const figures = head.classList.contains("n");
-      keyed.sort((x, y) => {
-        // What has no figure comes last, either way.
-        if (figures && (x.figure === null || y.figure === null)) return (x.figure === null) - (y.figure === null);
-        return (down ? -1 : 1) * (figures ? x.figure - y.figure : order.compare(x.text, y.text));
-      });
-      body.append(...keyed.map(({ row }) => row));
+const nameGroups = (model) => {
+  if (model.isNamed) return;
+  model.isNamed = true;
+  const section = model.peers?.length > 1 ? model.table.closest("section:not(.scroll)").querySelector("h2").textContent : "";
+  for (const { head, rows } of model.groups) {
+    const name = [section, head?.cells[0].firstChild.textContent.trim()].filter(Boolean).join(": ");
+    for (const row of rows) row.cells[0].append(element("span", { class: "q why of-group" }, name));
+  }
+};
+function makeSortable(table, place, ask) {
+  const heads = [...table.querySelectorAll("thead th")], model = modelOf(table), { groups } = model;
+  if (rowsOfModel(model).length < 3 || table.matches(".heat, [data-fixed]")) return;
+  const sorted = (rows, head, column, down) => {
+    const keyed = rows.map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text: orderOf(text), figure: numberOf(text) }; });
+    const figures = head.classList.contains("n");
+    keyed.sort((x, y) => {
+      // What has no figure comes last, either way.
+      if (figures && (x.figure === null || y.figure === null)) return (x.figure === null) - (y.figure === null);
+      return (down ? -1 : 1) * (figures ? x.figure - y.figure : order.compare(x.text, y.text));
+    });
+    return keyed.map(({ row }) => row);
+  };
+  const sort = (head, column, way) => {
+    const peers = model.peers ?? [model], isFlat = way && !("grouped" in head.dataset) && peers.flatMap((one) => one.groups).length > 1;
+    for (const one of peers) {
+      one.flat?.body.remove();
+      [one.flat, one.isElsewhere] = [null, isFlat && one !== model];
+      for (const part of one.groups) part.rows = part.printed;
+      for (const other of one.table.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
+      one.table.closest("section:not(.scroll)")?.classList.toggle("all", Boolean(isFlat) && peers.length > 1);
     }
+    if (way) head.setAttribute("aria-sort", way === "down" ? "descending" : "ascending");
+    if (isFlat) {
+      peers.forEach(nameGroups);
+      model.flat = { body: element("tbody"), rows: sorted(peers.flatMap(rowsOfModel), head, column, way === "down") };
+    } else if (way) for (const one of groups) one.rows = sorted(one.printed, head, column, way === "down");
+    model.redraw();
   };
   const chosen = address.get("sort").split(".");
   heads.forEach((head, column) => {
@@ -216,11 +355,61 @@ function makeSortable(sorted, place) {
     const button = element("button", { type: "button", class: "sort" }, ...head.childNodes);
     head.replaceChildren(button);
     button.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === "ascending";
-      sort(head, column, down);
-      address.set("sort", `${place}.${column}.${down ? "down" : "up"}`);
+      const way = { ascending: "down", descending: "" }[head.getAttribute("aria-sort")] ?? "up";
+      address.set("sort", way && `${place}.${ask ? heads.slice(0, column).filter((one) => !one.classList.contains("g")).length : column}.${way}`);
+      if (ask) ask(); else sort(head, column, way);
     });
-    if (chosen[0] === String(place) && chosen[1] === String(column)) sort(head, column, chosen[2] === "down");
+    if (!ask && chosen[0] === String(place) && chosen[1] === String(column)) sort(head, column, chosen[2] === "down" ? "down" : "up");
+  });
+}
+
+// ---- A search over all events, series and commits, by its button or the key `/`.
+
+// The entries that have all words in their order, those whose title begins with them first.
+const foundIn = (parts, text) => {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean), whole = words.join(" ");
+  const rank = (title) => (title.startsWith(whole) ? 0 : title.includes(whole) ? 1 : 2);
+  const fitting = parts.flatMap(([kind, entries]) => entries
+    .filter(([path, title, note]) => words.length && words.every((word) => `${title} ${note} ${path}`.toLowerCase().includes(word)))
+    .map(([path, title, note]) => ({ kind, path, title, note, rank: rank(title.toLowerCase()) })));
+  return fitting.sort((a, b) => a.rank - b.rank);
+};
+const MOST_FOUND = 30;
+
+function makeSearch(button) {
+  const find = element("input", { type: "search", "aria-label": "Search events, series and commits", autocomplete: "off", spellcheck: "false" });
+  const output = element("output", { class: "q", "aria-live": "polite" }), list = element("ul", { class: "list" });
+  const close = element("button", { type: "button" }, "Close"), box = element("dialog", { class: "search", "aria-label": "Search" }, element("div", { class: "filter" }, find, close), output, list);
+  let asked = null;
+  const show = () => {
+    const found = foundIn(sprag.data.search, find.value);
+    list.replaceChildren(...found.slice(0, MOST_FOUND).map(({ kind, path, title, note }) => element("li", {}, element("b", {}, kind), " ",
+      element("a", { href: ROOT + path }, title), " ", element("span", { class: "q" }, note))));
+    output.textContent = !find.value.trim() ? "" : found.length > MOST_FOUND ? `The first ${MOST_FOUND} of ${count(found.length)}` : counted(found.length, "result", "results");
+  };
+  const begin = () => {
+    if (!box.isConnected) document.body.append(box);
+    if (!box.open) box.showModal();
+    find.select();
+    asked ??= load("search.js").then(show).catch((error) => { output.textContent = error.message; });
+  };
+  find.addEventListener("input", show);
+  close.addEventListener("click", () => box.close());
+  box.addEventListener("keydown", (event) => {
+    const links = [...list.querySelectorAll("a")], at = links.indexOf(document.activeElement);
+    const next = { ArrowDown: links[at + 1], ArrowUp: at > 0 ? links[at - 1] : find }[event.key];
+    if (next) next.focus();
+    else if (event.key === "Escape") box.close();
+    else if (event.key !== "Enter" || document.activeElement !== find || !links.length) return;
+    else links[0].click();
+    event.preventDefault();
+  });
+  button.hidden = false;
+  button.addEventListener("click", begin);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    event.preventDefault();
+    begin();
   });
 }
 
@@ -254,11 +443,15 @@ function start() {
   showStale();
   document.querySelectorAll("main pre").forEach(makeCopy);
   const tables = [...document.querySelectorAll("main table")];
-  const compare = document.getElementById("compare"), filter = document.querySelector(".filter");
-  const listed = tables.filter((one) => machineColumn(one) >= 0);
-  if (filter && !compare && listed.length) makeFilter(filter, listed);
-  tables.forEach(makeSortable);
-  if (compare) makeCompare(compare);
+  const compare = document.getElementById("compare"), filter = document.querySelector(".filter:not(.tools)"), search = document.getElementById("search");
+  const listed = tables.filter(isFiltered);
+  if (search) makeSearch(search);
+  if (filter?.dataset.rows && listed.length) makeList(filter, listed);
+  else {
+    if (filter && !compare && listed.length) makeFilter(filter, listed);
+    tables.forEach((table, place) => makeSortable(table, place));
+    if (compare) makeCompare(compare);
+  }
   makeStops([...document.querySelectorAll("section.scroll:has(> table)")]);
 }
 

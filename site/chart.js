@@ -3,8 +3,10 @@
 "use strict";
 
 // The runs that the data of a chart tells of: place, median, and a commit where it is named.
-const runsOf = ({ places, medians, commits = [] }) =>
-  places.map((place, i) => ({ place, value: medians[i], commit: commits[i] }));
+// Places that follow each other by one are the first and the last of them.
+const runsOf = ({ places, medians, commits = [] }) => places
+  .flatMap((one) => (Array.isArray(one) ? Array.from({ length: one[1] - one[0] + 1 }, (_, i) => one[0] + i) : [one]))
+  .map((place, i) => ({ place, value: medians[i], commit: commits[i] }));
 
 // Round numbers between two others, and how many decimals they need.
 const ticksOf = (low, high) => {
@@ -48,9 +50,6 @@ const rangeOf = (shown, also, isLog) => {
   return [middle - half, middle + half];
 };
 
-// A series of fewer runs has no tools for parts of it.
-const FEW = 10;
-
 // The size of text, in units of the picture.
 const SIZE = 12;
 
@@ -68,8 +67,33 @@ const drawer = (namespace, made) => (tag, kind, attributes, text) => {
 // The value of a line or a ramp at a place.
 const along = ([from, to, before, after], place) => (to > from ? before + (after - before) * (place - from) / (to - from) : after);
 
-// The picture as a file of its own: with the colours and sizes that the style sheet gives it.
+// The picture as a file of its own: of pixels, and with the colours and sizes that the style sheet gives it.
 const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-weight"];
+const pixelsOf = (svg) => {
+  const { x, y, width, height } = svg.viewBox.baseVal, canvas = element("canvas", { width: 2 * width, height: 2 * height }), pen = canvas.getContext("2d");
+  pen.setTransform(2, 0, 0, 2, -2 * x, -2 * y);
+  pen.fillStyle = getComputedStyle(svg).getPropertyValue("--paper");
+  pen.fillRect(x, y, width, height);
+  for (const one of svg.querySelectorAll("path:not(.cross), circle, text:not(.pointer)")) {
+    const style = getComputedStyle(one), at = (name) => Number(one.getAttribute(name));
+    const [fill, stroke, wide, dashes, cap, join, weight, size, family, anchor] = [...["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap",
+      "stroke-linejoin", "font-weight", "font-size", "font-family"], "text-anchor"].map((name) => style.getPropertyValue(name));
+    [pen.fillStyle, pen.strokeStyle, pen.lineWidth, pen.lineCap, pen.lineJoin] = [fill, stroke, parseFloat(wide), cap, join];
+    pen.setLineDash(dashes === "none" ? [] : dashes.split(/[ ,]+/).map(parseFloat));
+    if (one.localName === "text") {
+      [pen.font, pen.textAlign] = [`${weight} ${size} ${family}`, { middle: "center", end: "right" }[anchor] ?? "left"];
+      if (stroke !== "none") pen.strokeText(one.textContent, at("x"), at("y"));
+      pen.fillText(one.textContent, at("x"), at("y"));
+      continue;
+    }
+    // A canvas draws no dot of no length.
+    const shape = new Path2D(one.localName === "path" ? one.getAttribute("d").replace(/h0(?![.\d])/g, "h.01") : undefined);
+    if (one.localName === "circle") shape.arc(at("cx"), at("cy"), at("r"), 0, 2 * Math.PI);
+    if (fill !== "none") pen.fill(shape);
+    if (stroke !== "none") pen.stroke(shape);
+  }
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+};
 const pictureOf = (svg) => {
   const copy = svg.cloneNode(true), copies = copy.querySelectorAll("*");
   svg.querySelectorAll("*").forEach((one, i) => {
@@ -84,7 +108,7 @@ const pictureOf = (svg) => {
 };
 
 // What a chart shows of a part of its places, in a mode: elements to put in place of those of the page.
-function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, last], mode, commitOf) {
+function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, last], mode, commitOf, other, measured) {
   const made = [], draw = drawer(namespace, made), { factor, symbol } = trend;
   const path = (kind, d) => draw("path", kind, { d });
   const words = (text, x, y, anchor, kind) => draw("text", kind, { x, y, "text-anchor": anchor }, text);
@@ -92,8 +116,11 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
   const inside = runs.filter(({ place }) => shown(place));
   const lines = trend.lines.filter((line) => line[0] <= last && line[1] >= first);
   const part = (line) => [Math.max(line[0], first), Math.min(line[1], last)].map((place) => [place, along(line, place)]);
-  const also = [...lines.flatMap((line) => part(line).map(([, value]) => value)), trend.baseline, trend.limit].filter((value) => value !== null);
-  const [low, high] = rangeOf(inside.map(({ value }) => value), also, mode === "log");
+  const band = measured.filter(({ place }) => shown(place));
+  const over = (other?.runs ?? []).filter(({ place }) => shown(place)).map((run) => (mode === "relative" ? { ...run, value: run.value / other.first * firstLevel(trend, runs) } : run));
+  const also = [...lines.flatMap((line) => part(line).map(([, value]) => value)), trend.baseline, trend.limit, ...usualEnds(band)].filter((value) => value !== null && (mode !== "log" || value > 0));
+  const ranges = [inside, over].filter((all) => all.length).map((all) => rangeOf(all.map(({ value }) => value), all === over ? [] : also, mode === "log"));
+  const [low, high] = ranges.length ? extentOf(ranges.flat()) : rangeOf([], also, mode === "log");
   const reference = firstLevel(trend, runs), clamp = (x, a, b) => Math.min(b, Math.max(a, x));
   const scale = { log: Math.log10, relative: (v) => (v / reference - 1) * 100 }[mode] ?? ((v) => v / factor);
   const back = mode === "relative" ? (tick) => (tick / 100 + 1) * reference : (tick) => tick * factor;
@@ -137,6 +164,16 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
   const fixedLines = marks.filter(([, value]) => value !== null && value >= low && value <= high);
   for (const [kind, value] of fixedLines) path(kind, `M${left} ${y(value)}H${right}`);
   for (const [a, b] of trend.suspects) if (shown(a, b)) path("suspect", `M${x(a)} ${top}H${x(b)}V${bottom}H${x(a)}Z`);
+  const turned = trend.turns.filter(([, , from, to]) => from === to).map(([, , from]) => from);
+  const parts = band.reduce((all, one) => {
+    const last = all.at(-1)?.at(-1), isApart = !last || one.place - last.place > widest || turned.some((turn) => last.place < turn && turn <= one.place);
+    if (isApart) all.push([one]); else all.at(-1).push(one);
+    return all;
+  }, []);
+  for (const one of parts) {
+    const [below, above] = [0, 1].map((side) => one.map(({ place, ends }) => `${x(place)} ${y(ends[side])}`));
+    path(one.length > 1 ? "band" : "whisker", one.length > 1 ? `M${above.join("L")}L${below.reverse().join("L")}Z` : `M${above[0]}L${below[0]}`);
+  }
   const fits = ({ value }) => value >= low && value <= high;
   const beyond = (one, side) => {
     const commit = commitOf(one), at = commit ? ` at ${commit[0].slice(0, 7)}` : "";
@@ -148,9 +185,16 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
     path("out", `M${at - 4} ${edge[1]}L${at} ${edge[0]}L${at + 4} ${edge[1]}Z`)
       .append(draw("title", "", {}, beyond(one, one.value > high ? "above" : "below")));
   }
+  if (over.length) {
+    path("other trace", over.map((one, i) => `${i ? "L" : "M"}${x(one.place)} ${y(one.value)}`).join(""));
+    path("other", over.map((one) => `M${x(one.place)} ${y(one.value)}h0`).join(""));
+    const end = over.at(-1);
+    words(other.name, x(end.place), y(end.value) - 8, "end", "halo other");
+  }
   for (const line of lines) {
     const [[begin, before], [end, after]] = part(line);
-    path(line[2] === line[3] ? "level" : "rise doubt", `M${x(begin)} ${y(before)}L${x(end)} ${y(after)}`);
+    if (line.length > 4) for (const level of line.slice(4)) path("level mode", `M${x(begin)} ${y(level)}H${x(end)}`);
+    else path(line[2] === line[3] ? "level" : "rise doubt", `M${x(begin)} ${y(before)}L${x(end)} ${y(after)}`);
   }
   for (const [number, tone, from, to, before, after, text] of trend.turns) {
     if (from > last || to < first) continue;
@@ -204,6 +248,33 @@ const csvOfRuns = (id, { symbol }, runs, commits) => {
   return [["series_id", "commit", "commit_day", "tags", "value", "unit"], ...rows].map((cells) => `${cells.join(",")}\r\n`).join("");
 };
 
+// What was measured of a series, with its intervals, as far as the data by which any two commits are compared are there.
+const measuredOf = (id) => {
+  const { data } = sprag;
+  const found = [...data.chunks.values()].flatMap(({ number, groups }) => groups.filter(({ series }) => series[id]).flatMap(({ at, series }) => {
+    const [power, medians, down, up] = series[id], scaled = (digits) => Number(`${digits}e${power}`);
+    return at.map((one, i) => ({ i, place: data.commits[number * data.chunk + one][4] })).filter(({ i, place }) => medians[i] !== null && place !== null)
+      .map(({ i, place }) => ({ place, value: scaled(medians[i]), ends: [[-1, down], [1, up]].map(([way, far]) => scaled(medians[i] + way * (far?.[i] ?? 0))) }));
+  }));
+  return found.sort((a, b) => a.place - b.place);
+};
+// Loads these data for the commits at some places, unless they come in more than so many files.
+async function loadMeasured(isWanted, most) {
+  const { data } = sprag, numbers = data.commits.flatMap(([, , , , place], i) => (isWanted(place) ? [Math.floor(i / data.chunk)] : []));
+  const wanted = [...new Set(numbers)].filter((number) => !data.chunks.has(number));
+  if (wanted.length <= most) await Promise.all(wanted.map((number) => load(`values-${number}.js`)));
+}
+const MOST_FILES = 4;
+
+// The ends that hold all intervals but the widest twentieth, as src/report/chart/trend.rs has it.
+const usualEnds = (band) => {
+  const [low, high] = [0, 1].map((side) => band.map(({ ends }) => ends[side]).sort((a, b) => a - b)), rank = Math.floor(band.length / 20);
+  return band.length ? [low[rank], high.at(-1 - rank)] : [];
+};
+
+// Values that differ by more than this factor share no axis; their changes do.
+const FAR_APART = 3;
+
 // The rows of the table that tells of the newest runs.
 const rowsOf = (figure) => [...document.getElementById(figure.querySelector("svg[data-points]")?.dataset.points)?.tBodies[0].rows ?? []];
 
@@ -237,9 +308,10 @@ function makeChart(figure, rows) {
     pairs.splice(1, 0, ["Subject", commit?.[2]]);
     return [...pairs, ...change].filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
   };
-  const readout = element("output", { class: "readout q", "aria-live": "polite" });
+  const readout = figure.querySelector(".readout"), buttons = [...figure.querySelectorAll(".tools button")];
+  // A page of few runs has no buttons for parts of them.
   const button = (text, act) => {
-    const made = element("button", { type: "button" }, text);
+    const made = buttons.find((one) => one.textContent === text) ?? element("button");
     made.addEventListener("click", act);
     return made;
   };
@@ -251,28 +323,47 @@ function makeChart(figure, rows) {
     part = span >= ends[1] - ends[0] ? null : [begin, begin + span];
     change();
   };
-  const nearer = button("Zoom in", () => zoom(0.5, runs[at].place)), farther = button("Zoom out", () => zoom(2, runs[at].place));
-  const id = decodeURIComponent(location.pathname.split("/").at(-1)).replace(/\.html$/, "").replace(/[^\w.-]/g, "_");
+  // Moves the part that is shown to one of its size that begins there.
+  const move = (to) => {
+    const span = part[1] - part[0], begin = Math.max(ends[0], Math.min(ends[1] - span, to));
+    part = [begin, begin + span];
+    change();
+  };
+  button("Zoom in", () => zoom(0.5, runs[at].place));
+  button("Zoom out", () => zoom(2, runs[at].place));
+  const series = decodeURIComponent(location.pathname.split("/").at(-1)).replace(/\.html$/, ""), id = series.replace(/[^\w.-]/g, "_");
   // What has no name among the commits has one in the page, or in its table.
   const nameOf = (i) => runs[i].commit ?? rowOf(i)?.cells[0].querySelector("a, .id")?.textContent ?? "";
-  const saved = button("Save as CSV", () => named().then(() => {
+  button("Save as CSV", () => named().then(() => {
     const commits = runs.map((run, i) => data.commits[commitOf(run)] ?? [nameOf(i)]);
     save(csvOfRuns(id, trend, runs, commits), "text/csv", `${id}.csv`);
   }));
-  const drawn = button("Save as SVG", () => save(pictureOf(svg), "image/svg+xml", `${id}.svg`));
-  // Of a few runs there is nothing to look at more closely.
-  const tools = element("div", { class: "filter tools" }, ...(runs.length < FEW ? [] : [...modes, nearer, farther]), back, saved, drawn,
-    element("span", { class: "opt" }, "In the chart: arrows walk, + \u2212 0 zoom, dragging zooms in, Enter compares with the run before."));
-  figure.querySelector(".pan").before(tools);
-  figure.append(readout);
+  button("Save as SVG", () => save(pictureOf(svg), "image/svg+xml", `${id}.svg`));
+  button("Save as PNG", () => pixelsOf(svg).then((pixels) => save(pixels, "image/png", `${id}.png`)));
+  // Another series over this one.
+  const over = figure.querySelector("[name=over]");
+  const overlay = async () => {
+    const one = over.value, name = over.selectedOptions[0].textContent;
+    address.set("over", one);
+    other = null;
+    try { if (one) { await named(); await loadMeasured(() => true, Infinity); other = { name, runs: measuredOf(one) }; } } catch (error) { readout.textContent = error.message; }
+    if (other?.runs.length) {
+      other.first = medianOf(other.runs.slice(0, 5).map(({ value }) => value));
+      const ratio = medianOf(other.runs.map(({ value }) => value)) / medianOf(runs.map(({ value }) => value));
+      if (!mode && usable.relative && other.first > 0 && !(ratio < FAR_APART && ratio > 1 / FAR_APART)) mode = "relative";
+    }
+    change();
+  };
+  over?.addEventListener("change", overlay);
+  for (const one of figure.querySelectorAll(".tools, .readout")) one.hidden = false;
   const change = () => {
     modes.forEach((one, i) => { one.setAttribute("aria-pressed", MODES[i][0] === mode); one.disabled = !usable[MODES[i][0]]; });
     address.set("mode", mode);
     address.set("part", part ? part.map((place) => Math.round(place * 10) / 10).join("_") : "");
     back.disabled = !part;
-    figure.classList.toggle("drawn", Boolean(mode || part));
+    figure.classList.toggle("drawn", Boolean(mode || part || other));
     redraw();
-    if ((part || (mode && svg.querySelector(".out"))) && !data.commits.length) named().then(redraw);
+    if (mode || part) named().then(() => (trend.commits ? null : loadMeasured((place) => place >= view[0] && place <= view[1], MOST_FILES).catch(() => {}))).then(redraw);
   };
   const show = (next) => {
     at = Math.max(0, Math.min(runs.length - 1, next));
@@ -295,13 +386,14 @@ function makeChart(figure, rows) {
   const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
   const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
   const label = document.createElementNS(svg.namespaceURI, "text");
-  let from = null;
+  let from = null, other = null;
+  const touches = new Map();
   label.setAttribute("class", "halo strong pointer");
   cross.setAttribute("class", "cross");
   let view = own;
   const redraw = () => {
     view = part ?? own;
-    svg.replaceChildren(...(mode || part ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)])] : printed), cross, label);
+    svg.replaceChildren(...(mode || part || other ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)], other, trend.commits ? [] : measuredOf(series))] : printed), cross, label);
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {
@@ -329,16 +421,33 @@ function makeChart(figure, rows) {
   svg.addEventListener("focus", () => show(at));
   svg.addEventListener("pointerdown", (event) => {
     const place = nearest(event);
-    if (event.button === 0) from = { x: event.clientX, place };
+    if (event.pointerType === "touch") touches.set(event.pointerId, event);
+    svg.setPointerCapture(event.pointerId);
+    from = event.button === 0 && touches.size < 2 ? { x: event.clientX, place, view: part && !event.shiftKey ? part : null } : null;
   });
-  svg.addEventListener("pointercancel", () => { from = null; });
+  for (const kind of ["pointercancel", "pointerleave"]) svg.addEventListener(kind, (event) => { touches.delete(event.pointerId); from = null; });
   svg.addEventListener("pointerup", (event) => {
+    touches.delete(event.pointerId);
+    if (from?.view && Math.abs(event.clientX - from.x) > 8) { from = null; return; }
     const isPressed = Boolean(from), drawn = from && Math.abs(event.clientX - from.x) > 8 ? [from.place, placeOf(event)].sort((a, b) => a - b) : null;
     from = null;
     if (drawn) zoom(1, drawn[0], drawn[1] - drawn[0] > least ? drawn : [drawn[0], drawn[0] + least]);
     else if (isPressed) choose(at);
   });
+  const apart = () => { const [a, b] = [...touches.values()].map(({ clientX }) => clientX); return Math.max(Math.abs(a - b), 20); };
   svg.addEventListener("pointermove", (event) => {
+    if (touches.has(event.pointerId) && touches.size === 2) {
+      // Two fingers zoom around what is between them.
+      const before = apart(), sides = [...touches.values()];
+      touches.set(event.pointerId, event);
+      zoom(before / apart(), placeOf({ clientX: (sides[0].clientX + sides[1].clientX) / 2 }));
+      return;
+    }
+    if (from?.view && Math.abs(event.clientX - from.x) > 8) {
+      const [first, last] = from.view, moved = (from.x - event.clientX) * width / svg.clientWidth / (right - left) * (last - first);
+      move(first + moved);
+      return;
+    }
     const place = nearest(event);
     const x = (one) => left + (one - view[0]) / (view[1] - view[0]) * (right - left);
     if (from) cross.setAttribute("d", `M${x(from.place)} ${top}V${bottom}H${x(place)}V${top}Z`);
@@ -347,10 +456,7 @@ function makeChart(figure, rows) {
   svg.addEventListener("wheel", (event) => {
     if (event.ctrlKey) zoom(event.deltaY > 0 ? 1.25 : 0.8, placeOf(event));
     else if (part && Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      const span = part[1] - part[0], moved = part[0] + event.deltaX / svg.clientWidth * span;
-      const begin = Math.max(ends[0], Math.min(ends[1] - span, moved));
-      part = [begin, begin + span];
-      change();
+      move(part[0] + event.deltaX / svg.clientWidth * (part[1] - part[0]));
     } else return;
     event.preventDefault();
   }, { passive: false });
@@ -370,12 +476,15 @@ function makeChart(figure, rows) {
     const [first, last] = view, { place } = runs[at];
     // The part that is shown follows.
     if (place < first || place > last) {
-      const begin = Math.max(ends[0], Math.min(ends[1] - (last - first), place - (last - first) / 2));
-      part = [begin, begin + last - first];
-      change();
+      part ??= view;
+      move(place - (last - first) / 2);
     }
   });
   change();
+  if (over && address.get("over")) {
+    over.value = address.get("over");
+    if (over.value) overlay(); else over.selectedIndex = 0;
+  }
   const wanted = address.get("commit");
   if (/^[0-9a-f]{7,40}$/.test(wanted)) {
     named().then(() => {

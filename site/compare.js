@@ -348,6 +348,7 @@ function rowsTable({ groups, scale }) {
     [`Change, 95${NARROW}% interval`, "n"], ...(scale ? [[scale, "opt2"]] : []), ["Detectable", "n opt2"], ["Measured at A", "n opt"], ["Measured at B", "n opt"]];
   const head = element("tr", {}, ...cells("th", heads));
   for (const place of scale ? [3, 4, 6, 8, 9] : [3, 4, 7, 8]) head.cells[place].dataset.mixed = "";
+  ["machine", "verdict", , , "size"].forEach((by, i) => { head.cells[i + 1].dataset.by = by; });
   const measured = ([figure, spread]) =>
     element("td", { class: "n opt q" }, figure, ...below(spread, ""));
   const row = (one) => {

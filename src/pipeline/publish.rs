@@ -89,7 +89,7 @@ fn each_page(
 ) -> crate::Result<()> {
     let site = &project.config.site;
     let downloads = if site.downloads { export::list_downloads() } else { Vec::new() };
-    let settings = report::Settings { url: site.url.clone(), method: method(), downloads };
+    let settings = report::Settings { method: method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
     let releases = release::reports(project)?;
     let reruns = reruns(&analysis.series, heads, &policy::from_rules(&project.config.rules));

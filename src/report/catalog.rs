@@ -39,7 +39,8 @@ pub struct Input<'a> {
     pub releases: &'a Released,
     /// The verdicts of the gate where a commit was measured again.
     pub reruns: &'a [Reruns],
-    /// The address of the site.
+    /// Where the site is published, such as `https://example.org/kernels/`: for feeds, the list of pages, and the page for missing
+    /// pages, which need absolute URLs.
     pub url: Option<&'a str>,
     /// The address of a commit at a forge, with `{sha}` in the place of its name.
     pub commit_url: Option<&'a str>,
@@ -92,7 +93,8 @@ impl<'a> Catalog<'a> {
             machines: machines(&newest_first),
             runs: newest_first,
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
-            selection: PageSelection::new(input.analysis, &input.trend.events, input.line, input.heads),
+            selection: PageSelection::new(input.analysis, &input.trend.events, input.line, input.heads)
+                .with_releases(input.releases, heads),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
             kernels,
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),

@@ -61,9 +61,6 @@ pub enum ReportError {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Where the site is published, such as `https://example.org/kernels/`: for feeds, the list of pages, and the page for missing
-    /// pages, which need absolute URLs.
-    pub url: Option<String>,
     pub method: Method,
     /// The path and the description of each file of all values.
     pub downloads: Vec<(String, &'static str)>,

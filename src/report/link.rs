@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use super::{ReportError, Settings};
+use super::ReportError;
 use crate::text::commit_digits as digits;
 
 pub const DIGEST: &str = "index.html";
@@ -34,6 +34,17 @@ pub const COMPARE_SCRIPT: &str = "compare.js";
 pub const COMPARE: &str = "compare/index.html";
 pub const COMMITS_DATA: &str = "data/commits.js";
 pub const SERIES_DATA: &str = "data/series.js";
+pub const SEARCH_DATA: &str = "data/search.js";
+
+/// A page of a list but the first.
+pub fn list_page(name: &str, number: usize) -> String {
+    format!("list/{name}-{number}.html")
+}
+
+/// All rows of a list of several pages.
+pub fn list_data(name: &str) -> String {
+    format!("data/list-{name}.js")
+}
 
 pub fn values(chunk: usize) -> String {
     format!("data/values-{chunk}.js")
@@ -98,12 +109,22 @@ pub fn series(id: &str) -> String {
     format!("series/{id}.html")
 }
 
+/// The chart of a series alone, for other pages to embed.
+pub fn chart(id: &str) -> String {
+    format!("chart/{id}.html")
+}
+
 pub fn event(id: &str) -> String {
     format!("events/{id}.html")
 }
 
 pub fn machine(id: &str) -> String {
     format!("machines/{id}.html")
+}
+
+/// The file of the record of a run, byte for byte.
+pub fn record(id: &str) -> String {
+    format!("data/records/{id}.json")
 }
 
 pub fn run(id: &str) -> String {
@@ -120,9 +141,9 @@ pub fn file_word(of: &'static str, word: &str) -> Result<(), ReportError> {
 }
 
 /// The URL of the site with a slash at its end, where it has one; an error where that is none.
-pub(super) fn root(settings: &Settings) -> Result<Option<String>, ReportError> {
-    check_url(settings.url.as_deref())?;
-    Ok(settings.url.as_ref().map(|url| format!("{}/", url.trim_end_matches('/'))))
+pub(super) fn root(url: Option<&str>) -> Result<Option<String>, ReportError> {
+    check_url(url)?;
+    Ok(url.map(|url| format!("{}/", url.trim_end_matches('/'))))
 }
 
 /// The address of the site must be one.

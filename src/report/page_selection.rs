@@ -6,6 +6,8 @@
 //! - among the newest [`RELEASES`] with a tag,
 //! - or in the range of one of the newest [`EVENTS`] events: its last good commit, its first bad one, or a suspect of a change.
 //!
+//! The runs that a listed release is derived from have a page, too, and the site has the files of their records.
+//!
 //! Without a line the order is that of the newest runs, and a run without a commit is treated as a commit. A run has a
 //! page if its commit has one, or if it is the newest of its suite on its machine.
 
@@ -16,6 +18,8 @@ use sprag_model::analysis::Analysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, EventKind};
 use sprag_model::head::RunHead;
+use sprag_model::release::Released;
+use sprag_model::run::RECORD_ROOT;
 
 /// Each of so many is compared with the one before.
 pub(super) const NEWEST: usize = 30;
@@ -28,6 +32,8 @@ pub(super) const EVENTS: usize = 30;
 pub(super) struct PageSelection<'a> {
     pub(super) commits: BTreeSet<&'a str>,
     pub(super) runs: BTreeSet<&'a str>,
+    /// The runs whose records are files of the site.
+    pub(super) records: BTreeSet<&'a str>,
 }
 
 impl<'a> PageSelection<'a> {
@@ -45,8 +51,25 @@ impl<'a> PageSelection<'a> {
         PageSelection {
             commits: commits.filter(|sha| chosen.contains(sha)).collect(),
             runs: heads.iter().filter(is_shown).map(|head| head.id.as_str()).collect(),
+            records: BTreeSet::new(),
         }
     }
+
+    /// Adds the runs that the listed releases are derived from.
+    pub(super) fn with_releases(mut self, releases: &Released, heads: &'a [RunHead]) -> PageSelection<'a> {
+        let filled = releases.newest.iter().filter_map(|release| release.checklist.as_ref().ok());
+        let files = filled.flat_map(|filled| &filled.items).flat_map(|item| &item.rests_on);
+        let named: BTreeSet<&str> = files.filter_map(|file| run_of(&file.path)).collect();
+        self.records = heads.iter().map(|head| head.id.as_str()).filter(|id| named.contains(id)).collect();
+        self.runs.extend(&self.records);
+        self
+    }
+}
+
+/// The run whose record has that path.
+pub(super) fn run_of(path: &str) -> Option<&str> {
+    let name = path.strip_prefix(RECORD_ROOT)?.strip_suffix(".json")?;
+    Some(name.rsplit_once('-')?.1)
 }
 
 /// The name of the commit of a run, or else its id.

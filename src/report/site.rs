@@ -47,22 +47,23 @@ impl<'a> Site<'a> {
     ) -> Result<(), E> {
         let catalog = &self.catalog;
         let analysis = catalog.analysis;
-        let root = link::root(settings)?;
+        let root = link::root(catalog.input.url)?;
         link::check_commit_url(catalog.input.commit_url)?;
         let mut site = Pages { paths: Vec::new(), seen: BTreeSet::new(), take };
         for head in catalog.runs.iter().filter(|head| self.shown_runs().contains(head.id.as_str())) {
             site.reserve(link::run(&head.id))?;
         }
-        site.add(ASSETS.map(|(path, text)| Page { path: path.to_owned(), bytes: text.as_bytes().to_vec() }))?;
-        site.add([pages::missing(&analysis.project, settings)?, pages::digest(catalog)?])?;
+        site.add(ASSETS.map(asset))?;
+        site.add([pages::missing(&analysis.project, root.clone())?, pages::digest(catalog)?])?;
         if !analysis.suites.is_empty() {
-            site.add([pages::event_list(catalog)?])?;
+            site.add(pages::event_list(catalog)?)?;
+            site.add([pages::search(catalog)])?;
             site.add([pages::atom(catalog, root.as_deref())?, pages::json(catalog, root.as_deref())])?;
         }
         site.add([pages::badge(catalog)])?;
-        site.add_all(&catalog.trend.events, |event| pages::event(catalog, event))?;
+        site.add_all(&catalog.trend.events, |event| Ok(vec![pages::event(catalog, event)?]))?;
         if !analysis.series.is_empty() {
-            site.add([pages::series_list(catalog, settings)?])?;
+            site.add(pages::series_list(catalog, settings)?)?;
         }
         site.add_all(&analysis.series, |series| pages::series(catalog, series))?;
         let data = Data::new(catalog);
@@ -82,7 +83,8 @@ impl<'a> Site<'a> {
         site.add(pages::weeks(catalog)?)?;
         site.add(pages::gpu(catalog)?)?;
         if !catalog.runs.is_empty() {
-            site.add([pages::run_list(catalog)?, pages::coverage(catalog)?, pages::ledger(catalog)?])?;
+            site.add(pages::run_list(catalog)?)?;
+            site.add([pages::coverage(catalog)?, pages::ledger(catalog)?])?;
             site.add([pages::method(catalog, settings)?, pages::machine_list(catalog)?])?;
             for machine in catalog.machines.values() {
                 site.add([pages::machine(catalog, machine)?])?;
@@ -99,8 +101,21 @@ impl<'a> Site<'a> {
     /// # Errors
     /// When the id of a run cannot be a file name.
     pub fn render_runs(&self, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
-        runs.par_iter().map(|run| pages::run(&self.catalog, run)).collect()
+        let pages = runs.par_iter().map(|run| pages::run(&self.catalog, run));
+        Ok(pages.collect::<Result<Vec<Vec<Page>>, ReportError>>()?.into_iter().flatten().collect())
     }
+}
+
+/// Scripts go without their comments and indentation, which are a seventh of what a reader loads.
+fn asset((path, text): (&str, &str)) -> Page {
+    let is_read = |line: &&str| !line.is_empty() && !line.starts_with("//");
+    let bytes = match path.ends_with(".js") {
+        true => {
+            text.lines().map(str::trim).filter(is_read).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
+        }
+        false => text.as_bytes().to_vec(),
+    };
+    Page { path: path.to_owned(), bytes }
 }
 
 struct Pages<'t, E> {
@@ -129,10 +144,11 @@ impl<E: From<ReportError>> Pages<'_, E> {
     fn add_all<T: Sync>(
         &mut self,
         things: &[T],
-        page: impl Fn(&T) -> Result<Page, ReportError> + Sync + Send,
+        pages: impl Fn(&T) -> Result<Vec<Page>, ReportError> + Sync + Send,
     ) -> Result<(), E> {
         for batch in things.chunks(BATCH) {
-            self.add(batch.par_iter().map(&page).collect::<Result<Vec<Page>, ReportError>>()?)?;
+            let pages = batch.par_iter().map(&pages).collect::<Result<Vec<Vec<Page>>, ReportError>>()?;
+            self.add(pages.into_iter().flatten())?;
         }
         Ok(())
     }

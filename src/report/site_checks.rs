@@ -23,7 +23,7 @@ fn site_with(sample: &Sample, settings: &Settings) -> Vec<Page> {
     sample_data::rendered(&sample.catalog().input, settings).expect("the sample renders")
 }
 
-fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
+fn empty(url: Option<&str>) -> Result<Vec<Page>, ReportError> {
     let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
     let (ledger, releases) = (Ledger::default(), Released::default());
     let input = Input {
@@ -37,10 +37,10 @@ fn empty(settings: &Settings) -> Result<Vec<Page>, ReportError> {
         today: chrono::NaiveDate::MIN,
         releases: &releases,
         reruns: &[],
-        url: None,
+        url,
         commit_url: None,
     };
-    sample_data::rendered(&input, settings)
+    sample_data::rendered(&input, &Settings::default())
 }
 
 fn rich() -> &'static [Page] {
@@ -333,7 +333,7 @@ fn every_class_has_a_rule() {
 
 #[test]
 fn an_empty_history_has_a_page_that_helps() {
-    let site = empty(&Settings::default()).expect("it renders");
+    let site = empty(None).expect("it renders");
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
     let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT];
     let others = [link::MISSING, link::BADGE, link::ICON, link::DIGEST, link::STYLE];
@@ -350,7 +350,7 @@ fn an_empty_history_has_a_page_that_helps() {
 fn the_page_for_missing_pages_is_safe_under_any_path() {
     let without = page(rich(), link::MISSING);
     assert!(attributes(without, "href").is_empty() && without.contains("<style>body{"));
-    let with = |url: &str| empty(&Settings { url: Some(url.to_owned()), ..Settings::default() });
+    let with = |url: &str| empty(Some(url));
     let site = with("https://example.org/kernels").expect("it renders");
     let links = attributes(page(&site, link::MISSING), "href");
     assert_eq!(
@@ -367,7 +367,7 @@ fn commits_lead_to_their_author_and_diff_and_pages_to_a_picture() {
     let sample = sample_data::rich();
     let render = |commit_url| {
         let input = Input { commit_url: Some(commit_url), url: Some("https://x.org/k"), ..sample.catalog().input };
-        sample_data::rendered(&input, &Settings { url: Some("https://x.org/k".to_owned()), ..Settings::default() })
+        sample_data::rendered(&input, &Settings::default())
     };
     let site = render("https://forge.org/c/{sha}").expect("it renders");
     let commit = &sample.line.commits[36];
@@ -391,7 +391,7 @@ fn the_page_of_a_run_has_the_digest_of_its_record_and_its_choices_as_text() {
     let sample = sample_data::rich();
     let run = sample.runs.iter().find(|run| !run.run.autotune.is_empty()).expect("one was tuned");
     let made = pages::run(&sample.catalog(), run).expect("it renders");
-    let html = text(&made);
+    let html = text(&made[0]);
     let check = format!("{} | sha256sum\n</code></pre>", run.path);
     assert!(
         html.contains(&sha256_hex(&run.run.to_record().2))
@@ -400,6 +400,28 @@ fn the_page_of_a_run_has_the_digest_of_its_record_and_its_choices_as_text() {
         "{html}"
     );
     assert!(part(html, "id=\"tuned-1\"", "</section>").contains(">Chosen</th>"), "{html}");
+}
+
+#[test]
+fn the_records_that_a_release_is_derived_from_have_pages_and_files() {
+    let mut sample = sample_data::rich();
+    let heads = sample.heads();
+    let oldest = heads.iter().min_by_key(|head| head.timestamp).expect("it has runs").id.clone();
+    let recorded = sample.runs.iter().find(|run| run.id == oldest).expect("it was recorded").clone();
+    assert_eq!(sample.catalog().run_page(&oldest), None);
+    let filled = sample.releases.newest.last_mut().and_then(|one| one.checklist.as_mut().ok()).expect("it is there");
+    let item = filled.items.iter_mut().find(|item| !item.rests_on.is_empty()).expect("it has files");
+    item.rests_on[0].path.clone_from(&recorded.path);
+    let name = sample.releases.newest.last().map(|release| link::release(&release.name)).expect("it is there");
+    let catalog = sample.catalog();
+    assert_eq!(catalog.run_page(&oldest), Some(link::run(&oldest)));
+    let made = pages::run(&catalog, &recorded).expect("it renders");
+    let (html, file) = (text(&made[0]), &made[1]);
+    assert_eq!((&*file.path, &file.bytes), (&*link::record(&oldest), &recorded.run.to_record().2));
+    let check = format!("{}  {oldest}.json", sha256_hex(&file.bytes));
+    assert!(html.contains(&check) && html.contains(&format!("href=\"../{}\"", file.path)), "{html}");
+    let site = site_of(&sample);
+    assert!(page(&site, &name).contains(&format!("href=\"../{}\"", file.path)), "the release leads to the file");
 }
 
 #[test]
@@ -486,7 +508,7 @@ fn titles_of_series_name_their_suite_and_names_in_reasons_have_no_backticks() {
 fn how_checks_ran_is_a_column_only_where_one_has_attributes() {
     let sample = sample_data::rich();
     let catalog = sample.catalog();
-    let run_page = |recorded: &RecordedRun| text(&pages::run(&catalog, recorded).expect("it renders")).to_owned();
+    let run_page = |recorded: &RecordedRun| text(&pages::run(&catalog, recorded).expect("it renders")[0]).to_owned();
     let mut recorded = sample.runs[0].clone();
     let full = run_page(&recorded);
     assert!(full.contains("How it ran") && full.contains("<td class=\"opt\">tile=64x8</td>"));

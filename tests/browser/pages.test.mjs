@@ -1,9 +1,12 @@
 // Every kind of page in a browser, from its folder, in both themes and widths: nothing that speaks against accessibility, no
 // message of the console, no request to the outside, nothing wider than the window; complete without script; by keyboard.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import AxeBuilder from "@axe-core/playwright";
-import { browser, samples, url } from "./site.mjs";
+import { browser, longest, samples, url } from "./site.mjs";
 
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const WIDTHS = [320, 390, 640, 900, 1280];
@@ -78,3 +81,25 @@ test("the first key leads past the navigation, and what has the focus is seen", 
   assert.ok(seen.size > 10, "the keyboard reaches more than a few things");
   await context.close();
 });
+
+// Compressed kilobytes of a page with all that it loads, as a server sends them, and six files; nothing in view moves.
+for (const [page, most] of [["index.html", 60], ["series/index.html", 60], ["runs/index.html", 60], [longest(), 40]]) {
+  test(`${page} weighs little, and nothing in view moves`, async () => {
+    for (const width of [1280, 390]) {
+      const context = await chromium.newContext({ viewport: { width, height: 900 } }), tab = await context.newPage(), asked = new Set();
+      tab.on("request", (request) => asked.add(request.url()));
+      await tab.addInitScript(() => {
+        window.moved = 0;
+        const add = (list) => list.getEntries().forEach((entry) => { window.moved += entry.value; });
+        new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+      });
+      await tab.goto(url(page));
+      await tab.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); }));
+      const { elements, moved } = await tab.evaluate(() => ({ elements: document.querySelectorAll("*").length, moved: window.moved }));
+      const bytes = [...asked].reduce((sum, one) => sum + gzipSync(readFileSync(fileURLToPath(one.split("?")[0]))).length, 0);
+      assert.ok(bytes <= most * 1024 && asked.size <= 6, `${bytes} bytes in ${asked.size} files`);
+      assert.ok(elements <= 6000 && moved <= 0.02, `${elements} elements, moved by ${moved}`);
+      await context.close();
+    }
+  });
+}

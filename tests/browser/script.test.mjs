@@ -1,6 +1,7 @@
 // What the script adds: the chart of a series from other sides, all its runs by keyboard and pointer, any two commits with
 // their drawn changes, what a reader takes along, and an address that keeps what was chosen.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -376,12 +377,12 @@ test("filters and the order of a table stay in the address", async () => {
 });
 
 test("a command is copied, and selected where the browser refuses", async () => {
-  const event = pages.find((page) => /^events\/e-/.test(page) && text(page).includes("sprag bisect"));
+  const event = pages.find((page) => /^events\/e-/.test(page) && text(page).includes("sprag compare"));
   for (const refuses of [false, true]) {
     const { context, tab, said } = await openIn(chromium, event, { permissions: ["clipboard-read", "clipboard-write"] });
     if (refuses) await tab.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error("refused")); });
     const blocks = tab.locator("main pre");
-    assert.ok((await blocks.count()) >= 4, "bisect, compare and show have a command each");
+    assert.ok((await blocks.count()) >= 4, "compare, measure and show have a command each");
     for (let place = 0; place < (await blocks.count()); place += 1) {
       const command = (await blocks.nth(place).locator("code").textContent()).trim();
       await blocks.nth(place).getByRole("button", { name: "Copy" }).click();
@@ -422,6 +423,8 @@ test("the pointer has a label, and the chart is saved as a picture of its own", 
   const { context, tab, said } = await open(fitted);
   await tab.locator("section.scroll svg[data-points]").first().hover({ position: { x: 300, y: 120 } });
   assert.match(await tab.locator("svg .pointer").textContent(), /, [+\u2212]?\d.* from its level$/);
+  await tab.locator("section.scroll svg[data-points]").first().click({ position: { x: 300, y: 120 } });
+  assert.equal(await chart(tab).evaluate((svg) => getComputedStyle(svg).outlineStyle), "none", "a click draws no frame");
   const [download] = await Promise.all([tab.waitForEvent("download"), press(tab, "Save as SVG")]);
   const picture = readFileSync(await download.path(), "utf8");
   assert.ok(picture.startsWith("<svg") && picture.includes("stroke-width=") && !picture.includes("from its level"));
@@ -440,5 +443,93 @@ test("a wheel with the control key zooms, and sideways it moves the part", async
   assert.match(before, /^[\d.]+_[\d.]+$/);
   await tab.mouse.wheel(120, 0);
   await tab.waitForFunction((before) => new URL(location.href).searchParams.get("part") !== before, before);
+  await context.close();
+});
+
+test("once a part is shown, dragging moves it, and two fingers zoom", async () => {
+  const { context, tab, said } = await open(longest(), { hasTouch: true });
+  const box = await chart(tab).boundingBox(), x = (share) => box.x + box.width * share, y = box.y + 150;
+  const drag = async (from, to) => {
+    await tab.mouse.move(x(from), y);
+    await tab.mouse.down();
+    await tab.mouse.move(x(to), y, { steps: 4 });
+    await tab.mouse.up();
+  };
+  await drag(0.4, 0.7);
+  const chosen = (await address(tab, "part")).split("_").map(Number);
+  await drag(0.5, 0.7);
+  await tab.waitForFunction((before) => new URL(location.href).searchParams.get("part") !== before, chosen.join("_"));
+  const moved = (await address(tab, "part")).split("_").map(Number);
+  assert.ok(moved[0] < chosen[0] && Math.abs(moved[1] - moved[0] - chosen[1] + chosen[0]) < 0.2, `${chosen} to ${moved}`);
+  const session = await context.newCDPSession(tab);
+  const touch = (type, ...places) => session.send("Input.dispatchTouchEvent", { type, touchPoints: places.map((share, id) => ({ x: x(share), y, id })) });
+  await touch("touchStart", 0.45, 0.55);
+  for (const apart of [0.1, 0.15, 0.2]) await touch("touchMove", 0.5 - apart, 0.5 + apart);
+  await touch("touchEnd");
+  await tab.waitForFunction((before) => new URL(location.href).searchParams.get("part") !== before, moved.join("_"));
+  const near = (await address(tab, "part")).split("_").map(Number);
+  assert.ok(near[1] - near[0] < moved[1] - moved[0], `${moved} to ${near}`);
+  assert.ok(!/NaN|Infinity/.test(await chart(tab).innerHTML()));
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("every view has the intervals, and a series lies over another", async () => {
+  const page = pages.find((one) => /^series\/./.test(one) && text(one).includes("name=\"over\"") && text(one).includes("class=\"band\""));
+  const { context, tab, said } = await open(`${page}?mode=relative`);
+  await tab.waitForSelector("svg[data-points] path.band");
+  const select = tab.locator("select[name=over]"), names = await select.locator("option").allTextContents();
+  const first = await select.locator("option").nth(1).getAttribute("value");
+  assert.ok(names.length > 1 && files.includes(`series/${first}.html`));
+  await select.selectOption({ index: 1 });
+  await tab.waitForSelector("svg[data-points] text.other");
+  assert.equal(await tab.locator("svg[data-points] text.other").textContent(), names[1]);
+  const drawn = await chart(tab).innerHTML();
+  assert.ok(!/NaN|Infinity|undefined/.test(drawn) && (await tab.locator("svg[data-points] path.other:not(.trace)").getAttribute("d")).match(/h0/g).length > 3);
+  assert.equal(await address(tab, "over"), first);
+  const again = await open(`${page}?mode=relative&over=${first}`);
+  await again.tab.waitForSelector("svg[data-points] text.other");
+  await again.context.close();
+  await select.selectOption("");
+  await tab.waitForFunction(() => !document.querySelector("svg[data-points] .other"));
+  assert.deepEqual([...said, ...again.said], []);
+  await context.close();
+});
+
+test("the chart is saved as pixels, and has a page of its own for others to embed", async () => {
+  const page = pages.find((one) => one.startsWith("series/") && text(one).includes("href=\"../chart/"));
+  const { context, tab, said } = await open(page);
+  const [download] = await Promise.all([tab.waitForEvent("download"), press(tab, "Save as PNG")]);
+  const bytes = readFileSync(await download.path());
+  assert.deepEqual([...bytes.subarray(1, 4)].map((one) => String.fromCharCode(one)).join(""), "PNG");
+  assert.deepEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)], [2368, 700]);
+  const dark = await tab.evaluate((base64) => new Promise((done, fail) => createImageBitmap(new Blob([Uint8Array.from(atob(base64), (one) => one.charCodeAt(0))])).then((image) => {
+    const pen = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    pen.drawImage(image, 0, 0);
+    done([...pen.getImageData(0, 0, image.width, image.height).data].filter((one, i) => i % 4 === 0 && one < 60).length);
+  }, fail)), bytes.toString("base64"));
+  assert.ok(dark > 1000, `${dark} dark pixels`);
+  await tab.locator("a", { hasText: "This chart alone" }).click();
+  await tab.waitForURL(/\/chart\//);
+  assert.equal(await tab.locator("svg").count(), 1);
+  assert.equal(await tab.locator("nav, script").count(), 0);
+  await tab.locator("h1 a").click();
+  await tab.waitForURL((url) => url.href.endsWith(page));
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("a figure of a release leads to its record, whose file has the digest that its page gives", async () => {
+  const release = pages.find((page) => page.startsWith("release/") && text(page).includes("data/records/"));
+  const { context, tab, said } = await open(release);
+  const records = await tab.locator("[aria-labelledby=files] a[href*='data/records/']").evaluateAll((all) => all.map((one) => [one.getAttribute("href").slice(3), one.closest("tr").cells[2].textContent]));
+  assert.ok(records.length > 0);
+  for (const [path, digest] of records) assert.equal(createHash("sha256").update(text(path)).digest("hex"), digest, path);
+  await tab.locator("[aria-labelledby=items] td a[href*='runs/']").first().click();
+  await tab.waitForURL(/\/runs\//);
+  const commands = await tab.locator("[aria-labelledby=record] pre code").allTextContents();
+  assert.match(commands[0], /^echo '[0-9a-f]{64} {2}[0-9a-f]{16}\.json' \| sha256sum --check\n$/);
+  assert.ok(commands.some((one) => one.startsWith("sprag history fsck")));
+  assert.deepEqual(said, []);
   await context.close();
 });

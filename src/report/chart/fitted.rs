@@ -26,9 +26,15 @@ pub(super) fn suspects(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) {
 
 pub(super) fn lines(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) {
     for line in &fit.lines {
-        let class = if line.values.0 == line.values.1 { "level" } else { "rise doubt" };
-        let corner = |place: f64, value: f64| (plot.x(place), plot.y(value));
-        svg.line(class, [corner(line.places.0, line.values.0), corner(line.places.1, line.values.1)]);
+        let is_level = line.values.0 == line.values.1;
+        let class = if is_level { "level" } else { "rise doubt" };
+        let mut draw = |class: &str, (from, to): (f64, f64)| {
+            svg.line(class, [(plot.x(line.places.0), plot.y(from)), (plot.x(line.places.1), plot.y(to))]);
+        };
+        match line.modes {
+            Some((low, high)) => [low, high].into_iter().for_each(|level| draw("level mode", (level, level))),
+            None => draw(class, line.values),
+        }
     }
     for turn in fit.turns.iter().filter(|turn| turn.places.0 == turn.places.1 && plot.shows(turn.places.0)) {
         let x = plot.x(turn.places.0);
@@ -128,7 +134,7 @@ fn level_labels(plot: &Plot<'_>, fit: &Fitted, taken: &mut Vec<Area>, svg: &mut 
     let marks: Vec<f64> =
         flags.chain(turns).filter(|place| plot.shows(*place)).map(|place| units(plot.x(place))).collect();
     let Some((_, earlier)) = fit.lines.split_last() else { return };
-    for line in earlier.iter().filter(|line| line.values.0 == line.values.1) {
+    for line in earlier.iter().filter(|line| line.values.0 == line.values.1 && line.modes.is_none()) {
         let (left, right) = (units(plot.x(line.places.0)), units(plot.x(line.places.1)));
         if right - left <= SHORTEST_LABELLED {
             continue;
@@ -180,6 +186,7 @@ pub(super) fn example(levels: &[f64], per_level: usize) -> super::trend::Trend {
     let lines = levels.iter().enumerate().map(|(number, level)| Line {
         places: ((place(number) - 0.5).max(0.0), place(number + 1) - 0.5),
         values: (*level, *level),
+        modes: None,
     });
     let fit = Fitted {
         lines: lines.collect(),
@@ -218,12 +225,20 @@ mod tests {
         let mut trend = example(&[1.0e-3, 1.2e-3], 40);
         let fit = trend.fit.as_mut().expect("it is fitted");
         (fit.lines[0].places.1, fit.lines[1].places.0) = (20.0, 60.0);
-        fit.lines.insert(1, Line { places: (20.0, 60.0), values: (1.0e-3, 1.2e-3) });
+        fit.lines.insert(1, Line { places: (20.0, 60.0), values: (1.0e-3, 1.2e-3), modes: None });
         let words = "↗ +20.0 %".to_owned();
         fit.turns[0] = Turn { tone: Tone::Doubt, places: (20.0, 60.0), words, ..fit.turns[0].clone() };
         let svg = draw(&trend);
         assert_eq!(svg.matches("class=\"rise doubt\"").count(), 1, "{svg}");
         assert!(svg.contains("class=\"badge doubt\"") && svg.contains(">↗ +20.0 %</text>"), "{svg}");
+    }
+
+    #[test]
+    fn two_modes_are_two_levels() {
+        let mut trend = example(&[1.0e-3, 1.2e-3], 40);
+        trend.fit.as_mut().expect("it is fitted").lines[1].modes = Some((1.15e-3, 1.25e-3));
+        let svg = draw(&trend);
+        assert_eq!((svg.matches("\"level mode\"").count(), svg.matches("\"level\"").count()), (2, 1), "{svg}");
     }
 
     #[test]

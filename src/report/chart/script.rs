@@ -10,10 +10,13 @@ use crate::text::{self, short_commit};
 /// The data as JSON. `names_commits` where the places of the runs are not those of commits on the line, by which the script would
 /// find their names.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
-    let places: Vec<f64> = trend.dots.iter().map(|dot| dot.place).collect();
     let medians: Vec<f64> = trend.dots.iter().map(|dot| rounded(dot.value)).collect();
     let fit = trend.fit.as_ref();
-    let line = |Line { places, values }: &Line| json!([places.0, places.1, rounded(values.0), rounded(values.1)]);
+    let line = |Line { places, values, modes }: &Line| {
+        let modes = modes.iter().flat_map(|(low, high)| [*low, *high]);
+        let values = [values.0, values.1].into_iter().chain(modes).map(rounded);
+        [places.0, places.1].into_iter().chain(values).map(|number| json!(number)).collect()
+    };
     let turn = |Turn { number, tone, places, values, words }: &Turn| {
         json!([number, tone.class(), places.0, places.1, rounded(values.0), rounded(values.1), words])
     };
@@ -22,7 +25,7 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
     let mut result = json!({
         "factor": trend.scale.factor,
         "symbol": trend.scale.symbol,
-        "places": places,
+        "places": places(trend),
         "medians": medians,
         "lines": lines,
         "turns": turns,
@@ -43,6 +46,13 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
     text::script(&result.to_string())
 }
 
+/// Places that follow each other by one as the first and the last of them, others alone.
+fn places(trend: &Trend) -> Vec<Value> {
+    let places: Vec<f64> = trend.dots.iter().map(|dot| dot.place).collect();
+    let parts = places.chunk_by(|before, after| before.fract() == 0.0 && *after == before + 1.0);
+    parts.map(|part| if let [first, .., last] = part { json!([first, last]) } else { json!(part[0]) }).collect()
+}
+
 fn flags(flags: &[Flag]) -> Vec<Value> {
     flags.iter().map(|flag| json!([flag.place, text::visible(&flag.label)])).collect()
 }
@@ -57,7 +67,7 @@ mod tests {
         let (places, values_of_turn, words) = ((1.5, 1.5), (1e-3, 1.1e-3), "+10.0\u{202f}%".to_owned());
         let turn = Turn { number: 1, tone: Tone::Worse, places, values: values_of_turn, words };
         let fit = Fitted {
-            lines: vec![Line { places: (0.0, 1.5), values: (1e-3, 1e-3) }],
+            lines: vec![Line { places: (0.0, 1.5), values: (1e-3, 1e-3), modes: None }],
             turns: vec![turn],
             suspects: vec![(0.5, 1.5)],
             newest: String::new(),
@@ -74,12 +84,21 @@ mod tests {
     fn every_run_is_in_the_data() {
         let result = data(&trend(&[1e-3, 1.01e-3, 1.01e-3, 9e-3]), false);
         let value: Value = serde_json::from_str(&result).expect("it is JSON");
-        assert_eq!(value["places"], json!([0.0, 1.0, 2.0, 3.0]));
+        assert_eq!(value["places"], json!([[0.0, 3.0]]));
         assert_eq!(value["medians"], json!([1e-3, 1.01e-3, 1.01e-3, 9e-3]));
         assert_eq!(value["lines"], json!([[0.0, 1.5, 1e-3, 1e-3]]));
         assert_eq!(value["turns"], json!([[1, "worse", 1.5, 1.5, 1e-3, 1.1e-3, "+10.0\u{202f}%"]]));
         assert_eq!((&value["baseline"], &value["limit"]), (&json!(0.33333), &Value::Null));
         assert!(value.get("commits").is_none());
+    }
+
+    #[test]
+    fn places_in_turn_are_a_range() {
+        let mut trend = trend(&[1e-3; 7]);
+        for (dot, place) in trend.dots.iter_mut().zip([0.0, 1.0, 1.0, 2.0, 4.0, 4.5, 5.5]) {
+            dot.place = place;
+        }
+        assert_eq!(places(&trend), [json!([0.0, 1.0]), json!([1.0, 2.0]), json!(4.0), json!(4.5), json!(5.5)]);
     }
 
     #[test]

@@ -47,10 +47,12 @@ pub struct Fitted {
     pub newest: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Line {
     pub places: (f64, f64),
     pub values: (f64, f64),
+    /// The two levels between which its runs alternate.
+    pub modes: Option<(f64, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +112,7 @@ impl<'a> Plot<'a> {
         let places = (first - side, last + side);
         let medians: Vec<f64> = trend.dots.iter().map(|dot| dot.value).collect();
         let fitted = trend.fit.iter().flat_map(|fit| &fit.lines).flat_map(|line| [line.values.0, line.values.1]);
-        let also: Vec<f64> = fitted.chain(trend.baseline).chain(trend.limit).collect();
+        let also: Vec<f64> = fitted.chain(trend.baseline).chain(trend.limit).chain(usual_ends(&trend.dots)).collect();
         let values = axis::robust_range(&medians, &also);
         // Values grow upwards, coordinates downwards.
         let (across, down) = (Axis::new(places, (LEFT, RIGHT)), Axis::new(values, (BOTTOM, TOP)));
@@ -138,6 +140,15 @@ impl<'a> Plot<'a> {
     pub(super) fn at(&self, dot: &Dot) -> At {
         (self.x(dot.place), self.y(dot.value))
     }
+}
+
+/// The ends that hold all intervals but the widest twentieth, which the picture may cut off.
+fn usual_ends(dots: &[Dot]) -> Vec<f64> {
+    let (mut low, mut high): (Vec<f64>, Vec<f64>) = dots.iter().filter_map(|dot| dot.interval).unzip();
+    low.sort_by(f64::total_cmp);
+    high.sort_by(f64::total_cmp);
+    let rank = low.len() / 20;
+    low.get(rank).into_iter().chain(high.get(high.len().wrapping_sub(1 + rank))).copied().collect()
 }
 
 pub(super) fn units(tenths: i32) -> f64 {

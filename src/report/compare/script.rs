@@ -31,7 +31,7 @@ pub(crate) fn pages(data: &Data) -> Vec<Page> {
     pages
 }
 
-fn page(path: String, function: &str, value: &Value) -> Page {
+pub(crate) fn page(path: String, function: &str, value: &Value) -> Page {
     Page { path, bytes: format!("sprag.{function}({});\n", text::script(&value.to_string())).into_bytes() }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::frame::prelude::*;
+use super::list::list_pages;
 use super::run::{measured, quoted_subject};
 use crate::compare::data::Data;
 use crate::compare::pairs::Pairs;
@@ -52,6 +53,9 @@ struct Since {
     headline: Phrase,
     rows: Vec<ComparedRow>,
 }
+
+/// A commit, against the one measured before and against the last release.
+type Listed<'a> = ([Option<Since>; 2], Named<'a>);
 
 impl<'c, 'a> Commits<'c, 'a> {
     fn new(catalog: &'c Catalog<'a>, data: Option<&'c Data>) -> Commits<'c, 'a> {
@@ -106,7 +110,20 @@ impl<'c, 'a> Commits<'c, 'a> {
     }
 }
 
+impl Since {
+    fn verdicts(&self) -> String {
+        let found = [(Kind::Worse, "worse"), (Kind::Better, "better")];
+        let found = found.into_iter().filter(|(kind, _)| self.rows.iter().any(|row| row.kind == *kind));
+        let words: Vec<&str> = found.map(|(_, word)| word).collect();
+        if words.is_empty() { "no change".to_owned() } else { words.join(", ") }
+    }
+}
+
 impl Named<'_> {
+    fn of_runs(&self, name: impl Fn(&RunHead) -> &str) -> String {
+        self.runs.iter().map(|run| name(run)).collect::<BTreeSet<&str>>().into_iter().collect::<Vec<&str>>().join(", ")
+    }
+
     fn name(&self) -> String {
         let tag = self.on_line.and_then(|(_, commit)| commit.tags.first());
         tag.map_or_else(|| short_commit(self.sha).to_owned(), |tag| words::name(tag))
@@ -129,17 +146,17 @@ impl Named<'_> {
 pub(crate) fn commits(catalog: &Catalog<'_>, data: Option<&Data>) -> Result<Vec<Page>, ReportError> {
     let commits = Commits::new(catalog, data);
     let all = commits.all();
+    let all: Vec<Listed<'_>> = all.into_iter().map(|of| (commits.sinces(&of), of)).collect();
     let mut pages = all.iter().map(|of| page(&commits, of)).collect::<Result<Vec<Page>, ReportError>>()?;
     if !pages.is_empty() {
-        pages.push(list(catalog, &all)?);
+        pages.extend(list(&commits, &all)?);
     }
     Ok(pages)
 }
 
-fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> {
+fn page(commits: &Commits<'_, '_>, (sinces, of): &Listed<'_>) -> Result<Page, ReportError> {
     link::file_word("commit", of.sha)?;
     let name = of.name();
-    let sinces = commits.sinces(of);
     let headline = Phrase::plain(format!("{name}: "));
     let headline = match &sinces[0] {
         Some(since) => headline.join(since.headline.clone()),
@@ -160,7 +177,7 @@ fn page(commits: &Commits<'_, '_>, of: &Named<'_>) -> Result<Page, ReportError> 
         crumb: Phrase::linked(link::COMMIT_LIST, "Commits").text(" / ").id(commit_digits(of.sha)),
         headline,
         lede: lede(commits.catalog, of),
-        facts: facts(commits, of, &sinces),
+        facts: facts(commits, of, sinces),
         sections: sections.into_iter().flatten().collect(),
         ..Sheet::default()
     };
@@ -314,7 +331,8 @@ fn runs_section(catalog: &Catalog<'_>, runs: &[&RunHead]) -> Section {
         .note_equal_columns(&["Machine", "Status", "Benchmarks", "Numbers"])
 }
 
-fn list(catalog: &Catalog<'_>, all: &[Named<'_>]) -> Result<Page, ReportError> {
+fn list(commits: &Commits<'_, '_>, all: &[Listed<'_>]) -> Result<Vec<Page>, ReportError> {
+    let catalog = commits.catalog;
     let or_event = format!("or in the range of one of the newest {EVENTS} events");
     let measured = format!(
         "Measured commits have a page if they are among the newest {NEWEST}, the newest {RELEASES} releases, {or_event}. "
@@ -325,12 +343,20 @@ fn list(catalog: &Catalog<'_>, all: &[Named<'_>]) -> Result<Page, ReportError> {
     }
     let section = Rows::new("Commits, newest first", all)
         .first(LISTED)
-        .column("Commit", "nb", |of| tagged(Phrase::linked(link::commit(of.sha), commit_digits(of.sha)), of.tags()))
-        .column("Subject", "full any", |of| of.facts().0)
-        .column("Committed", "nb", |of| of.facts().1)
-        .column("Runs", "n push", |of| runs(of.runs.len()))
+        .column("Commit", "nb", |(_, of)| {
+            tagged(Phrase::linked(link::commit(of.sha), commit_digits(of.sha)), of.tags())
+        })
+        .column("Subject", "full any", |(_, of)| of.facts().0)
+        .column("Committed", "nb", |(_, of)| of.facts().1)
+        .column("Runs", "n push", |(_, of)| runs(of.runs.len()))
+        .column("Against the one before", "any", |([since, _], _)| {
+            since.as_ref().map_or_else(Phrase::default, |since| since.headline.clone())
+        })
+        .facet("suite", |(_, of)| of.of_runs(|run| &run.suite))
+        .facet("machine", |(_, of)| of.of_runs(|run| &run.machine.name))
+        .facet("verdict", |([since, _], _)| since.as_ref().map_or_else(String::new, Since::verdicts))
         .section("commits", "Newest first", "", "");
     let headline = format!("{} with a page", counted(all.len(), "commit", "commits")).into();
     let sheet = Sheet { headline, lede, sections: vec![section], ..Sheet::default() };
-    history_page(catalog, (link::COMMIT_LIST, "Runs"), "Commits", sheet)
+    list_pages(catalog, (link::COMMIT_LIST, "Runs"), "Commits", sheet)
 }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::commit::pieces;
 use super::frame::prelude::*;
 use super::frame::{Frame, page};
+use super::list;
 use crate::chart::bar;
 use crate::compare::commits::ComparedCommit;
 use crate::compare::data::Data;
@@ -15,7 +16,7 @@ use crate::compare::export;
 use crate::compare::pairs::{Pair, Pairs};
 use crate::compare::table::{self, Group, SummaryRow};
 use crate::compare::words::{ComparedRow, Kind};
-use crate::sheet::{Banner, Block};
+use crate::sheet::{Banner, Block, Filter};
 use crate::text::{capital, commit_digits};
 
 /// The rows that a page lists of what changed, of what may have changed, and of another group: one with more is only counted.
@@ -37,7 +38,7 @@ struct ComparePage<'a> {
     markdown: String,
     rows_note: &'static str,
     listed: Vec<Shown>,
-    has_filter: bool,
+    filter: Option<Filter>,
     counted: Vec<Shown>,
 }
 
@@ -137,7 +138,7 @@ fn one(catalog: &Catalog<'_>, data: &Data, pair: Pair, has_markdown: bool) -> Re
         sides: [side('A', a, &tags[0]), side('B', b, &tags[1])],
         has_rows,
         rows_note: ROWS_NOTE,
-        has_filter: listed.iter().map(|group| group.rows.len()).sum::<usize>() > OTHER_ROWS,
+        filter: (listed.iter().map(|group| group.rows.len()).sum::<usize>() > OTHER_ROWS).then(list::filter),
         listed,
         counted,
         scale: table.scale,
@@ -218,6 +219,7 @@ struct CompareIndexPage {
     sheet: Sheet,
     notes: [&'static str; 2],
     can_compare: bool,
+    filter: Filter,
 }
 
 pub(super) const RULE: [&str; 8] = [
@@ -264,6 +266,7 @@ fn index(
         sheet: Sheet { headline: "Compare two commits".into(), lede: lede.into(), sections, ..Sheet::default() },
         notes: [SUMMARY_NOTE, ROWS_NOTE],
         can_compare: data.commits.len() > 1,
+        filter: list::filter(),
     };
     page(link::COMPARE.to_owned(), &template)
 }

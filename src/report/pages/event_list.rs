@@ -1,6 +1,9 @@
 //! All events by their state, and newest values outside the usual range; and the rows of events for the digest.
 
+use std::collections::BTreeSet;
+
 use super::frame::prelude::*;
+use super::list::list_pages;
 use crate::fit::Turn;
 use crate::phrase::Part;
 use crate::sheet::Banner;
@@ -9,13 +12,13 @@ use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member};
 use sprag_model::trend::{ApartSeries, NewestApart};
 
-const EVENTS: usize = 100;
+const EVENTS: usize = 1000;
 
 /// The commits with unconfirmed values that are listed, and the series of each.
 const COMMITS: usize = 40;
 const SERIES: usize = 40;
 
-pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
     let trend = catalog.trend;
     let banner = |words: Phrase| Banner { tone: Tone::Doubt, words };
     let sheet = Sheet {
@@ -26,7 +29,7 @@ pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         sections: groups(catalog).into_iter().chain(unconfirmed(catalog)).collect(),
         ..Sheet::default()
     };
-    history_page(catalog, (link::EVENT_LIST, "Events"), "Events", sheet)
+    list_pages(catalog, (link::EVENT_LIST, "Events"), "Events", sheet)
 }
 
 fn lede(catalog: &Catalog<'_>) -> Phrase {
@@ -84,14 +87,19 @@ pub(super) fn section<'a>(
         .first(most)
         .column("Event", "full", |of| name(catalog, of))
         .column("Around the change", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
-        .column("Machines", "place", |of| machines(of))
+        .column("Machines", "place by-machine", |of| machines(of))
         .column("Since", "nb opt", |of| date::day(of.since))
         .column("Good .. bad", "opt", |of| range(of))
         .column("False alarms", "opt", |of| words::false_alarms(of.false_discovery))
         .column("State", "", |of| linked(event::state(of), catalog))
-        .column("Change", "n push", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
+        .column("Change", "n push by-size", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
         .column("95\u{202f}% interval", "n opt2", |of| interval(relative(of).as_ref()))
         .tint(|of| of.is_open_regression())
+        .facet("suite", |of| {
+            let suites: BTreeSet<&str> = of.members.iter().map(|one| &*one.suite).collect();
+            suites.into_iter().collect::<Vec<&str>>().join(", ")
+        })
+        .facet("verdict", |of| event::short_state(of).to_owned())
         .section(id, heading, note, nothing)
 }
 
@@ -166,8 +174,13 @@ fn kind(of: &&Event) -> Mark {
 }
 
 fn short_name(catalog: &Catalog<'_>, of: &Event) -> Phrase {
+    let [name, more] = name_and_more(of);
+    Phrase::default().name(catalog.event_page(&of.id), name).text(more)
+}
+
+/// Its worst benchmark, and how many more it changed on which machines.
+pub(super) fn name_and_more(of: &Event) -> [String; 2] {
     let benchmark = event::lead(of).map_or_else(|| of.id.clone(), |lead| short_benchmark(&lead.benchmark));
-    let name = Phrase::default().name(catalog.event_page(&of.id), words::name(&benchmark));
     let more = match of.members.len().saturating_sub(1) {
         0 => String::new(),
         more => format!(" and {} more", count(more)),
@@ -177,7 +190,7 @@ fn short_name(catalog: &Catalog<'_>, of: &Event) -> Phrase {
         [one] => format!(" on {}", words::name(&one.name)),
         several => format!(" on {}", counted(several.len(), "machine", "machines")),
     };
-    name.text(more + &machines)
+    [words::name(&benchmark), more + &machines]
 }
 
 /// Plain where it may be chance or was reverted.

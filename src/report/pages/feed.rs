@@ -223,23 +223,18 @@ fn color(headline: &Phrase) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Settings;
-    use crate::pages;
     use crate::sample_data::{self, HOSTILE, Sample};
     use crate::site_checks::{check_xml, page, text};
+    use crate::{Input, Settings, pages};
 
     const URL: &str = "https://example.org/kernels";
 
     /// What an XML 1.0 document may not hold, what ends it early, and what reorders it.
     const FORBIDDEN: &str = "\u{0}\u{1}\u{8}\u{b}\u{c}\u{1b}\u{fffe}\u{ffff}]]>--><!-- \u{202e}\u{85}";
 
-    fn settings(url: Option<&str>) -> Settings {
-        Settings { url: url.map(str::to_owned), ..Settings::default() }
-    }
-
     fn feeds(sample: &Sample, url: Option<&str>) -> Vec<Page> {
         let catalog = sample.catalog();
-        let root = link::root(&settings(url)).expect("the URL is one");
+        let root = link::root(url).expect("the URL is one");
         vec![atom(&catalog, root.as_deref()).expect("it renders"), json(&catalog, root.as_deref()), badge(&catalog)]
     }
 
@@ -363,7 +358,10 @@ mod tests {
     fn the_list_of_pages_is_there_only_where_the_site_has_a_url() {
         let catalog = sample_data::rich();
         let catalog = catalog.catalog();
-        let made = |url| sample_data::rendered(&catalog.input, &settings(url)).expect("the sample renders");
+        let made = |url| {
+            let input = Input { url, ..catalog.input };
+            sample_data::rendered(&input, &Settings::default()).expect("the sample renders")
+        };
         assert!(!made(None).iter().any(|page| page.path == link::SITEMAP));
         let site = made(Some("https://example.org/a&b/"));
         let list = page(&site, link::SITEMAP);

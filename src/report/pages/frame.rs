@@ -5,7 +5,7 @@ use std::fmt;
 use crate::catalog::Catalog;
 use crate::sheet::{Block, Cell, Sheet};
 use crate::text::{self, short_commit};
-use crate::{ReportError, Settings, date, link, number};
+use crate::{ReportError, date, link, number};
 use askama::Template;
 use askama::filters::{Escaper, Html};
 use sprag_model::head::RunHead;
@@ -206,7 +206,7 @@ struct MissingPage<'a> {
     root: String,
 }
 
-pub(crate) fn missing(project: &str, settings: &Settings) -> Result<Page, ReportError> {
-    let root = link::root(settings)?.unwrap_or_default();
+pub(crate) fn missing(project: &str, root: Option<String>) -> Result<Page, ReportError> {
+    let root = root.unwrap_or_default();
     page(link::MISSING.to_owned(), &MissingPage { project, root })
 }

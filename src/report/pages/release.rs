@@ -6,12 +6,12 @@ use super::frame::prelude::*;
 use crate::compare::data::Data;
 use crate::compare::pairs::Pairs;
 use crate::compare::table::{self, SummaryRow};
+use crate::page_selection::run_of;
 use crate::phrase::Part;
 use crate::text::{capital, short_digest};
 use sprag_model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Status};
 use sprag_model::commit::CommitOnLine;
 use sprag_model::release::{PublishedStatement, ReleaseReport, Released, Sealed};
-use sprag_model::run::RECORD_ROOT;
 
 const MOST_FILES: usize = 200;
 
@@ -219,9 +219,17 @@ fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
         .column("File", "any full", |one| {
             Phrase::page_name(record_place(catalog, &one.path), shortened(&one.path, NAME))
         })
-        .column("Bytes", "n push", |file| count(file.bytes as usize))
+        .column("Bytes", "n push", |file| {
+            let record = run_of(&file.path).filter(|id| catalog.selection.records.contains(id));
+            Phrase::default().to(record.map(link::record), count(file.bytes as usize))
+        })
         .column("SHA-256", "any full", |file| Phrase::code(file.sha256.clone()))
-        .section("files", "Evidence files", "", "No file is recorded.")
+        .section(
+            "files",
+            "Evidence files",
+            "A name leads to the page of a record, its bytes to the file.",
+            "No file is recorded.",
+        )
 }
 
 fn rollback(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
@@ -458,11 +466,6 @@ fn record_place(catalog: &Catalog<'_>, path: &str) -> Option<String> {
     catalog.run_place(run_of(path)?)
 }
 
-fn run_of(path: &str) -> Option<&str> {
-    let name = path.strip_prefix(RECORD_ROOT)?.strip_suffix(".json")?;
-    Some(name.rsplit_once('-')?.1)
-}
-
 /// The runs that an item rests on, and their machines.
 fn seen_in(catalog: &Catalog<'_>, item: &Filled) -> Phrase {
     let runs: Vec<&str> = item.rests_on.iter().filter_map(|file| run_of(&file.path)).collect();
@@ -571,6 +574,7 @@ mod tests {
     use crate::sample_data;
     use crate::sheet::Block;
     use sprag_model::release::Figures;
+    use sprag_model::run::RECORD_ROOT;
 
     fn links(phrase: &Phrase) -> Vec<(&str, &str)> {
         let links = phrase.parts.iter().filter_map(|part| match part {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::frame::prelude::*;
+use super::list::list_pages;
 use crate::sheet::Banner;
 use crate::text::short_digest;
 use crate::trend::words;
@@ -27,12 +28,14 @@ const LISTED_SUBJECT: usize = 80;
 const CHECKS: usize = 500;
 const METRICS: usize = 300;
 
-pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page, ReportError> {
+/// The page of a run, and for one that a release is derived from the file of its record.
+pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Vec<Page>, ReportError> {
     link::file_word("run", &recorded.id)?;
     let run = &recorded.run;
     let title = format!("{} on {}, {}", run.suite, run.machine.name, date::day(run.timestamp));
     let (environment, environment_words) = environment(catalog, recorded);
     let (checks, checks_note) = checks(run);
+    let (record, file) = record(catalog, recorded);
     let rough = |reason: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "rough")).text(format!(" {reason}"));
     let failed = run.measurements.iter().filter_map(|one| Some((one.benchmark.id(), one.failure.as_deref()?)));
     let failed = failed.take(CHECKS).map(|(benchmark, reason)| cell::failure(&benchmark, reason));
@@ -43,7 +46,7 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
         checks,
         if run.autotune.is_empty() { Section::default() } else { super::gpu::choices(recorded, 1) },
         environment,
-        record(catalog, recorded),
+        record,
     ];
     let reason = |reason: &String| Banner {
         tone: Tone::Doubt,
@@ -57,29 +60,39 @@ pub(crate) fn run(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Result<Page,
         sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
         ..Sheet::default()
     };
-    subject_page(catalog, (&link::run(&recorded.id), "Runs"), &title, None, sheet)
+    let page = subject_page(catalog, (&link::run(&recorded.id), "Runs"), &title, None, sheet)?;
+    Ok(std::iter::once(page).chain(file).collect())
 }
 
-/// The file of the run, its digest, and commands that check it in a clone.
-fn record(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Section {
+/// The file of the run, its digest, and commands that check it in a clone; and the file itself where a release is derived from it.
+fn record(catalog: &Catalog<'_>, recorded: &RecordedRun) -> (Section, Option<Page>) {
     let section = Section::new("record", "Record").paragraph(Phrase::code(recorded.path.clone()));
     let (id, _, bytes) = recorded.run.to_record();
     // An older version wrote it in other bytes.
     if id != recorded.id {
-        return section;
+        return (section, None);
     }
+    let (digest, path) = (sha256_hex(&bytes), link::record(&id));
+    let file = catalog.selection.records.contains(&*id).then(|| Page { path: path.clone(), bytes });
+    let section = section.paragraph(Phrase::plain("SHA-256 of its bytes: ").id(digest.clone()));
+    let section = match file {
+        Some(_) => section
+            .paragraph(
+                Phrase::default().link(path, "The file").text(", byte for byte. To check it once it is downloaded:"),
+            )
+            .commands(vec![format!("echo '{digest}  {id}.json' | sha256sum --check")]),
+        None => section,
+    };
     let reference = catalog.analysis.history.reference.as_deref().unwrap_or("HEAD");
     let branch = reference.strip_prefix("refs/heads/").unwrap_or(reference);
-    let file = format!("{branch}:{}", recorded.path);
-    let show = words::shell_line(&["git".to_owned(), "show".to_owned(), file]);
-    let Some(show) = show else { return section };
+    let show = words::shell_line(&["git".to_owned(), "show".to_owned(), format!("{branch}:{}", recorded.path)]);
+    let Some(show) = show else { return (section, file) };
     let (sum, all) = (format!("{show} | sha256sum"), "sprag history fsck".to_owned());
-    let section = section.paragraph(Phrase::plain("SHA-256 of its bytes: ").id(sha256_hex(&bytes)));
     let note = match branch {
         "HEAD" => Phrase::plain("To check them in a clone, and then all records:"),
         _ => Phrase::plain("To check them in a clone that has the branch ").id(branch).text(", and then all records:"),
     };
-    section.paragraph(note).commands(vec![sum]).commands(vec![all])
+    (section.paragraph(note).commands(vec![sum]).commands(vec![all]), file)
 }
 
 fn headline(run: &Run) -> Phrase {
@@ -291,9 +304,9 @@ fn differing<T: PartialEq>(
     names.map(|name| (name.clone(), was_of(name).map(&text), is.get(name).map(&text))).collect()
 }
 
-const ROWS: usize = 300;
+const ROWS: usize = 1000;
 
-pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
+pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> {
     let runs = &catalog.runs;
     let not_ok = runs.iter().filter(|run| run.status != RunStatus::Ok).count();
     let mut lede = Phrase::plain(format!("Newest first. {} skipped or failed.", count(not_ok)));
@@ -311,9 +324,9 @@ pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let section = Rows::new("Runs, newest first", runs)
         .first(ROWS)
         .column("Began, UTC", "nb", |run| cell::began(catalog, run))
-        .column("Suite", "", |run| run.suite.clone())
-        .column("Machine", "place", |run| run.machine.name.clone())
-        .column("Status", "", |run| Mark::of_status(run.status))
+        .column("Suite", "by-suite", |run| run.suite.clone())
+        .column("Machine", "place by-machine", |run| run.machine.name.clone())
+        .column("Status", "by-verdict", |run| Mark::of_status(run.status))
         .column("Benchmarks", "n", |run| measured(run))
         .column("Numbers", "", |run| Mark::of_run_quality(run))
         .column("Commit", "", |run| cell::commit(catalog, run))
@@ -322,7 +335,7 @@ pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
         .section("runs", "Newest first", "", "");
     let headline = counted(runs.len(), "run", "runs").into();
     let sheet = Sheet { headline, lede, sections: vec![section], ..Sheet::default() };
-    history_page(catalog, (link::RUN_LIST, "Runs"), "Runs", sheet)
+    list_pages(catalog, (link::RUN_LIST, "Runs"), "Runs", sheet)
 }
 
 pub(super) fn measured(run: &RunHead) -> String {

@@ -7,6 +7,7 @@ use askama::Template;
 use super::cell::{self, Judgement};
 use super::frame::prelude::*;
 use super::frame::{Frame, page};
+use super::list::list_pages;
 use super::series_chart::PointRow;
 use super::{series_chart, series_fit};
 use crate::chart::{script, trend_chart};
@@ -31,12 +32,20 @@ struct SeriesPage {
     /// How many runs share a dot; empty where none do.
     several: String,
     is_fitted: bool,
+    /// Whether it has enough runs to look at parts of them.
+    has_parts: bool,
+    others: Vec<(String, String)>,
+    /// The page of its chart alone.
+    alone: Option<String>,
     points: Vec<PointRow>,
     is_marked: bool,
     points_note: String,
     value_column: String,
     interval_column: String,
 }
+
+/// A series of fewer runs has no tools for parts of it.
+const FEW: usize = 10;
 
 impl SeriesPage {
     /// Whether the chart has marks of a class, which its key must explain.
@@ -45,7 +54,19 @@ impl SeriesPage {
     }
 }
 
-pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page, ReportError> {
+/// A chart without what is around it.
+#[derive(Template)]
+#[template(path = "chart.html")]
+struct ChartPage<'a> {
+    title: &'a str,
+    headline: String,
+    sentence: &'a str,
+    to: &'a str,
+    chart: &'a str,
+}
+
+/// The page of a series, and for one that is judged the page of its chart alone.
+pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<Page>, ReportError> {
     let series = &of.series;
     link::file_word("series", &series.id)?;
     let path = link::series(&series.id);
@@ -70,16 +91,27 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
         sizes(catalog, of),
         elsewhere(catalog, of),
     ];
+    let chart = trend_chart::draw(&trend);
+    let headline = headline(of, fit, name);
+    let alone = (of.judged && !chart.is_empty()).then(|| link::chart(&series.id));
+    let embedded = alone.clone().map(|path| {
+        let (title, headline, sentence, to, chart) =
+            (&*title, headline.words(), &*sentence, &*link::series(&series.id), &*chart);
+        page(path, &ChartPage { title, headline, sentence, to, chart })
+    });
     let template = SeriesPage {
         frame: Frame::new(catalog, &path, "Series", &title, sentence.clone()).for_subject(catalog, newest),
         sheet: Sheet {
             crumb: crumb(catalog, of),
-            headline: headline(of, fit, name),
+            headline,
             lede: gate(of).then(format!("{sentence} {}", about(of)).into()),
             sections: sections.into_iter().flatten().collect(),
             ..Sheet::default()
         },
-        chart: trend_chart::draw(&trend),
+        chart,
+        has_parts: trend.dots.len() >= FEW,
+        others: series_chart::others(catalog, series),
+        alone,
         data: script::data(&trend, series_chart::names_commits(catalog, &trend)),
         several: if several > 1 { count(several) } else { String::new() },
         is_fitted: trend.fit.is_some(),
@@ -89,7 +121,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Page,
         value_column: number::column("Median", scale),
         interval_column: number::column("95\u{202f}% interval", scale),
     };
-    page(path, &template)
+    std::iter::once(page(path, &template)).chain(embedded).collect()
 }
 
 fn crumb(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Phrase {
@@ -212,21 +244,15 @@ fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
         .section("newest", "Newest value", "", "")
 }
 
-/// The series that the list shows, so that it stays below a megabyte.
-const ROWS: usize = 1000;
-
-pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page, ReportError> {
+pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let all = &catalog.analysis.series;
     let mut by_suite: BTreeMap<&str, Vec<&SeriesAnalysis>> = BTreeMap::new();
     for series in all {
         by_suite.entry(&series.series.suite).or_default().push(series);
     }
-    let mut left = ROWS;
     let mut sections = Vec::new();
     for (suite, mut series) in by_suite {
         series.sort_by(|a, b| order(a, b));
-        series.truncate(left);
-        left -= series.len();
         sections.push(suite_section(catalog, format!("suite-{}", sections.len() + 1), suite, series));
     }
     let judged = all.iter().filter(|series| series.judged).count();
@@ -237,19 +263,15 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
              and kernels on several threads."
         }
     };
-    let mut lede = format!("{} judged, {rest}", counted(judged, "is", "are"));
-    if all.len() > ROWS {
-        lede += &format!(" Only the first {} are listed; the pages of the runs lead to the rest.", count(ROWS));
-    }
+    let lede = format!("{} judged, {rest}", counted(judged, "is", "are"));
     let sheet = Sheet {
         headline: counted(all.len(), "series", "series").into(),
         lede: lede.into(),
         note: downloads(settings),
-        has_filter: true,
         sections,
         ..Sheet::default()
     };
-    history_page(catalog, (link::SERIES_LIST, "Series"), "Series", sheet)
+    list_pages(catalog, (link::SERIES_LIST, "Series"), "Series", sheet)
 }
 
 fn downloads(settings: &Settings) -> Phrase {
@@ -274,18 +296,18 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
         .column("Benchmark", "full", |(_, one, _)| {
             Phrase::linked(link::series(&one.series.id), short_benchmark(&one.series.benchmark))
         })
-        .column("Machine", "place", |(_, one, _)| one.series.machine_name.clone())
+        .column("Machine", "place by-machine", |(_, one, _)| one.series.machine_name.clone())
         .column("Fit", "g opt2", |(_, one, _)| {
             let fit = catalog.fit(&one.series.id);
             Cell::Drawn(fit.map_or(String::new(), |fit| cell::sparkline(one, Some(&fit))))
         })
-        .column("Newest", "n", |(scale, one, _)| number::value(*scale, one.latest.current))
+        .column("Newest", "n grouped", |(scale, one, _)| number::value(*scale, one.latest.current))
         .column("Runs", "n opt2", |(_, one, _)| count(one.latest.points))
         .column("Newest run", "nb opt", |(_, one, _)| {
             one.series.newest().map_or(String::new(), |point| date::day(point.time))
         })
-        .column("Against baseline", "n push", |(.., (change, _))| change.clone())
-        .column("Verdict", "verdict", |(.., (_, mark))| mark.clone());
+        .column("Against baseline", "n push by-size", |(.., (change, _))| change.clone())
+        .column("Verdict", "verdict by-verdict", |(.., (_, mark))| mark.clone());
     let matrix = cell::matrix_page(catalog, suite);
     let matrix = matrix.map_or_else(Phrase::default, |page| Phrase::linked(page, format!("Matrix of {suite}")));
     Section::new(id, suite).paragraph(matrix).rows(rows)

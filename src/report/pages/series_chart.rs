@@ -7,10 +7,12 @@ use chrono::{DateTime, Datelike, Utc};
 
 use super::frame::prelude::*;
 use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
-use crate::fit::Fit;
+use crate::fit::{Fit, Piece};
 use crate::number::NARROW;
+use crate::order::natural;
 use crate::text::{decoded, short_commit, short_digest};
 use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::change_point::Modes;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::Event;
 use sprag_model::series::{Point, Series};
@@ -22,6 +24,9 @@ const ROWS: usize = 50;
 /// The longest label of a flag, and the longest value of a fact in one, in characters.
 const LABEL: usize = 26;
 const FACT: usize = 9;
+
+/// The series that can be drawn over another.
+const OTHERS: usize = 60;
 
 /// A period shorter than this share of the usual one has no label.
 const SHORT: f64 = 0.4;
@@ -62,6 +67,26 @@ pub(super) fn trend(
         newest: number::quantity(scale, of.latest.current),
         tone: comparison.map_or(Tone::Plain, |comparison| Mark::tone_of(&comparison.verdict)),
     }
+}
+
+/// The series that the script draws over it on demand, of the same kernel and metric: id, and what they differ in.
+pub(super) fn others(catalog: &Catalog<'_>, own: &Series) -> Vec<(String, String)> {
+    if !catalog.is_compared() || !catalog.fit(&own.id).is_some_and(|fit| is_on_line(catalog, &fit)) {
+        return Vec::new();
+    }
+    let all = catalog.kernel(&own.suite, &own.name).iter().map(|other| &other.series);
+    let is_alike = |other: &&Series| {
+        (other.id != own.id && other.metric == own.metric && other.version == own.version)
+            && catalog.fit(&other.id).is_some_and(|fit| is_on_line(catalog, &fit))
+    };
+    let mut all: Vec<&Series> = all.filter(is_alike).collect();
+    all.sort_by(|a, b| natural(&a.benchmark, &b.benchmark).then_with(|| a.machine_name.cmp(&b.machine_name)));
+    let words = |other: &Series| match (other.benchmark == own.benchmark, other.machine == own.machine) {
+        (true, _) => format!("on {}", other.machine_name),
+        (false, true) => short_benchmark(&other.benchmark),
+        (false, false) => format!("{} on {}", short_benchmark(&other.benchmark), other.machine_name),
+    };
+    all.into_iter().take(OTHERS).map(|other| (other.id.clone(), words(other))).collect()
 }
 
 /// What each process measured in the newest runs. All runs of a commit in an environment are one measurement, unless they were not fitted.
@@ -128,7 +153,11 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
     let lines = pieces
         .iter()
         .zip(begins.iter().zip(ends))
-        .map(|(piece, (begin, end))| Line { places: (*begin, end.max(*begin)), values: (piece.from, piece.to) })
+        .map(|(piece, (begin, end))| Line {
+            places: (*begin, end.max(*begin)),
+            values: (piece.from, piece.to),
+            modes: modes(fit, piece),
+        })
         .collect();
     let turns = fit.turns.iter().enumerate().map(|(number, turn)| {
         let shift = if turn.is_drift { 0.0 } else { 0.5 };
@@ -147,6 +176,13 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
         Some(suspects(catalog, fit, event).unwrap_or_else(of_points))
     });
     Some(Fitted { lines, turns: turns.collect(), suspects: open.collect(), newest: number::quantity(scale, newest) })
+}
+
+/// Of the newest modes in a level their two levels.
+fn modes(fit: &Fit<'_>, piece: &Piece) -> Option<(f64, f64)> {
+    let is_in = |modes: &&Modes| modes.begin < piece.points.end && piece.points.start < modes.end;
+    let modes = fit.series.changes.modes.iter().rev().find(is_in).filter(|_| piece.from == piece.to)?;
+    Some((modes.low, modes.high))
 }
 
 /// The places of the suspects of an event; nothing where the line does not have them.

@@ -105,7 +105,7 @@ fn settings() -> Settings {
             constants: vec![Constants { of: "Change points of a series", list }],
             measured: vec![measured],
         },
-        ..Settings::default()
+        downloads: Vec::new(),
     }
 }
 

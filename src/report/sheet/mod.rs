@@ -2,6 +2,7 @@
 //! terminal.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::mark::Tone;
 use crate::number::{count, counted};
@@ -18,9 +19,18 @@ pub(crate) struct Sheet {
     pub(crate) banners: Vec<Banner>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) note: Phrase,
-    /// Whether the script filters the rows of its tables.
-    pub(crate) has_filter: bool,
+    pub(crate) filter: Option<Filter>,
     pub(crate) sections: Vec<Section>,
+}
+
+/// By what the script filters the rows of the tables of a page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Filter {
+    /// The file with the rows of all pages of a list; empty where this page has them all.
+    pub(crate) rows: String,
+    /// Name, label and choices, which the script finds where there are none.
+    pub(crate) choices: Vec<(&'static str, &'static str, BTreeSet<String>)>,
+    pub(crate) has_size: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +92,8 @@ pub(crate) struct Row {
     pub(crate) bad: bool,
     /// The heading of the group that begins with it, and how many rows that has.
     pub(crate) group: Option<[String; 2]>,
+    /// What a filter takes it for that no column says: `suite` or `verdict`.
+    pub(crate) facets: Vec<(&'static str, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -153,7 +165,7 @@ impl Section {
         self.blocks.iter().find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
     }
 
-    fn table_mut(&mut self) -> Option<&mut Table> {
+    pub(crate) fn table_mut(&mut self) -> Option<&mut Table> {
         self.blocks.iter_mut().find_map(|block| if let Block::Table(table) = block { Some(table) } else { None })
     }
 
@@ -233,7 +245,18 @@ impl Column {
     }
 
     pub(crate) fn class(&self) -> String {
-        self.classes().filter(|one| !["named", "machine"].contains(one)).collect::<Vec<&str>>().join(" ")
+        let is_shown = |one: &&str| !["named", "machine", "grouped"].contains(one) && !one.starts_with("by-");
+        self.classes().filter(is_shown).collect::<Vec<&str>>().join(" ")
+    }
+
+    /// What a filter takes its cells for: `suite`, `machine`, `verdict` or `size`.
+    pub(crate) fn by(&self) -> Option<&'static str> {
+        self.classes().find_map(|class| class.strip_prefix("by-"))
+    }
+
+    /// Whether its figures are comparable within a group only.
+    pub(crate) fn is_grouped(&self) -> bool {
+        self.has("grouped")
     }
 
     fn has(&self, class: &str) -> bool {
@@ -318,6 +341,13 @@ impl<T> Rows<T> {
     pub(crate) fn tint(mut self, is_bad: impl Fn(&T) -> bool) -> Rows<T> {
         for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
             row.bad = is_bad(item);
+        }
+        self
+    }
+
+    pub(crate) fn facet(mut self, name: &'static str, of: impl Fn(&T) -> String) -> Rows<T> {
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.facets.push((name, of(item)));
         }
         self
     }

@@ -1,0 +1,148 @@
+// Lists: filters and orders over all their rows, pages where there are many, and a search over the whole site.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { browser, files, openIn, pages, text } from "./site.mjs";
+
+let chromium;
+before(async () => (chromium = await browser()));
+after(async () => chromium?.close());
+
+const open = (page, options) => openIn(chromium, page, options);
+const rows = "main tbody tr:visible:not(:has(th[colspan]))";
+const choose = (tab, name, value) => tab.locator(`.filter [name=${name}]`).selectOption(value);
+
+for (const [page, kinds] of [["series/index.html", ["suite", "machine", "verdict", "size"]], ["runs/index.html", ["suite", "machine", "verdict"]],
+  ["commits/index.html", ["suite", "machine", "verdict"]]]) {
+  test(`${page} is filtered by ${kinds.join(", ")}, which stay in the address`, async () => {
+    const { context, tab, said } = await open(page);
+    await tab.waitForFunction(() => document.querySelector(".filter").hidden === false);
+    const all = await tab.locator(rows).count();
+    for (const kind of kinds.filter((kind) => kind !== "size")) {
+      const words = await tab.locator(`.filter [name=${kind}] option`).allTextContents();
+      assert.ok(words.length > 2, `${kind} has choices`);
+      await choose(tab, kind, words.at(-1));
+      await tab.waitForFunction((all) => document.querySelectorAll("main tbody tr").length < all, all + 1);
+      const cells = await tab.locator(rows).allTextContents();
+      assert.ok(cells.length > 0, `${kind} ${words.at(-1)}`);
+      assert.equal(new URL(await tab.evaluate(() => location.href)).searchParams.get(kind), words.at(-1));
+      await choose(tab, kind, "");
+    }
+    if (kinds.includes("size")) {
+      await tab.locator(".filter [name=size]").fill("2");
+      const sizes = await tab.locator(`${rows} td:nth-child(7)`).allTextContents();
+      assert.ok(sizes.length > 0 && sizes.length < all && sizes.every((one) => Math.abs(Number(one.replace("\u2212", "-").match(/^[-+]?[\d.]+/))) >= 2), sizes.join());
+    }
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+}
+
+test("a column without units is sorted over the groups of all suites, each row with the name of its own, and a third press brings the first order back", async () => {
+  const { context, tab, said } = await open("series/index.html");
+  const names = () => tab.locator(`section:has(> h2) >> nth=0`).locator("tbody tr:not(:has(th[colspan])) th").allTextContents();
+  const first = await names(), button = tab.locator("section:has(> h2) >> nth=0").locator(".sort", { hasText: "Against baseline" });
+  await button.click();
+  await button.click();
+  const table = tab.locator("main table").first(), sizes = await table.locator("td:nth-child(7)").allTextContents();
+  const figures = sizes.map((one) => parseFloat(one.replace("\u2212", "-"))).filter(Number.isFinite);
+  assert.deepEqual(figures, [...figures].sort((a, b) => b - a));
+  assert.equal(await table.locator("th[colspan]").count(), 0);
+  assert.match(await table.locator(".of-group").first().textContent(), /^\w+: .*(is better|control)/);
+  assert.equal(await table.locator("tbody tr").count(), await tab.locator("main tbody tr:not(:has(th[colspan]))").count(), "no row is in another table");
+  assert.equal(await tab.locator("main table:visible").count(), 1);
+  await tab.locator("main table").first().locator(".sort", { hasText: "Newest" }).first().click();
+  assert.ok(await table.locator("th[colspan]").count() > 1, "figures of several units are sorted within their groups");
+  await button.click();
+  for (let press = 0; press < 2; press += 1) await button.click();
+  assert.deepEqual((await names()).map((one) => one.split(" ")[0]), first.map((one) => one.split(" ")[0]));
+  assert.ok(await tab.locator("main table:visible").count() > 1);
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("a list of many rows has pages that lead to each other, and a filter over all of them", async () => {
+  const second = pages.find((page) => /^list\/\w+-2\.html$/.test(page)), name = second.match(/(\w+)-2/)[1];
+  const plain = await open(`${name}/index.html`, { javaScriptEnabled: false });
+  assert.ok(await plain.tab.locator(rows).count() <= 150 && await plain.tab.locator("*").count() <= 6000);
+  await plain.tab.locator(".pages a", { hasText: "2" }).click();
+  assert.ok(plain.tab.url().endsWith(second) && await plain.tab.locator(rows).count() > 0);
+  assert.equal(await plain.tab.locator(".pages a").first().getAttribute("href"), `../${name}/index.html`);
+  await plain.context.close();
+  assert.ok(files.includes(`data/list-${name}.js`));
+  const total = pages.filter((page) => page === second || page === `${name}/index.html` || page.startsWith(`list/${name}-`))
+    .reduce((sum, page) => sum + text(page).split("<tbody")[1].split("<tr").length - 1, 0);
+  const { context, tab, said } = await open(second);
+  await tab.locator(".filter [name=find]").fill("20");
+  await tab.waitForSelector(".more", { state: "attached" });
+  assert.equal(await tab.locator(".pages").count(), 0);
+  await tab.locator(".filter [name=find]").fill("");
+  assert.equal(await tab.locator(rows).count(), 150);
+  await tab.locator(".more").click();
+  assert.equal(await tab.locator(rows).count(), total);
+  // A row that the script made is as the page has it.
+  await tab.reload();
+  const cells = (page) => page.evaluate(() => [...document.querySelectorAll("main tbody tr")].at(-1).outerHTML);
+  const printed = await cells(tab);
+  await tab.locator(".filter [name=find]").fill("2");
+  await tab.waitForSelector(".more", { state: "attached" });
+  await tab.locator(".filter [name=find]").fill("");
+  while (await tab.locator(".more").isVisible()) await tab.locator(".more").click();
+  const made = (await cells(tab)).replace(/href="[^"]*\/(runs|commits|compare|series|events)\//g, 'href="../$1/');
+  assert.equal(made, printed);
+  await tab.locator(".sort").first().click();
+  const address = await tab.evaluate(() => location.href);
+  const again = await open("index.html");
+  await again.tab.goto(address);
+  await again.tab.waitForSelector("th[aria-sort=ascending]");
+  assert.deepEqual([...said, ...again.said], []);
+  await again.context.close();
+  await context.close();
+});
+
+for (const page of ["index.html", "series/index.html"]) {
+  test(`the key / on ${page} searches events, series and commits`, async () => {
+    const { context, tab, said } = await open(page);
+    const asked = [];
+    tab.on("request", (request) => asked.push(request.url()));
+    await tab.keyboard.press("/");
+    await tab.waitForSelector("dialog.search[open]");
+    for (const word of ["e-", "time", "20"]) {
+      await tab.locator(".search input").fill(word);
+      await tab.waitForSelector(".search li");
+    }
+    assert.equal(asked.filter((url) => url.endsWith("data/search.js")).length, 1, "the index is loaded once, when it is used");
+    const series = text("series/index.html").match(/series\/([\w-]+)\.html">([^<]+)</)[2];
+    await tab.locator(".search input").fill(series);
+    await tab.locator(".search li", { hasText: "Series" }).first().waitFor();
+    await tab.keyboard.press("ArrowDown");
+    assert.equal(await tab.evaluate(() => document.activeElement.localName), "a");
+    await tab.keyboard.press("ArrowUp");
+    await tab.locator(".search input").fill("no such thing anywhere");
+    assert.equal(await tab.locator(".search output").textContent(), "0 results");
+    await tab.keyboard.press("Escape");
+    assert.equal(await tab.locator("dialog[open]").count(), 0);
+    await tab.getByRole("button", { name: "Search" }).click();
+    await tab.locator(".search input").fill(series);
+    await tab.keyboard.press("Enter");
+    await tab.waitForURL(/(series|events)\/.+\.html/);
+    assert.deepEqual(said, []);
+    await context.close();
+  });
+}
+
+test("a comparison is filtered by verdict and by the size of the change, too", async () => {
+  const [first, last] = [0, -1].map((place) => text("data/commits.js").match(/\["[0-9a-f]{40}"/g).at(place).slice(2, 14));
+  const { context, tab, said } = await open(`compare/index.html?a=${first}&b=${last}`);
+  await tab.waitForSelector("#result-rows .sort");
+  const cells = (place) => tab.locator(`#result-rows tbody tr:visible:not(:has(th[colspan])) > :nth-child(${place})`).allTextContents();
+  const all = (await cells(1)).length;
+  await tab.locator("#compare [name=verdict]").selectOption({ index: 1 });
+  const verdict = await tab.locator("#compare [name=verdict]").inputValue(), verdicts = await cells(3);
+  assert.ok(verdicts.length > 0 && verdicts.length < all && verdicts.every((one) => one.includes(verdict)), `${verdict}: ${verdicts}`);
+  await tab.locator("#compare [name=verdict]").selectOption("");
+  await tab.locator("#compare [name=size]").fill("10");
+  const sizes = (await cells(6)).map((one) => Math.abs(parseFloat(one.replace("\u2212", "-"))));
+  assert.ok(sizes.length > 0 && sizes.length < all && sizes.every((one) => one >= 10), sizes.join());
+  assert.deepEqual(said, []);
+  await context.close();
+});
