@@ -1,8 +1,8 @@
-//! Atomic writes, after which a reader sees the old content or the new, and reads of limited size.
+//! Atomic writes, after which a reader sees the old content or the new, and reads of limited size that wait for nothing.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
@@ -112,9 +112,68 @@ impl Write for AtomicFile {
     }
 }
 
-/// The bytes of a file, at most `most`. An endless device is too large.
+/// Opens a regular file to read. Pipes and devices are refused: they could block, or never end.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_regular(File::options().read(true), path, true)
+}
+
+/// As [`open`], for a path below `root` that leads through no link: one in a repository could name any file of the system.
+pub fn open_inside(root: &Path, path: &Path) -> io::Result<File> {
+    let mut place = root.to_owned();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => place.push(name),
+            Component::CurDir => continue,
+            _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it leads out of its folder")),
+        }
+        check_kind(&fs::symlink_metadata(&place)?, true)?;
+    }
+    open_regular(File::options().read(true), &place, false)
+}
+
+/// Opens a file to lock, and makes it where it is missing.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    open_regular(File::options().create(true).append(true), path, true)
+}
+
+/// `follows` says whether the path may be a link.
+fn open_regular(options: &mut fs::OpenOptions, path: &Path, follows: bool) -> io::Result<File> {
+    let facts = if follows { fs::metadata(path) } else { fs::symlink_metadata(path) };
+    // Opening a device may have effects of its own.
+    facts.map_or(Ok(()), |facts| check_kind(&facts, false))?;
+    // Whatever replaced the file since is not waited for.
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = if follows { OFlags::NONBLOCK } else { OFlags::NONBLOCK | OFlags::NOFOLLOW };
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    check_kind(&file.metadata()?, false)?;
+    Ok(file)
+}
+
+fn check_kind(facts: &fs::Metadata, may_be_folder: bool) -> io::Result<()> {
+    let (kind, what) = match facts.file_type() {
+        one if one.is_file() || may_be_folder && one.is_dir() => return Ok(()),
+        one if one.is_dir() => (io::ErrorKind::IsADirectory, "it is a folder, not a file"),
+        one if one.is_symlink() => {
+            (io::ErrorKind::InvalidInput, "it is a symbolic link, which is not followed; name the file it points to")
+        }
+        _ => (io::ErrorKind::InvalidInput, "it is a pipe or a device, not a regular file; save its content to a file"),
+    };
+    Err(io::Error::new(kind, what))
+}
+
+/// The bytes of a regular file, at most `most`.
 pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    read_bounded_from(File::open(path)?, most)
+    read_bounded_from(open(path)?, most)
+}
+
+/// As [`read_bounded`], also of a pipe that the shell handed over: `/dev/stdin`, or that of `<(command)`.
+pub fn read_input(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let is_handed_over = ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|start| path.starts_with(start));
+    read_bounded_from(if is_handed_over { File::open(path)? } else { open(path)? }, most)
 }
 
 /// Like [`read_bounded`], of what is open already.
@@ -131,7 +190,12 @@ pub fn read_bounded_from(input: impl Read, most: usize) -> io::Result<Vec<u8>> {
 
 /// The SHA-256 of a file of any size, as 64 lower-case hexadecimal digits.
 pub fn sha256_of_file(path: &Path) -> io::Result<String> {
-    let (mut hash, mut file, mut part) = (RunningHash::default(), File::open(path)?, vec![0; 1 << 16]);
+    sha256_of(open(path)?)
+}
+
+/// As [`sha256_of_file`], of what is open already.
+pub fn sha256_of(mut file: impl Read) -> io::Result<String> {
+    let (mut hash, mut part) = (RunningHash::default(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {
             0 => return Ok(hash.hex()),
@@ -243,6 +307,34 @@ mod tests {
         let kind = |path: &Path, most: usize| read_bounded(path, most).expect_err("it cannot be read").kind();
         assert_eq!(kind(&path, 3), io::ErrorKind::FileTooLarge);
         assert_eq!(kind(&folder.path().join("absent"), 4), io::ErrorKind::NotFound);
-        assert_eq!(kind(Path::new("/dev/zero"), 4), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn only_regular_files_are_opened_and_none_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [pipe, link, plain] = ["pipe", "link", "plain"].map(|name| folder.path().join(name));
+        fs::create_dir(folder.path().join("deep")).expect("a folder");
+        fs::write(&plain, "four").expect("it can be written");
+        symlink(&plain, &link).expect("it can be made");
+        symlink("deep", folder.path().join("way")).expect("it can be made");
+        fs::write(folder.path().join("deep/file"), "deep").expect("it can be written");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
+        assert!(made.success());
+        let fault = |opened: io::Result<File>| opened.map_or_else(|error| error.to_string(), |_| String::new());
+        for path in [&pipe, Path::new("/dev/zero")] {
+            assert!(fault(open(path)).starts_with("it is a pipe or a device"));
+            assert!(fault(open_lock(path)).starts_with("it is a pipe or a device"));
+        }
+        assert!(fault(open(folder.path())).starts_with("it is a folder"));
+        assert_eq!(fault(open(&link)), "");
+        assert_eq!(fault(open_lock(&folder.path().join("lock"))), "");
+        let inside = |path: &str| fault(open_inside(folder.path(), Path::new(path)));
+        assert_eq!([inside("plain"), inside("./deep/file")], ["", ""]);
+        for path in ["link", "way/file", "way"] {
+            assert!(inside(path).starts_with("it is a symbolic link"), "{path}");
+        }
+        assert!(inside("deep/../plain").starts_with("it leads out"));
+        assert!(read_input(&pipe, 4).is_err());
+        assert_eq!(read_input(&plain, 4).expect("it is regular"), b"four");
     }
 }

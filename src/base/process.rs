@@ -3,7 +3,9 @@
 //! [`capture`] runs a program to its end, with limits of time and output. [`ProcessGroup`] is for a program that communicates
 //! while it runs.
 
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -365,6 +367,32 @@ fn has_exited(child: &mut Child) -> bool {
 #[cfg(not(unix))]
 fn has_exited(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
+}
+
+/// The search path without folders that a checkout could fill: relative ones, and those inside a working tree.
+pub fn trusted_path(path: &OsStr, working_trees: &[PathBuf]) -> Vec<PathBuf> {
+    let inside = |folder: &Path| {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let trees = working_trees.iter().flat_map(|tree| [tree.canonicalize().ok(), Some(tree.clone())]);
+        trees.flatten().any(|tree| real.starts_with(&tree) || folder.starts_with(&tree))
+    };
+    std::env::split_paths(path).filter(|folder| folder.is_absolute() && !inside(folder)).collect()
+}
+
+pub fn find_program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    folders.iter().map(|folder| folder.join(&name)).find(|file| is_program(file))
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
 }
 
 #[cfg(test)]

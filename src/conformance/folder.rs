@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde_json::Value;
+use sprag_base::files::read_bounded;
 
 /// Files of a statistics oracle, with `what`, `library` and `cases`.
+/// Of one file.
+pub(crate) const MOST_BYTES: usize = 256 << 20;
+
 pub(crate) const STATISTICS: &str = "statistics";
 /// Recorded timings of identical code, with `what` and `kernels`.
 pub(crate) const IDENTICAL_CODE: &str = "identical_code";
@@ -46,7 +50,8 @@ pub(crate) fn find(folder: &Path) -> Result<Vec<GoldenCase>, ConformanceError> {
     let mut result = Vec::new();
     let mut broken = Vec::new();
     for file in files_below(folder)? {
-        let bytes = fs::read(&file).map_err(|source| ConformanceError::Read { path: file.clone(), source })?;
+        let bytes =
+            read_bounded(&file, MOST_BYTES).map_err(|source| ConformanceError::Read { path: file.clone(), source })?;
         match parse(&file, &bytes) {
             Ok(None) => {}
             Ok(Some(value)) => recognise(&file, value, &mut result)

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::failure::{Outcome, fails, require};
-use crate::folder::files_below;
+use crate::folder::{MOST_BYTES, files_below};
+use sprag_base::files::read_bounded;
 use sprag_formats::rows::{self, ReadSource};
 use sprag_formats::{Format, SIDECAR, registry};
 use sprag_model::foreign::Output;
@@ -69,6 +70,6 @@ fn outputs(path: &Path) -> Option<Vec<Output>> {
     let ends = || registry::FORMATS.iter().flat_map(|format| format.files);
     let is_wanted = |name: &str| !is_folder || (ends().any(|end| name.ends_with(end)) && !OTHER_FILES.contains(&name));
     let named = files.iter().map(|file| (file, file.strip_prefix(root).unwrap_or(file).to_string_lossy().into_owned()));
-    let read = |(file, name): (&PathBuf, String)| Some(Output { name, bytes: fs::read(file).ok()? });
+    let read = |(file, name): (&PathBuf, String)| Some(Output { name, bytes: read_bounded(file, MOST_BYTES).ok()? });
     named.filter(|(_, name)| is_wanted(name)).map(read).collect()
 }

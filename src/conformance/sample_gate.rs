@@ -9,9 +9,11 @@ use serde_json::Value;
 
 use crate::expected::{Tolerance, exact};
 use crate::failure::{Outcome, fails, read, require};
+use crate::folder::MOST_BYTES;
 use crate::tensor::Number;
 use sprag_analysis::rules::rank::Parameters;
 use sprag_analysis::sample_gate;
+use sprag_base::files::read_bounded;
 use sprag_formats::compat::json;
 use sprag_formats::compat::tt_metal::gate::{self, Findings, SampleGateError};
 use sprag_formats::compat::tt_metal::ground_truth;
@@ -105,7 +107,7 @@ fn named(folder: &Path, word: &str) -> Outcome<Vec<u8>> {
     let [path] = &paths[..] else {
         return Err(fails(format!("{} files `*{end}` in {}, and one is needed", paths.len(), folder.display())));
     };
-    fs::read(path).map_err(failed)
+    read_bounded(path, MOST_BYTES).map_err(failed)
 }
 
 pub(crate) fn run(case: Value) -> Outcome {

@@ -2,7 +2,6 @@
 //!
 //! The exit codes are those of the original: 1 also where it breaks down. A file may be absent on purpose.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,7 +10,9 @@ use serde_json::{Map, Value, json};
 use crate::case::take_inputs;
 use crate::expected::{check_results, exact, exactly};
 use crate::failure::{Outcome, fails, require};
+use crate::folder::MOST_BYTES;
 use sprag_analysis::rules::bands;
+use sprag_base::files::read_bounded;
 use sprag_formats::compat::trueno::gate;
 use sprag_model::bands::{Band, BandReport};
 
@@ -29,7 +30,7 @@ struct Inputs {
 pub(crate) fn run(case: Value, folder: &Path) -> Outcome {
     let (inputs, recorded) = take_inputs::<Inputs>(case, &["argv", "current_on_stdin"])?;
     let recorded = recorded.into_iter().filter(|(name, _)| name != "note").collect();
-    let texts = FILES.map(|name| fs::read(folder.join(name)).ok());
+    let texts = FILES.map(|name| read_bounded(&folder.join(name), MOST_BYTES).ok());
     let Ended { exit_code, report, last_line } = ended(&inputs, &texts)?;
     let report = report.as_ref();
     let read = [0, 1].map(|side| parsed(texts[side].as_deref()));

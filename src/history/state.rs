@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::HistoryError;
+use sprag_base::files::{self, open_lock};
 
 /// How often an append tries the lock: about a minute in all, enough for dozens of processes that append.
 const LOCK_ATTEMPTS: u32 = 480;
@@ -257,9 +258,8 @@ impl StateFolder {
 }
 
 fn take(path: &Path) -> Result<Option<Lock>, HistoryError> {
-    let file = File::options().create(true).append(true).open(path);
     // In a shared repository the file may belong to another user; reading is enough to lock it.
-    let file = file.or_else(|error| File::open(path).map_err(|_| error));
+    let file = open_lock(path).or_else(|error| files::open(path).map_err(|_| error));
     let file = file.map_err(HistoryError::io("open the lock", path))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock { file: Some(file) })),

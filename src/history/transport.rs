@@ -2,11 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use sprag_base::process::{Captured, End, Limits, OutputLimit, capture, describe_exit};
+use sprag_base::process::{Captured, End, Limits, OutputLimit, capture, describe_exit, find_program, trusted_path};
 use sprag_base::text;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -65,7 +65,7 @@ impl Transport {
         let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
         let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone()).unwrap_or_default();
         let folders = trusted_path(&path, &place.working_trees);
-        let program = find_git(&folders).ok_or(CallError::NoGit)?;
+        let program = find_program("git", &folders).ok_or(CallError::NoGit)?;
         // Git itself finds programs such as ssh by it.
         let path = std::env::join_paths(&folders).expect("the folders were split from a search path");
         Ok(Transport { program, variables: cleaned(variables, path), place })
@@ -406,32 +406,6 @@ fn is_handed_on(key: &str) -> bool {
         || key.strip_prefix("http.").is_some_and(|rest| rest == "extraheader" || rest.ends_with(".extraheader"))
 }
 
-/// The search path without folders that a checkout could fill: relative ones, and those inside a working tree.
-fn trusted_path(path: &OsStr, working_trees: &[PathBuf]) -> Vec<PathBuf> {
-    let inside = |folder: &Path| {
-        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        let trees = working_trees.iter().flat_map(|tree| [tree.canonicalize().ok(), Some(tree.clone())]);
-        trees.flatten().any(|tree| real.starts_with(&tree) || folder.starts_with(&tree))
-    };
-    std::env::split_paths(path).filter(|folder| folder.is_absolute() && !inside(folder)).collect()
-}
-
-fn find_git(folders: &[PathBuf]) -> Option<PathBuf> {
-    let name = format!("git{}", std::env::consts::EXE_SUFFIX);
-    folders.iter().map(|folder| folder.join(&name)).find(|file| is_program(file))
-}
-
-#[cfg(unix)]
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(file: &Path) -> bool {
-    file.is_file()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -592,7 +566,7 @@ mod tests {
                 name => root.join(name),
             });
             let path = std::env::join_paths(path).unwrap();
-            find_git(&trusted_path(&path, std::slice::from_ref(&tree)))
+            find_program("git", &trusted_path(&path, std::slice::from_ref(&tree)))
         };
         let outside = Some(root.join("outside/git"));
         assert_eq!(chosen(&["outside"]), outside);

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,10 @@ use crate::error::Context as _;
 use crate::project::{self, Project};
 use crate::{Advice, refuse};
 use sprag_base::digest;
+use sprag_base::files::{self, read_bounded};
+
+/// Of one file.
+const MOST_BYTES: usize = 256 << 20;
 
 #[derive(Clone, Copy, Debug)]
 pub struct FolderKind {
@@ -82,7 +86,7 @@ impl FolderKind {
 
     /// The digests that the marker lists; `None` if it lists none.
     fn written(self, folder: &Path) -> Option<HashSet<String>> {
-        let text = fs::read_to_string(folder.join(self.marker)).ok()?;
+        let text = String::from_utf8(read_bounded(&folder.join(self.marker), MOST_BYTES).ok()?).ok()?;
         let marks: HashSet<String> = text.lines().skip(1).map(str::to_owned).collect();
         (!marks.is_empty()).then_some(marks)
     }
@@ -129,7 +133,7 @@ impl ExistingFolder<'_> {
 
     pub fn read(&self, path: &str) -> crate::Result<Vec<u8>> {
         let path = self.folder.join(path);
-        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+        read_bounded(&path, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))
     }
 }
 
@@ -180,7 +184,7 @@ const NEW: &str = "new";
 struct Aside {
     folder: PathBuf,
     /// The system unlocks it when the process ends.
-    _lock: Option<File>,
+    _lock: Option<fs::File>,
     _temporary: Option<tempfile::TempDir>,
 }
 
@@ -220,7 +224,7 @@ fn take_over(old: &Path, new: &Path, bytes: &[u8]) -> bool {
 
 fn read(file: &Path, length: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(length).map_err(|_| ErrorKind::FileTooLarge)?];
-    File::open(file)?.read_exact(&mut bytes)?;
+    files::open(file)?.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -14,13 +14,16 @@ use crate::error::Context as _;
 use crate::project::{PRIVATE_FOLDER, Project};
 use sprag_analysis::frame::DecodedRuns;
 use sprag_base::digest;
-use sprag_base::files::write_cache;
+use sprag_base::files::{read_bounded, write_cache};
 use sprag_base::json;
 use sprag_history as history;
 use sprag_history::{Entry, Store};
 use sprag_model::run::Quarantined;
 
 const VARIABLE: &str = "SPRAG_CACHE";
+
+/// Of a file; a larger one is made again.
+const MOST_BYTES: usize = 1 << 30;
 
 const RUNS: &str = "runs";
 
@@ -114,7 +117,7 @@ impl CacheFile {
 
     pub fn read(&self) -> Option<Vec<u8>> {
         let (file, first) = self.0.as_ref()?;
-        let mut bytes = fs::read(file).ok()?;
+        let mut bytes = read_bounded(file, MOST_BYTES).ok()?;
         let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;
         let body = bytes.split_off(line);
         (bytes == first_line(first, &body).as_bytes()).then_some(body)

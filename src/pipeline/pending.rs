@@ -128,7 +128,8 @@ fn pending_runs(folder: &Path, own: &[PathBuf]) -> crate::Result<Vec<(PathBuf, R
             Ok(bytes) => bytes,
             // Another process recorded it.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+            // It would keep every later run from being recorded.
+            Err(error) if matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::InvalidInput) => {
                 warn(&format!("`{}` cannot be read: {error}; left where it is", file.display()));
                 continue;
             }

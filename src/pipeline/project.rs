@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{Config, RECORDS_BRANCH};
 use crate::error::Context as _;
 use crate::{Error, refuse};
-use sprag_base::files::{read_bounded, write_atomic};
+use sprag_base::files::{open_lock, read_bounded, write_atomic};
 use sprag_history::{self as history, HistoryError, Store, Target};
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::record::MAX_RECORD_BYTES;
@@ -191,7 +191,7 @@ pub(crate) fn try_locked(path: &Path) -> crate::Result<Option<File>> {
 /// `if_busy` says whether the lock was taken after all.
 fn lock(path: &Path, if_busy: &dyn Fn(&File) -> io::Result<bool>) -> crate::Result<Option<File>> {
     let lock = || -> io::Result<Option<File>> {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = open_lock(path)?;
         let is_taken = match file.try_lock() {
             Err(TryLockError::WouldBlock) => if_busy(&file)?,
             Err(TryLockError::Error(error)) if error.kind() != ErrorKind::Unsupported => return Err(error),

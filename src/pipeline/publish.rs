@@ -1,6 +1,6 @@
 //! The site on disk, and checking one against a rebuild.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use chrono::NaiveDate;
 
@@ -8,7 +8,7 @@ use crate::atomic_folder::{AtomicFolder, FolderKind};
 use crate::error::Context as _;
 use crate::project::Project;
 use crate::study::Study;
-use crate::{Advice, export, ledger, policy, refuse, release, trend};
+use crate::{Advice, export, ledger, policy, refuse, release, text, trend};
 use sprag_analysis::calibrate::reruns;
 use sprag_analysis::ledger::tell_events;
 use sprag_analysis::method::{constants, sensitivities};
@@ -145,7 +145,32 @@ fn site_folder(project: &Project, out: Option<&Path>) -> crate::Result<PathBuf> 
     if project.is_bare && out.is_none() {
         return refuse("a bare repository has no working tree to put the site in", "name a folder with `--out`");
     }
-    Ok(project.root.join(out.unwrap_or(&project.config.site.out)))
+    match out {
+        Some(out) => Ok(project.root.join(out)),
+        None => configured_folder(&project.root, &project.config.site.out),
+    }
+}
+
+/// What a checkout configures stays inside it: the folder is replaced as a whole.
+fn configured_folder(root: &Path, out: &Path) -> crate::Result<PathBuf> {
+    let mut place = root.to_owned();
+    for part in out.components() {
+        let shown = text::path(out);
+        match part {
+            Component::Normal(name) => place.push(name),
+            Component::CurDir => continue,
+            _ => {
+                let message = format!("`[site] out` is `{shown}`, which leads out of the project");
+                return refuse(message, "name a folder of the project, or give this one by `--out`");
+            }
+        }
+        if place.is_symlink() {
+            let message =
+                format!("`{}` is a symbolic link, through which `[site] out` may lead out", text::path(&place));
+            return refuse(message, "remove the link, or give its target by `--out`");
+        }
+    }
+    Ok(place)
 }
 
 /// The document with the measured tables; the site shows the same.

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use sprag::cli::color::{self, Colored};
+use sprag::cli::color::{self, Shown, TerminalText};
 use sprag::{cli, commands};
 use sprag_measure::memory::CountingAllocator;
 use sprag_pipeline::text;
@@ -17,9 +17,12 @@ fn main() -> ExitCode {
     let cli = cli::parse();
     let stdout = std::io::stdout();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let mut out: Box<dyn std::io::Write> = match color::is_wanted(cli.color, stdout.is_terminal(), no_color) {
-        true => Box::new(Colored::new(stdout.lock())),
-        false => Box::new(stdout.lock()),
+    let is_terminal = stdout.is_terminal();
+    let mut out: Box<dyn std::io::Write> = match color::is_wanted(cli.color, is_terminal, no_color) {
+        is_colored if is_colored || is_terminal => {
+            Box::new(TerminalText::new(stdout.lock(), Shown { is_colored, is_escaped: is_terminal }))
+        }
+        _ => Box::new(stdout.lock()),
     };
     let result = commands::run(cli, &mut *out).and_then(|exit| {
         out.flush()?;

@@ -70,6 +70,8 @@ mod seed_report;
 
 // The history: records added, checked, shared, imported and exported, and what faults leave of it.
 mod bad_input;
+#[cfg(unix)]
+mod wrong_inputs;
 mod cache;
 mod event_records;
 mod export;

@@ -85,7 +85,12 @@ fn what_blocks_is_named_with_its_exit_code() {
         ),
         ("out/replay.json", "{}", 4, [no_manifest, "nothing waives this"]),
         ("out/replay.json", "", 4, ["`out/replay.json` (replay) is empty", "nothing waives"]),
-        ("out/replay.json/x", "", 4, ["`out/replay.json` (replay) is no file", "nothing waives this"]),
+        (
+            "out/replay.json/x",
+            "",
+            4,
+            ["`out/replay.json` (replay) cannot be read: it is a folder", "nothing waives this"],
+        ),
         ("ledger/v2.toml", &expired, 1, ["coverage: Ada no longer waives it", "series"]),
     ] {
         let write = |p: &Project| {

@@ -149,6 +149,17 @@ fn keys_of_ssh_sign_too() {
         .prints(&["signature: by `ada@example.org`, according to the list of signers"]);
     project.verify(0, &["--public-key", "../id.pub"]);
     project.verify(4, &["--allowed-signers", "../strangers"]);
+    // The line for another purpose comes first; the second allows it.
+    sandbox.write("../both", &(project.read("../strangers") + &project.read("../signers")));
+    project.verify(0, &["--allowed-signers", "../both"]).prints(&["signature: by `ada@example.org`"]);
+    // A checkout does not bring the program that vouches for it.
+    sandbox.program("bin/ssh-keygen", "#!/bin/sh\ntouch ../called\n");
+    for folder in ["bin".to_owned(), sandbox.project.join("bin").to_string_lossy().into_owned()] {
+        let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
+        let verify = ["release", "verify", "evidence", "--allowed-signers", "../strangers"];
+        project.sprag_with(&[("PATH", &path)], &verify).expect(4);
+    }
+    assert!(!sandbox.project.join("../called").exists(), "it called the program of the checkout");
     project.verify(0, &[]).prints(&["a key that nothing here vouches for"]);
 }
 

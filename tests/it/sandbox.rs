@@ -299,6 +299,16 @@ impl Sandbox {
         self.ended(command.output().expect("sh runs"))
     }
 
+    /// Runs the binary, and stops it after so many seconds with the code 124.
+    #[cfg(unix)]
+    pub(crate) fn sprag_limited(&self, seconds: u32, arguments: &[&str]) -> Ended {
+        let script = "\"$0\" \"$@\" & child=$!; (sleep \"$LIMIT\"; kill -9 $child) >/dev/null 2>&1 & timer=$!; \
+                      wait $child; code=$?; kill $timer 2>/dev/null; [ $code != 137 ] || code=124; exit $code";
+        let mut command = self.command("sh");
+        command.env("LIMIT", seconds.to_string()).args(["-c", script, env!("CARGO_BIN_EXE_sprag")]).args(arguments);
+        self.ended(command.output().expect("sh runs"))
+    }
+
     /// A folder for temporary files that nothing else uses.
     pub(crate) fn temporary(&self) -> PathBuf {
         let folder = self.folder.path().join("temporary");

@@ -1,21 +1,42 @@
 //! The files that items of a checklist need: where they are, and what they contain.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::{ReleaseError, Result};
 use crate::bundle;
 use crate::derive::FileEvidence;
-use sprag_base::files::sha256_of_file;
+use sprag_base::files::{open_inside, read_bounded_from, sha256_of};
 use sprag_base::text::suggestion;
 use sprag_model::checklist::{Checklist, Item, NeededFile, Rests};
+use sprag_model::record::MAX_RECORD_BYTES;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     /// Its path as others see it.
     pub path: String,
+    pub folder: PathBuf,
+    /// In that folder, through no link.
     pub file: PathBuf,
+}
+
+impl Artifact {
+    pub fn inside(root: &Path, path: &str) -> Artifact {
+        Artifact { path: path.to_owned(), folder: root.to_owned(), file: PathBuf::from(path) }
+    }
+
+    pub fn open(&self) -> std::io::Result<File> {
+        open_inside(&self.folder, &self.file)
+    }
+
+    pub fn read(&self) -> std::io::Result<Vec<u8>> {
+        read_bounded_from(self.open()?, MAX_RECORD_BYTES)
+    }
+
+    pub fn is_there(&self) -> bool {
+        self.open().is_ok()
+    }
 }
 
 pub type Artifacts = BTreeMap<String, Artifact>;
@@ -33,7 +54,7 @@ pub fn locate(root: &Path, folder: &Path, checklist: &Checklist, arguments: &[St
     for one in needed() {
         artifacts.entry(one.key.clone()).or_insert_with(|| match given.remove(&one.key) {
             Some(path) => at_path(root, folder.join(path), one),
-            None => Artifact { path: one.path.clone(), file: root.join(&one.path) },
+            None => Artifact::inside(root, &one.path),
         });
     }
     Ok(artifacts)
@@ -63,14 +84,15 @@ fn at_path(root: &Path, file: PathBuf, needed: &NeededFile) -> Artifact {
     // Of a file elsewhere only the name is shown: its folder is private.
     let name = || file.file_name().map(|name| name.to_string_lossy().into_owned());
     let path = inside().or_else(name).unwrap_or_else(|| needed.path.clone());
-    Artifact { path, file }
+    let (folder, name) = (file.parent().unwrap_or(&file), file.file_name().unwrap_or_default());
+    Artifact { path, folder: folder.to_owned(), file: PathBuf::from(name) }
 }
 
 pub fn read_all(item: &Item, artifacts: &Artifacts) -> Vec<FileEvidence> {
     let read = |needed: &NeededFile| {
         let artifact = artifacts.get(&needed.key);
         let needed = NeededFile { path: artifact.map_or(&needed.path, |one| &one.path).clone(), ..needed.clone() };
-        let (content, fault) = match artifact.map(|artifact| content(&artifact.file)) {
+        let (content, fault) = match artifact.map(content) {
             None => (None, None),
             Some(Ok(content)) => (content, None),
             Some(Err(fault)) => (None, Some(fault)),
@@ -81,13 +103,12 @@ pub fn read_all(item: &Item, artifacts: &Artifacts) -> Vec<FileEvidence> {
 }
 
 /// Digest and size; absent where there is no file.
-pub fn content(file: &Path) -> std::result::Result<Option<(String, u64)>, String> {
-    let unreadable = |error| format!("cannot be read: {error}");
-    match fs::metadata(file) {
+pub fn content(artifact: &Artifact) -> std::result::Result<Option<(String, u64)>, String> {
+    let read = |file: File| Ok(Some((file.metadata()?.len(), sha256_of(file)?)));
+    match artifact.open().and_then(read) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(error)),
-        Ok(facts) if !facts.is_file() => Err("is no file".to_owned()),
-        Ok(facts) => Ok(Some((sha256_of_file(file).map_err(unreadable)?, facts.len()))),
+        Err(error) => Err(format!("cannot be read: {error}")),
+        Ok(content) => Ok(content.map(|(bytes, sha256)| (sha256, bytes))),
     }
 }
 

@@ -3,11 +3,11 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::reviewed::read_inside;
 use super::{ReleaseError, Result};
 use crate::checklist::{CHECKLIST_PATH, read_checklist};
 use crate::releases::{RELEASES_PATH, read_releases};
 use crate::toml_text::MOST_BYTES;
-use sprag_base::files::read_bounded;
 use sprag_base::text::suggestion;
 use sprag_history::{self as history, Entry, Store, Target};
 use sprag_model::checklist::{Checklist, Rule, RuntimeTarget};
@@ -126,7 +126,7 @@ fn find<'r>(releases: &'r Releases, name: &str) -> Result<&'r Release> {
 }
 
 fn read_file(root: &Path, path: &str) -> Result<Vec<u8>> {
-    read_bounded(&root.join(path), MOST_BYTES).map_err(|error| match error.kind() {
+    read_inside(root, path, MOST_BYTES).map_err(|error| match error.kind() {
         ErrorKind::NotFound => ReleaseError::refused(
             format!("there is no `{path}`"),
             "create it; `sprag init --ci github-full` writes one",

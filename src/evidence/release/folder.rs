@@ -13,6 +13,7 @@ use crate::file;
 use crate::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
 use crate::release::artifacts::{Artifact, Artifacts};
 use crate::release::error::first_difference;
+use crate::release::reviewed::read_inside;
 use crate::release::sign::{self, Trusted};
 use crate::release::{Fault, ReleaseError, Result, branch, identity, reviewed};
 use crate::statement::STATEMENT;
@@ -23,6 +24,9 @@ use sprag_history::{self as history, Entries, Store, Target};
 use sprag_model::checklist::FilledChecklist;
 use sprag_model::run::RECORD_ROOT;
 use sprag_model::statement::{PAYLOAD_TYPE, SHA256, Statement, pre_authentication};
+
+/// Of a file that is compared as a whole.
+const MOST_BYTES: usize = 256 << 20;
 
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::days(1);
 
@@ -35,7 +39,9 @@ pub struct EvidenceFolder {
 impl EvidenceFolder {
     /// Opens a folder whose files are those that its sums list.
     pub fn open(path: &Path, store: &Store) -> Result<EvidenceFolder> {
-        let read = || fs::read(path.join(CHECKLIST_JSON)).map_err(ReleaseError::io("read", &path.join(CHECKLIST_JSON)));
+        let read = || {
+            read_inside(path, CHECKLIST_JSON, MOST_BYTES).map_err(ReleaseError::io("read", &path.join(CHECKLIST_JSON)))
+        };
         let claimed = read().ok().and_then(|bytes| file::read(&bytes).ok());
         let expected = |name: &str, digest: &str| expected_content(store, claimed.as_ref(), name, digest);
         let sums = check_files(path, &expected)?;
@@ -51,8 +57,7 @@ impl EvidenceFolder {
     }
 
     pub(super) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.path.join(name);
-        fs::read(&path).map_err(ReleaseError::io("read", &path))
+        read_inside(&self.path, name, MOST_BYTES).map_err(ReleaseError::io("read", &self.path.join(name)))
     }
 
     /// Checks that the clone uses the history of the folder: `configured` is the ref of the clone, and `recorded` that of the
@@ -139,7 +144,7 @@ impl EvidenceFolder {
             if file.as_ref().is_some_and(|file| *file != place) || file.is_some() != self.sums.contains_key(&place) {
                 return Err(Fault::new(ARTIFACTS, format!("gives a wrong place for `{key}`")).into());
             }
-            let artifact = Artifact { file: self.path.join(place), path };
+            let artifact = Artifact { folder: self.path.clone(), file: PathBuf::from(place), path };
             if artifacts.insert(key.clone(), artifact).is_some() {
                 return Err(Fault::new(ARTIFACTS, format!("names `{key}` twice")).into());
             }
@@ -197,7 +202,8 @@ pub fn check_time(store: &Store, checklist: &FilledChecklist, now: DateTime<Utc>
 /// A hint that another version wrote a folder whose files are intact: it may word the same finding differently.
 pub fn other_version(folder: &Path) -> Option<String> {
     check_files(folder, &|_, _| None).ok()?;
-    let checklist: serde_json::Value = serde_json::from_slice(&fs::read(folder.join(CHECKLIST_JSON)).ok()?).ok()?;
+    let checklist: serde_json::Value =
+        serde_json::from_slice(&read_inside(folder, CHECKLIST_JSON, MOST_BYTES).ok()?).ok()?;
     let version = checklist.get("version")?.as_str()?;
     let own = env!("CARGO_PKG_VERSION");
     (version != own).then(|| {
@@ -234,7 +240,7 @@ type ExpectedContent<'a> = dyn Fn(&str, &str) -> Option<Vec<u8>> + 'a;
 /// Compares the files of a folder with its sums; gives their digests. Where they differ, the statement decides which is right.
 fn check_files(folder: &Path, expected: &ExpectedContent<'_>) -> Result<BTreeMap<String, String>> {
     let Scan { digests: actual, empty_folders, mut faults } = scan(folder)?;
-    let mut read = |name: &str| match fs::read(folder.join(name)) {
+    let mut read = |name: &str| match read_inside(folder, name, MOST_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             faults.push(Fault::new(name, "is missing"));
             Ok(Vec::new())
@@ -331,7 +337,7 @@ fn difference(
     expected: &ExpectedContent<'_>,
 ) -> Fault {
     let expected = expected(path, digest);
-    let actual = fs::read(folder.join(path)).unwrap_or_default();
+    let actual = read_inside(folder, path, MOST_BYTES).unwrap_or_default();
     let swapped = listed.iter().find(|(other, of)| *other != path && *of == actual_digest);
     let what = match (swapped, &expected) {
         (Some((other, _)), _) => format!("has the content of {other}"),

@@ -9,7 +9,6 @@ use super::declared::Declared;
 use super::identity::Identity;
 use super::{Fault, ReleaseError, Result, reviewed};
 use sprag_base::digest::sha256_hex;
-use sprag_base::files::read_bounded;
 use sprag_history::{self as history, Store};
 use sprag_model::checklist::{HistoryPoint, Rests};
 use sprag_model::record::MAX_RECORD_BYTES;
@@ -46,7 +45,7 @@ impl ReleaseInputs {
                 .map(|(_, bytes)| bytes)
                 .ok_or_else(|| ReleaseError::io("read", Path::new(path))(gone()));
         }
-        read_bounded(&self.root.join(path), MAX_RECORD_BYTES).map_err(ReleaseError::io("read", Path::new(path)))
+        reviewed::read_inside(&self.root, path, MAX_RECORD_BYTES).map_err(ReleaseError::io("read", Path::new(path)))
     }
 
     pub fn rests(&self, store: &Store, path: &str) -> Result<Rests> {

@@ -3,12 +3,12 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::reviewed::read_inside;
 use super::sign::{self, Trusted};
 use super::{Fault, ReleaseError};
 use crate::envelope::{self, ENVELOPE};
 use crate::file;
 use crate::statement::STATEMENT;
-use sprag_base::files::read_bounded;
 use sprag_model::checklist::FilledChecklist;
 use sprag_model::release::{PublishedStatement, Sealed};
 use sprag_model::statement::{GIT_COMMIT, PAYLOAD_TYPE, Resource, Statement, pre_authentication};
@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// The statement of a release; absent where there is none, and why it is rejected where it is wrong.
 pub fn read(root: &Path, filled: &FilledChecklist) -> Option<Result<PublishedStatement, String>> {
     let folder = format!("release/{}", filled.release);
-    let read = |name: &str| match read_bounded(&root.join(&folder).join(name), MOST_BYTES) {
+    let read = |name: &str| match read_inside(root, &format!("{folder}/{name}"), MOST_BYTES) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(format!("`{folder}/{name}` cannot be read: {error}")),

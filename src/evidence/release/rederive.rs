@@ -1,5 +1,7 @@
 //! A checklist derived again from the records, compared with the recorded one.
 
+use std::path::Path;
+
 use super::artifacts::Artifact;
 use super::folder::{EvidenceFolder, is_record};
 use super::inputs::ReleaseInputs;
@@ -22,7 +24,7 @@ pub fn unknown_files(folder: &EvidenceFolder, inputs: &ReleaseInputs, store: &St
     let ReleaseInputs { declared, artifacts, .. } = inputs;
     let mut expected = reviewed::project_files(&inputs.root)?;
     expected.extend([ARTIFACTS, CHECKLIST_JSON, CHECKLIST_MD, VERIFY_MD].map(str::to_owned));
-    let is_artifact = |path: &str| artifacts.values().any(|one| one.file == folder.path.join(path));
+    let is_artifact = |path: &str| artifacts.values().any(|one| one.file == Path::new(path));
     let is_expected = |path: &String| is_record(path) || expected.contains(path) || is_artifact(path);
     let unknown = folder.sums.keys().filter(|path| !is_expected(path));
     let mut faults: Vec<Fault> =

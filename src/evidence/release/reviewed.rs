@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::artifacts::{Artifact, Artifacts};
 use super::{Fault, ReleaseError, Result};
 use crate::checklist::CHECKLIST_PATH;
 use crate::releases::RELEASES_PATH;
+use sprag_base::files::{open_inside, read_bounded_from};
 use sprag_history::{self as history, Store};
 use sprag_model::checklist::Checklist;
 use sprag_model::ledger::FOLDER as LEDGER;
+use sprag_model::record::MAX_RECORD_BYTES;
 
 pub const SETTINGS_PATH: &str = "sprag.toml";
 
@@ -59,7 +61,11 @@ pub(super) fn compare_files<'p>(
     for path in paths {
         match expected.remove(path) {
             None => faults.push(Fault::new(path, format!("is not in the commit {}", short(commit)))),
-            Some(expected) => faults.extend(compare(path, commit, &root.join(path), &expected)?),
+            Some(expected) => {
+                let actual =
+                    read_inside(root, path, MAX_RECORD_BYTES).map_err(ReleaseError::io("read", Path::new(path)))?;
+                faults.extend(compare(path, commit, &actual, &expected));
+            }
         }
     }
     faults.extend(expected.keys().map(|path| missing(path, commit)));
@@ -85,8 +91,11 @@ pub(super) fn compare_artifacts(
         }
         let Some(expected) = expected else { continue };
         let path = shown(key, artifact);
-        match artifact.file.is_file() {
-            true => faults.extend(compare(&path, commit, &artifact.file, &expected)?),
+        match artifact.is_there() {
+            true => {
+                let actual = artifact.read().map_err(ReleaseError::io("read", &artifact.file))?;
+                faults.extend(compare(&path, commit, &actual, &expected));
+            }
             false => faults.push(missing(&path, commit)),
         }
     }
@@ -116,9 +125,13 @@ fn file_of_commit(store: &Store, commit: &str, path: &str) -> Result<Option<Vec<
     Ok(files.into_iter().find(|(name, _)| name == path).map(|(_, bytes)| bytes))
 }
 
-fn compare(path: &str, commit: &str, file: &Path, expected: &[u8]) -> Result<Option<Fault>> {
-    let actual = fs::read(file).map_err(ReleaseError::io("read", file))?;
-    Ok(Fault::compare(path, &actual, expected, format!("is not the file of the commit {}", short(commit))))
+fn compare(path: &str, commit: &str, actual: &[u8], expected: &[u8]) -> Option<Fault> {
+    Fault::compare(path, actual, expected, format!("is not the file of the commit {}", short(commit)))
+}
+
+/// A file of the project, through no link.
+pub(super) fn read_inside(root: &Path, path: &str, most: usize) -> io::Result<Vec<u8>> {
+    read_bounded_from(open_inside(root, Path::new(path))?, most)
 }
 
 fn missing(path: &str, commit: &str) -> Fault {

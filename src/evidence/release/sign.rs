@@ -13,7 +13,7 @@ use super::{Fault, ReleaseError, Result};
 use crate::envelope::ENVELOPE;
 use sprag_base::digest::Digest;
 use sprag_base::files::read_bounded;
-use sprag_base::process::{Captured, End, Limits, OutputLimit, capture_foreground};
+use sprag_base::process::{Captured, End, Limits, OutputLimit, capture_foreground, find_program, trusted_path};
 
 /// The namespace of SSH signatures, so that one made for another purpose is rejected.
 const NAMESPACE: &str = "sprag-release";
@@ -130,21 +130,40 @@ fn check_ssh(signature: &[u8], message: &[u8], trusted: Trusted<'_>) -> Result<S
                 key.trim()
             ));
         }
-        Trusted::Signers(path) => path.to_string_lossy().into_owned(),
-        Trusted::Key(path) => {
-            let line = format!("release namespaces=\"{NAMESPACE}\" {}\n", read_key(path)?.trim());
-            write("signers", line.as_bytes())?
-        }
+        Trusted::Signers(path) => read_key(path)?,
+        Trusted::Key(path) => format!("release namespaces=\"{NAMESPACE}\" {}", read_key(path)?.trim()),
     };
-    let principals = ssh_keygen(&["-Y", "find-principals", "-s", &file, "-f", &signers], b"")?.unwrap_or_default();
-    let principals = String::from_utf8_lossy(&principals);
-    let who = principals.lines().next().ok_or_else(|| rejected("it is of none of the trusted signers"))?;
-    let verify = ["-Y", "verify", "-n", NAMESPACE, "-I", who, "-s", &file, "-f", &signers];
-    ssh_keygen(&verify, message)?.map_err(rejected)?;
-    Ok(match trusted {
-        Trusted::Key(_) => "the given key".to_owned(),
-        _ => format!("`{who}`, according to the list of signers"),
-    })
+    let mut why = "it is of none of the trusted signers".to_owned();
+    // `ssh-keygen` takes the first line with the key, even where its namespaces or times exclude this signature, and a later
+    // line allows it.
+    for line in signers.lines().filter(|line| may_allow(line, signature)) {
+        let signers = write("signers", format!("{line}\n").as_bytes())?;
+        let found = ssh_keygen(&["-Y", "find-principals", "-s", &file, "-f", &signers], b"")?.unwrap_or_default();
+        let found = String::from_utf8_lossy(&found);
+        let Some(who) = found.lines().next() else { continue };
+        let verify = ["-Y", "verify", "-n", NAMESPACE, "-I", who, "-s", &file, "-f", &signers];
+        match (ssh_keygen(&verify, message)?, trusted) {
+            (Ok(_), Trusted::Key(_)) => return Ok("the given key".to_owned()),
+            (Ok(_), _) => return Ok(format!("`{who}`, according to the list of signers")),
+            (Err(fault), _) => why = fault,
+        }
+    }
+    Err(rejected(why))
+}
+
+/// Whether a line of trusted signers has the key of the signature, or that of an authority which may have certified it.
+fn may_allow(line: &str, signature: &[u8]) -> bool {
+    const LENGTH: usize = 4;
+    /// The mark and the version, before the length of the key.
+    const BEFORE: usize = "SSHSIG".len() + 4;
+    let text = String::from_utf8_lossy(signature);
+    let body: String = text.lines().filter(|line| !line.starts_with('-')).collect();
+    let key = STANDARD.decode(body).ok().and_then(|bytes| {
+        let length = u32::from_be_bytes(bytes.get(BEFORE..BEFORE + LENGTH)?.try_into().ok()?);
+        let key = bytes.get(BEFORE + LENGTH..)?.get(..usize::try_from(length).ok()?)?;
+        Some(STANDARD.encode(key))
+    });
+    line.contains("cert-authority") || key.is_some_and(|key| line.split_whitespace().any(|word| word == key))
 }
 
 fn read_key(path: &Path) -> Result<String> {
@@ -169,13 +188,18 @@ fn is_armored(signature: &[u8]) -> bool {
 fn ssh_keygen(arguments: &[&str], input: &[u8]) -> Result<std::result::Result<Vec<u8>, String>> {
     let output = OutputLimit::all(MOST_BYTES as u64);
     let limits = Limits::new(SSH_LIMIT, output, output);
-    let captured = capture_foreground(Command::new("ssh-keygen").args(arguments), input.to_vec(), &limits);
-    let Captured { end, stdout, stderr, .. } = captured.map_err(|error| {
-        ReleaseError::refused(
-            format!("cannot run `ssh-keygen`: {error}"),
-            "SSH signatures need OpenSSH 8.1 or newer; ed25519 keys in PEM need no other program",
-        )
+    const NEEDED: &str = "SSH signatures need OpenSSH 8.1 or newer; ed25519 keys in PEM need no other program";
+    // A checkout must not bring the program that vouches for it.
+    let here = std::env::current_dir().unwrap_or_default();
+    let tree = here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_owned();
+    let folders = trusted_path(&std::env::var_os("PATH").unwrap_or_default(), &[tree]);
+    let program = find_program("ssh-keygen", &folders).ok_or_else(|| {
+        let message = "there is no `ssh-keygen` in the folders of PATH that lie outside the working tree";
+        ReleaseError::refused(message, NEEDED)
     })?;
+    let captured = capture_foreground(Command::new(program).args(arguments), input.to_vec(), &limits);
+    let Captured { end, stdout, stderr, .. } =
+        captured.map_err(|error| ReleaseError::refused(format!("cannot run `ssh-keygen`: {error}"), NEEDED))?;
     Ok(match end {
         End::Exited(status) if status.success() => Ok(stdout),
         End::TimeOut | End::Overflow => Err("it took too long or printed too much, and was stopped".to_owned()),

@@ -1,9 +1,10 @@
 //! The folder of an attestation, written: all files that a release depends on, their sums, and a statement about them.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
+use super::artifacts::Artifact;
 use super::inputs::ReleaseInputs;
 use super::{ReleaseError, Result, reviewed, sign};
 use crate::bundle::{self, ARTIFACTS, Listed, VERIFY_MD};
@@ -36,9 +37,9 @@ pub fn write(
     }
     let mut listed = Vec::new();
     for (key, artifact) in &inputs.artifacts {
-        let file = artifact.file.is_file().then(|| bundle::place(key, &artifact.path));
+        let file = artifact.is_there().then(|| bundle::place(key, &artifact.path));
         if let Some(path) = &file {
-            files.copy(path, &artifact.file)?;
+            files.copy(path, artifact)?;
         }
         listed.push(Listed { key: key.clone(), path: artifact.path.clone(), file });
     }
@@ -70,10 +71,11 @@ impl ListedFiles<'_> {
         self.list(path, sha256_hex(bytes))
     }
 
-    fn copy(&mut self, path: &str, from: &Path) -> Result<()> {
+    fn copy(&mut self, path: &str, from: &Artifact) -> Result<()> {
         let file = self.into.join(path);
-        let copied = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::copy(from, &file));
-        let digest = copied.and_then(|_| sha256_of_file(&file)).map_err(ReleaseError::io("copy", from))?;
+        let copy = |mut from| io::copy(&mut from, &mut fs::File::create(&file)?);
+        let copied = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| from.open().and_then(copy));
+        let digest = copied.and_then(|_| sha256_of_file(&file)).map_err(ReleaseError::io("copy", &from.file))?;
         self.list(path, digest)
     }
 

@@ -85,7 +85,7 @@ pub fn sweep(parent: &Path) {
         if !is_folder || !is_ours(&folder) {
             continue;
         }
-        if let Ok(lock) = File::open(folder.join(LOCK))
+        if let Ok(lock) = sprag_base::files::open(&folder.join(LOCK))
             && lock.try_lock().is_ok()
         {
             let _ = remove(&folder);

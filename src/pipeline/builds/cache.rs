@@ -14,11 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Context as _;
 use crate::project;
-use sprag_base::files::{write_atomic, write_cache};
+use sprag_base::files::{open_lock, read_bounded, write_atomic, write_cache};
 use sprag_base::json;
 use sprag_measure::command::keeper;
 
 const ENTRY: &str = "entry.json";
+const MOST_ENTRY: usize = 1 << 20;
 const LOCK: &str = "lock";
 
 /// A dozen builds of a large project.
@@ -222,12 +223,12 @@ fn lock_all(folder: &Path) -> crate::Result<File> {
 }
 
 fn locked_alone(folder: &Path) -> io::Result<Option<File>> {
-    let file = File::options().create(true).append(true).open(folder.join(LOCK))?;
+    let file = open_lock(&folder.join(LOCK))?;
     Ok(file.try_lock().is_ok().then_some(file))
 }
 
 fn read(folder: &Path) -> Option<Entry> {
-    serde_json::from_slice(&fs::read(folder.join(ENTRY)).ok()?).ok()
+    serde_json::from_slice(&read_bounded(&folder.join(ENTRY), MOST_ENTRY).ok()?).ok()
 }
 
 /// Removes everything but the lock, the entry first.

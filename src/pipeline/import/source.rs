@@ -10,6 +10,7 @@ use super::convert;
 use crate::config::nearest;
 use crate::error::Context as _;
 use crate::{Advice, Error, refuse};
+use sprag_base::files::open;
 use sprag_formats::{Format, SIDECAR, registry, word};
 use sprag_model::foreign::Output;
 use sprag_model::run::RecordedRun;
@@ -99,7 +100,7 @@ impl Budget<'_> {
         let open = || -> std::io::Result<Vec<u8>> {
             let mut bytes = Vec::new();
             // One more byte reveals a file that is too large, or grows.
-            fs::File::open(file)?.take(self.left.saturating_add(1)).read_to_end(&mut bytes)?;
+            open(file)?.take(self.left.saturating_add(1)).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         let bytes = open().with_context(|| format!("cannot read `{}`", file.display()))?;

@@ -1,6 +1,5 @@
 //! The files that `sprag init` plans, and writing those that are lacking.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -132,7 +131,7 @@ pub(super) fn put(root: &Path, one: &Planned, fate: Fate) -> crate::Result<()> {
 /// Adds the lines that `.gitignore` lacks.
 pub(super) fn ignore(root: &Path, ignored: &[String], is_dry: bool) -> crate::Result<&'static str> {
     let path = root.join(".gitignore");
-    let (there, is_new) = match fs::read(&path) {
+    let (there, is_new) = match read_bounded(&path, MOST_BYTES) {
         Ok(bytes) => (bytes, false),
         Err(error) if error.kind() == ErrorKind::NotFound => (Vec::new(), true),
         Err(error) => return Err(error).context("cannot read `.gitignore`"),

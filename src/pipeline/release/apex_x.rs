@@ -91,11 +91,11 @@ fn cell(words: &str) -> String {
 
 /// The artifact of that key in the checklist, else the usual path.
 fn file(release: &LoadedRelease, key: &str, usual: &str) -> ReleaseFile {
-    let named = release.inputs.artifacts.get(key);
-    let path = named.map_or(usual, |artifact| &artifact.path);
-    let place = named.map_or_else(|| release.inputs.root.join(usual), |artifact| artifact.file.clone());
-    let content = artifacts::content(&place).ok().flatten();
-    ReleaseFile { path: if sums::is_plain(path) { path.to_owned() } else { cell(path) }, content }
+    let inputs = &release.inputs;
+    let artifact =
+        inputs.artifacts.get(key).cloned().unwrap_or_else(|| artifacts::Artifact::inside(&inputs.root, usual));
+    let content = artifacts::content(&artifact).ok().flatten();
+    ReleaseFile { path: if sums::is_plain(&artifact.path) { artifact.path } else { cell(&artifact.path) }, content }
 }
 
 fn ci_run_url() -> Option<String> {

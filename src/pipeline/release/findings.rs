@@ -180,7 +180,7 @@ impl Reader<'_> {
         let files = artifacts::read_all(item, &self.inputs.artifacts);
         let rests = artifacts::rests(&files);
         let first = item.files.first().and_then(|needed| self.inputs.artifacts.get(&needed.key));
-        let faults = match first.map(|artifact| (std::fs::read(&artifact.file), &artifact.path)) {
+        let faults = match first.map(|artifact| (artifact.read(), &artifact.path)) {
             Some((Ok(bytes), path)) => play::faults(&bytes, Path::new(path), &|named| digest_in(&files, named))
                 .map_err(|error| Error::from(error).chain()),
             // The list of files reports what is missing.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::TestingError;
-use sprag_base::files::write_atomic;
+use sprag_base::files::{read_bounded, write_atomic};
 use sprag_base::json;
 use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_model::unit::Unit;
@@ -167,7 +167,7 @@ impl PerformanceData {
         if size > MOST_BYTES {
             return Err(fault(format!("it has {size} bytes, and no more than {MOST_BYTES} are read")));
         }
-        PerformanceData::parse(&fs::read(path).map_err(read)?).map_err(fault)
+        PerformanceData::parse(&read_bounded(path, MOST_BYTES as usize).map_err(read)?).map_err(fault)
     }
 
     /// Atomic; makes missing folders.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::testing::{PerformanceData, TestingError, black_box};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
-use sprag_base::files::write_atomic;
+use sprag_base::files::{read_bounded, write_atomic};
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
 use sprag_measure::clock;
@@ -24,6 +24,9 @@ const BLOCK: usize = 10;
 
 /// A shorter call is mostly overhead.
 const SHORTEST_CALL: f64 = 5e-9;
+
+/// Of what a process reports.
+const MOST_BYTES: usize = 1 << 24;
 
 /// With more preempted samples the machine is too busy.
 const MOST_PREEMPTED: f64 = 0.10;
@@ -232,7 +235,7 @@ fn child(test: &str, call: &str, number: usize, count: usize) -> Result<Performa
     command.args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
     command.env(FILE_VARIABLE, &file).env(CALL_VARIABLE, call);
     let ended = command.output().map_err(|error| fault(error.to_string()))?;
-    match std::fs::read(&file) {
+    match read_bounded(&file, MOST_BYTES) {
         Ok(bytes) => from_text(&bytes).map_err(fault),
         Err(_) if ended.status.success() => {
             Err(fault(format!("it never measured; does the test runner call the test `{test}`?")))

@@ -1,8 +1,9 @@
-//! Colour of verdicts on a terminal: the mark or the verdict that begins a line.
+//! Text on a terminal: the mark or the verdict that begins a line is coloured, and control characters are escaped.
 
 use std::io::{self, Write};
 
 use clap::ColorChoice;
+use sprag_base::text::printable;
 
 const RED: &str = "31";
 const GREEN: &str = "32";
@@ -39,33 +40,55 @@ pub fn is_wanted(choice: ColorChoice, is_terminal: bool, no_color: bool) -> bool
     }
 }
 
-/// Passes lines on, those that begin with a verdict in its colour.
-pub struct Colored<W: Write> {
-    out: W,
-    line: Vec<u8>,
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    pub is_colored: bool,
+    /// Names in data that are printed as they are, such as exports, could control the terminal.
+    pub is_escaped: bool,
 }
 
-impl<W: Write> Colored<W> {
-    pub fn new(out: W) -> Colored<W> {
-        Colored { out, line: Vec::new() }
+/// Passes lines on as a terminal shows them.
+pub struct TerminalText<W: Write> {
+    out: W,
+    line: Vec<u8>,
+    shown: Shown,
+}
+
+impl<W: Write> TerminalText<W> {
+    pub fn new(out: W, shown: Shown) -> TerminalText<W> {
+        TerminalText { out, line: Vec::new(), shown }
+    }
+
+    fn write_line(&mut self) -> io::Result<()> {
+        let mut text = String::from_utf8_lossy(&self.line).into_owned();
+        if self.shown.is_escaped {
+            let safe = text.split_inclusive(['\n', '\t']).map(|part| match part.strip_suffix(['\n', '\t']) {
+                Some(before) => printable(before) + &part[before.len()..],
+                None => printable(part),
+            });
+            text = safe.collect();
+        }
+        if self.shown.is_colored {
+            text = painted(&text);
+        }
+        self.line.clear();
+        self.out.write_all(text.as_bytes())
     }
 }
 
-impl<W: Write> Write for Colored<W> {
+impl<W: Write> Write for TerminalText<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(line);
             if line.ends_with(b"\n") {
-                self.out.write_all(painted(&String::from_utf8_lossy(&self.line)).as_bytes())?;
-                self.line.clear();
+                self.write_line()?;
             }
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.line)?;
-        self.line.clear();
+        self.write_line()?;
         self.out.flush()
     }
 }
@@ -86,7 +109,7 @@ mod tests {
 
     #[test]
     fn only_verdicts_that_begin_a_line_are_colored() {
-        let mut out = Colored::new(Vec::new());
+        let mut out = TerminalText::new(Vec::new(), Shown { is_colored: true, is_escaped: false });
         for piece in [
             "regressed  cpu/a\nunchanged",
             "  cpu/b\n  ▲ e-1 slower\npassage\ngo  a format\nfail: 1 regressed\n",
@@ -97,6 +120,14 @@ mod tests {
         out.flush().expect("memory can be written");
         let expected = "\u{1b}[31mregressed\u{1b}[0m  cpu/a\nunchanged  cpu/b\n  \u{1b}[31m▲\u{1b}[0m e-1 slower\npassage\ngo  a format\n\
             \u{1b}[31mfail\u{1b}[0m: 1 regressed\npass";
+        assert_eq!(String::from_utf8_lossy(&out.out), expected);
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_a_terminal() {
+        let mut out = TerminalText::new(Vec::new(), Shown { is_colored: true, is_escaped: true });
+        out.write_all(b"fail\ta\x1b[2J\x07\r\nb\x1b").and_then(|()| out.flush()).expect("memory can be written");
+        let expected = "\u{1b}[31mfail\u{1b}[0m\ta\\u{1b}[2J\\u{7}\\u{d}\nb\\u{1b}";
         assert_eq!(String::from_utf8_lossy(&out.out), expected);
     }
 

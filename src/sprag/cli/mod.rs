@@ -16,6 +16,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ColorChoice, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+use sprag_base::text::printable;
 use sprag_pipeline::init::{digest, repository};
 
 pub use crate::cli::bisect::{BisectArgs, BisectFormat};
@@ -31,7 +32,11 @@ pub use crate::cli::run::{
 pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
 
 pub fn parse() -> Cli {
-    Cli::parse()
+    Cli::try_parse().unwrap_or_else(|error| {
+        // Messages quote arguments, which may control the terminal.
+        let escaped = std::env::args_os().map(|argument| printable(&argument.to_string_lossy()));
+        Cli::try_parse_from(escaped).err().unwrap_or(error).exit()
+    })
 }
 
 /// Measure compute kernels, record every result in git, and find what got slower.

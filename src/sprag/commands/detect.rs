@@ -12,7 +12,7 @@ use sprag_analysis::changes::context::Context;
 use sprag_analysis::changes::detect::{FEWEST_POINTS, changes_in_context};
 use sprag_analysis::changes::exact;
 use sprag_analysis::changes::sensitivity::Sensitivity;
-use sprag_base::files::{check_writable, read_bounded, read_bounded_from, write_atomic};
+use sprag_base::files::{check_writable, read_bounded_from, read_input, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
 use sprag_model::change_point::{Changes, Modes};
 use sprag_pipeline::error::{Context as _, Exit};
@@ -47,7 +47,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut 
     }
     let bytes = match args.file.as_os_str() == "-" {
         true => read_bounded_from(input, MOST_BYTES),
-        false => read_bounded(&folder.join(&args.file), MOST_BYTES),
+        false => read_input(&folder.join(&args.file), MOST_BYTES),
     };
     let bytes = bytes.with_context(|| format!("cannot read `{}`", args.file.display()))?;
     let table = series_table::read(&bytes).map_err(|error| {

@@ -1,10 +1,10 @@
 //! A server of a folder for the browser of this machine. It reads files only, and listens on 127.0.0.1.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sprag_base::files;
 use sprag_pipeline::{Advice, Result, text};
 use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
 
@@ -53,7 +53,7 @@ fn answer(folder: &Path, request: Request) -> std::io::Result<()> {
     };
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let kind = TYPES.iter().find(|(one, _)| *one == extension).map_or("application/octet-stream", |(_, kind)| kind);
-    let response = Response::from_file(File::open(&path)?).with_status_code(status);
+    let response = Response::from_file(files::open(&path)?).with_status_code(status);
     match Header::from_bytes("Content-Type", kind) {
         Ok(header) => request.respond(response.with_header(header)),
         Err(()) => request.respond(response),
