@@ -213,7 +213,7 @@ class Job:
         if ended.returncode:
             raise Failed(f"exit code {ended.returncode}")
 
-    def check_out(self, given, _):
+    def check_out(self, given, identity):
         if given["persist-credentials"] is not False:
             raise Failed("the checkout keeps its token")
         # Without a `ref` it is what the event is about: the branch, where there is one; of a pull request, its merge.
@@ -226,6 +226,7 @@ class Job:
         git(self.workspace, "checkout", "--quiet", *how)
         if is_merge:
             git(self.workspace, "merge", "--quiet", "--no-ff", "-m", "Merge", self.table["github.event.pull_request.head.sha"])
+        self.table[f"steps.{identity}.outputs.commit"] = git(self.workspace, "rev-parse", "HEAD")
         if self.job["permissions"].get("contents") != "write":
             git(self.workspace, "remote", "set-url", "--push", "origin", "/not/allowed")
 

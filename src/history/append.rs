@@ -22,6 +22,7 @@ use crate::repository::{Store, signature_at};
 use crate::state::{MANY_FILES, Pending, Step, Watch, pause};
 use crate::target::{Target, tip};
 use sprag_model::event_record::EventRecord;
+use sprag_model::retraction::Retraction;
 use sprag_model::run::Run;
 
 /// How often a moved or locked ref is tried again, about eight seconds in all: a `git commit` in a loop moves it quickly.
@@ -297,6 +298,11 @@ impl Record {
 
     pub fn from_event(record: &EventRecord) -> Record {
         let (path, bytes, subject) = record.to_file();
+        Record { path, bytes, subject, stored: None }
+    }
+
+    pub fn from_retraction(retraction: &Retraction) -> Record {
+        let (path, bytes, subject) = retraction.to_file();
         Record { path, bytes, subject, stored: None }
     }
 }

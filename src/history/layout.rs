@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::is_hex;
 use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use sprag_model::record::Reader;
+use sprag_model::retraction::{RETRACTION_ROOT, Retraction};
 use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
 
 /// The folder at the top of the tree that holds records.
@@ -100,8 +101,13 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
     match check_path(path)? {
         Kind::Run => check_record(path, PLAIN, bytes).map(drop),
         Kind::Event => EventRecord::from_file(path, bytes).map(drop),
+        Kind::Auxiliary if is_retraction(path) => Retraction::from_file(path, bytes).map(drop),
         Kind::Auxiliary => Ok(()),
     }
+}
+
+pub(crate) fn is_retraction(path: &str) -> bool {
+    path.strip_prefix(RETRACTION_ROOT).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Reads the record at `path`, and compares its name with its content.

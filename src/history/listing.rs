@@ -2,24 +2,34 @@
 
 use std::collections::BTreeMap;
 
-use git2::{ErrorCode, ObjectType, Repository, Tree, TreeEntry};
+use chrono::{DateTime, TimeDelta, Utc};
+use git2::{ErrorCode, ObjectType, Odb, OdbObject, Oid, Repository, Tree, TreeEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::heal;
 use crate::error::{HistoryError, failed};
 use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
-use crate::objects;
+use crate::objects::{self, LooseObjects};
 use crate::repository::Store;
 use crate::target::{Target, tip};
+use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::retraction::{RETRACTION_ROOT, Retraction};
 use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
+
+/// So many of the last commits say how late it was when the history was written.
+const RECENT_COMMITS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
     /// The commit it was read at; absent where there is no history yet.
     pub tip: Option<String>,
     pub reference: String,
-    /// The files that may be records, by path.
+    /// The files that may be records, by path, without those that were retracted.
     pub entries: Vec<Entry>,
+    /// The files of runs that were retracted, each with the reason as it reads after its path.
+    pub retracted: Vec<(Entry, String)>,
+    /// A run dated after this has a wrong clock: a day after the newest of the last commits.
+    pub latest: Option<DateTime<Utc>>,
     pub quarantined: Vec<Quarantined>,
     pub warnings: Vec<String>,
 }
@@ -45,6 +55,8 @@ pub fn list_cached(
         tip: None,
         reference: target.reference.clone(),
         entries: Vec::new(),
+        retracted: Vec::new(),
+        latest: None,
         quarantined: Vec::new(),
         warnings,
     };
@@ -58,7 +70,45 @@ pub fn list_cached(
     let news = (walk.has_news || !walk.cache.is_empty()).then(|| std::mem::take(&mut walk.news));
     listing.warnings.append(&mut walk.warnings);
     (listing.entries, listing.quarantined) = walk.finish();
+    // A machine whose clock is behind must not make the runs of others future ones.
+    let recent = std::iter::successors(Some(commit), |commit| commit.parent(0).ok()).take(RECENT_COMMITS);
+    let newest = recent.map(|commit| commit.time().seconds()).max();
+    listing.latest =
+        newest.and_then(|seconds| DateTime::from_timestamp(seconds, 0)).map(|time| time + TimeDelta::days(1));
+    listing.retract(repository, &tree)?;
     Ok((listing, news))
+}
+
+impl Listing {
+    /// Whether the run of that time is dated in the future of the history; the fault reads after its path.
+    pub fn check_time(&self, time: DateTime<Utc>) -> Result<(), String> {
+        if self.latest.is_none_or(|latest| time <= latest) {
+            return Ok(());
+        }
+        Err(format!("is dated {}, more than a day after the newest commit of the history", time.format("%Y-%m-%d")))
+    }
+
+    /// Moves the runs that the tree retracts. Of several retractions of a run the first by path counts.
+    fn retract(&mut self, repository: &Repository, tree: &Tree<'_>) -> Result<(), HistoryError> {
+        let PlainFiles { files, quarantined } = files_below(repository, tree, RETRACTION_ROOT)?;
+        self.quarantined.extend(quarantined);
+        let mut reasons: BTreeMap<String, String> = BTreeMap::new();
+        for (path, bytes) in files {
+            match Retraction::from_file(&path, &bytes) {
+                Ok(one) => drop(reasons.entry(one.run.clone()).or_insert_with(|| one.words())),
+                Err(reason) => self.quarantined.push(Quarantined { path, reason }),
+            }
+        }
+        self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+        if !reasons.is_empty() {
+            let (retracted, entries) =
+                std::mem::take(&mut self.entries).into_iter().partition(|entry| reasons.contains_key(&entry.path));
+            self.entries = entries;
+            let reasoned = |entry: Entry| reasons.remove(&entry.path).map(|reason| (entry, reason));
+            self.retracted = Vec::into_iter(retracted).filter_map(reasoned).collect();
+        }
+        Ok(())
+    }
 }
 
 pub(crate) struct Walk<'r> {
@@ -205,6 +255,47 @@ impl<'r> Walk<'r> {
     fn quarantine(&mut self, path: String, reason: String) {
         self.quarantined.push(Quarantined { path, reason });
     }
+}
+
+/// How many folders lie between the root of event records, or of retractions, and a record: year and month.
+const YEAR_AND_MONTH: usize = 2;
+
+/// What lies below a folder of the history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlainFiles {
+    /// Path and content of each plain file, by path.
+    pub files: Vec<(String, Vec<u8>)>,
+    pub quarantined: Vec<Quarantined>,
+}
+
+/// Files that begin with `.git` belong to git and are skipped.
+pub(crate) fn files_below(repository: &Repository, tree: &Tree<'_>, folder: &str) -> Result<PlainFiles, HistoryError> {
+    let mut walk = Walk::new(repository, YEAR_AND_MONTH, |_| Ok(()));
+    walk.enter_below(tree, folder);
+    let (entries, mut quarantined) = walk.finish();
+    let odb = repository.odb().map_err(failed("open the object database"))?;
+    let loose = LooseObjects::new(repository);
+    let mut files = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match content(&loose, &odb, &entry) {
+            Ok(object) => files.push((entry.path, object.data().to_vec())),
+            Err(reason) => quarantined.push(Quarantined { path: entry.path, reason }),
+        }
+    }
+    quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(PlainFiles { files, quarantined })
+}
+
+/// The content of a file, or why it cannot be that of a record.
+pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry) -> Result<OdbObject<'o>, String> {
+    let unread = |error: git2::Error| absent_or(&error, "its content");
+    let blob = Oid::from_str(&entry.blob).map_err(unread)?;
+    let (size, _) = odb.read_header(blob).map_err(unread)?;
+    if size > MAX_RECORD_BYTES {
+        return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
+    }
+    loose.check(blob).map_err(unread)?;
+    odb.read(blob).map_err(unread)
 }
 
 /// Why an object could not be read.

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use git2::{Odb, OdbLookupFlags, OdbObject, Oid, Repository};
+use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
 use crate::error::{self, HistoryError, failed};
 use crate::layout::{self, Entry};
-use crate::listing::{Listing, Walk, absent_or, list};
+use crate::listing::{Listing, PlainFiles, content, files_below, list};
 use crate::objects::LooseObjects;
 use crate::packs::pack_order;
 use crate::repository::Store;
 use crate::target::{Target, tip};
 use sprag_model::event_record::EVENT_ROOT;
-use sprag_model::record::{MAX_RECORD_BYTES, Reader};
+use sprag_model::record::Reader;
 use sprag_model::run::{Quarantined, RecordedRun};
 
 /// A processor reads at least so many records at a time; for fewer it does not pay to open the repository once more.
@@ -42,7 +42,7 @@ pub struct Loaded {
 
 /// Loads every run of the history into memory; a file that fails a check is quarantined with the reason.
 pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
-    let Listing { tip, reference, entries, mut quarantined, mut warnings } = list(store, target)?;
+    let Listing { tip, reference, entries, mut quarantined, mut warnings, .. } = list(store, target)?;
     let mut runs = Vec::with_capacity(entries.len());
     for record in read(store, &entries)? {
         match record {
@@ -130,18 +130,6 @@ impl Drop for UncheckedHashes {
     }
 }
 
-/// The content of a file, or why it cannot be that of a record.
-pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry) -> Result<OdbObject<'o>, String> {
-    let unread = |error: git2::Error| absent_or(&error, "its content");
-    let blob = Oid::from_str(&entry.blob).map_err(unread)?;
-    let (size, _) = odb.read_header(blob).map_err(unread)?;
-    if size > MAX_RECORD_BYTES {
-        return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
-    }
-    loose.check(blob).map_err(unread)?;
-    odb.read(blob).map_err(unread)
-}
-
 /// The commits that the repository lacks, and how many of the runs measured each.
 pub(crate) fn absent<'c>(odb: &Odb<'_>, commits: impl Iterator<Item = &'c str>) -> BTreeMap<&'c str, usize> {
     let mut runs: BTreeMap<&str, usize> = BTreeMap::new();
@@ -165,36 +153,10 @@ pub fn absent_commits<'c>(
     Ok((runs > 0).then(|| format!("{} {what}", error::count(runs, "run"))))
 }
 
-/// How many folders lie between [`EVENT_ROOT`] and a record: year and month.
-const EVENT_DEPTH: usize = 2;
-
-/// What lies below `history/v1/_events/`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EventFiles {
-    /// Path and content of each plain file, by path. [`sprag_model::event_record::EventRecord::from_file`] checks them.
-    pub files: Vec<(String, Vec<u8>)>,
-    pub quarantined: Vec<Quarantined>,
-}
-
-/// Reads the files of events from git's objects. Files that begin with `.git` belong to git and are skipped.
-pub fn event_files(store: &Store, target: &Target) -> Result<EventFiles, HistoryError> {
+/// Reads the files of events from git's objects. [`sprag_model::event_record::EventRecord::from_file`] checks them.
+pub fn event_files(store: &Store, target: &Target) -> Result<PlainFiles, HistoryError> {
     let repository = &store.repository;
-    let Some((commit, _)) = tip(repository, target)? else { return Ok(EventFiles::default()) };
+    let Some((commit, _)) = tip(repository, target)? else { return Ok(PlainFiles::default()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
-    let mut walk = Walk::new(repository, EVENT_DEPTH, |_| Ok(()));
-    walk.enter_below(&tree, EVENT_ROOT);
-    let (entries, mut quarantined) = walk.finish();
-    let odb = repository.odb().map_err(failed("open the object database"))?;
-    let loose = LooseObjects::new(repository);
-    let mut files = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let bytes = content(&loose, &odb, &entry).map(|object| object.data().to_vec());
-        let Entry { path, .. } = entry;
-        match bytes {
-            Ok(bytes) => files.push((path, bytes)),
-            Err(reason) => quarantined.push(Quarantined { path, reason }),
-        }
-    }
-    quarantined.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(EventFiles { files, quarantined })
+    files_below(repository, &tree, EVENT_ROOT)
 }

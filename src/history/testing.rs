@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::append::append_watched;
 use crate::state::Step;
 use crate::{
-    Appended, EventFiles, HistoryError, Loaded, Record, Repaired, Store, Target, append, event_files, fsck, load, open,
+    Appended, HistoryError, Loaded, PlainFiles, Record, Repaired, Store, Target, append, event_files, fsck, load, open,
     repair, target,
 };
 use sprag_base::digest::Digest;
@@ -102,7 +102,7 @@ impl Fixture {
         load(&self.store(), &self.target()).unwrap()
     }
 
-    pub(crate) fn event_files(&self) -> EventFiles {
+    pub(crate) fn event_files(&self) -> PlainFiles {
         event_files(&self.store(), &self.target()).unwrap()
     }
 

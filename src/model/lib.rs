@@ -28,6 +28,7 @@ pub mod metric;
 pub mod movers;
 pub mod page;
 pub mod record;
+pub mod retraction;
 pub mod checklist;
 pub mod release;
 pub mod statement;

@@ -95,8 +95,11 @@ impl<'a> Export<'a> {
             refuse_unknown("suite", suite, listing.entries.iter().map(Entry::suite))?;
         }
         let cache::Decoded { runs, quarantined } = cache::decode(self.project, store, &listing.entries)?;
-        self.quarantined += listing.quarantined.len() + quarantined.len();
+        self.quarantined += listing.quarantined.len() + quarantined.len() + listing.retracted.len();
         let mut runs = runs.into_heads();
+        let all = runs.len();
+        runs.retain(|(head, _)| listing.check_time(head.timestamp).is_ok());
+        self.quarantined += all - runs.len();
         runs.retain(|(head, _)| is_selected(head));
         runs.sort_by(|(a, _), (b, _)| (a.timestamp, &a.id).cmp(&(b.timestamp, &b.id)));
         Ok(runs.into_iter().map(|(head, blob)| Entry { path: head.path, blob }).collect())
@@ -126,7 +129,10 @@ impl<'a> Export<'a> {
     fn finish(self) -> usize {
         if self.quarantined > 0 {
             let records = text::count(self.quarantined, "record");
-            warn(&format!("{records} of the history quarantined and not exported; `sprag history fsck` tells why"));
+            warn(&format!(
+                "{records} of the history not exported, as damaged, retracted or dated in the future; `sprag history log` and \
+                 `sprag history fsck` show which"
+            ));
         }
         if self.runs == 0 {
             warn("no run of the history fits what was asked for; nothing is exported");

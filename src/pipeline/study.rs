@@ -58,9 +58,23 @@ pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
     let source = project.source()?;
     let listing = list(project, store, &source).context("cannot read the history")?;
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
+    let mut loaded = timely(runs, listing);
+    loaded.facts.quarantined.extend(quarantined);
+    Ok(loaded)
+}
+
+/// Leaves out runs that are dated in the future: one of the year 9999 would be the newest forever.
+fn timely(runs: DecodedRuns, listing: Listing) -> Loaded {
+    let mut ahead = Vec::new();
+    let runs = runs.select(|head, _| {
+        let fault = listing.check_time(head.timestamp).err();
+        let is_timely = fault.is_none();
+        ahead.extend(fault.map(|reason| Quarantined { path: head.path.clone(), reason }));
+        is_timely
+    });
     let mut facts = facts(listing);
-    facts.quarantined.extend(quarantined);
-    Ok(Loaded { facts, runs })
+    facts.quarantined.extend(ahead);
+    Loaded { facts, runs }
 }
 
 fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
@@ -83,18 +97,20 @@ impl Loaded {
         if runs.heads().len() < listed.len() {
             return load(project, store);
         }
-        Ok(Loaded { facts: facts(listing), runs })
+        Ok(timely(runs, listing))
     }
 }
 
 /// Number and start of the runs follow from what can be read.
 fn facts(listing: Listing) -> HistoryFacts {
+    let retracted = listing.retracted.into_iter();
     HistoryFacts {
         reference: Some(listing.reference),
         tip: listing.tip,
         runs: 0,
         first: None,
         quarantined: listing.quarantined,
+        retracted: retracted.map(|(entry, reason)| Quarantined { path: entry.path, reason }).collect(),
         warnings: listing.warnings,
     }
 }
@@ -141,6 +157,10 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
     if !facts.quarantined.is_empty() {
         let records = text::count(facts.quarantined.len(), "record");
         text::warn(&format!("{records} of the history quarantined; the digest names them"));
+    }
+    if !facts.retracted.is_empty() {
+        let runs = text::count(facts.retracted.len(), "retracted run");
+        text::note(&format!("{runs} left out; `sprag history log` shows which, and why"));
     }
     let tomorrow = clock::now() + chrono::Duration::days(1);
     if let Some(ahead) = heads.iter().find(|head| head.timestamp > tomorrow) {

@@ -2,8 +2,11 @@
 
 use std::fs;
 
-use crate::crafted::{name, run, run_of_an_absent_commit, text};
+use sprag_model::run::Run;
+
+use crate::crafted::{Crafted, name, run, run_of_an_absent_commit, text};
 use crate::sandbox::Sandbox;
+use crate::schemas::follows;
 
 /// A repository with one commit, and run files in the folder `in`, which git ignores.
 fn sandbox(count: i64) -> Sandbox {
@@ -104,13 +107,22 @@ fn links_and_odd_files_are_refused() {
         .expect(0)
         .says(&["`in/more/round` is a symbolic link and was not followed"]);
     link("in/0.json", "in/more/link.json");
-    sandbox.sprag(&["history", "add", "in"]).expect(2).says(&["`in/more/link.json` is a symbolic link"]);
+    sandbox
+        .sprag(&["history", "add", "in"])
+        .expect(2)
+        .says(&["`in/more/link.json` cannot be read: it is a symbolic link"]);
     sandbox.remove("in/more/link.json");
     let pipe = sandbox.project.join("in/pipe.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());
-    sandbox.sprag(&["history", "add", "in"]).expect(2).says(&["`in/pipe.json` is no plain file"]);
-    sandbox.sprag(&["history", "add", "/dev/zero"]).expect(2).says(&["`/dev/zero` is no plain file"]);
+    sandbox
+        .sprag(&["history", "add", "in"])
+        .expect(2)
+        .says(&["`in/pipe.json` cannot be read: it is a pipe or a device"]);
+    sandbox
+        .sprag(&["history", "add", "/dev/zero"])
+        .expect(2)
+        .says(&["`/dev/zero` cannot be read: it is a pipe or a device"]);
 }
 
 #[test]
@@ -203,4 +215,92 @@ fn processes_that_add_at_the_same_time_lose_nothing() {
     sandbox.sprag(&["history", "add", "in"]).expect(0).says(&["40 runs already in the history"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
+}
+
+#[test]
+fn what_a_call_did_not_ask_for_is_refused_before_anything_is_sent() {
+    let sandbox = sandbox(1);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let own = Crafted { sandbox };
+    own.write("in/0.json", &text(&own.run(1, &[("pack", 1e-3)])));
+    let add = |more: &[&str], code: i32| own.ends(code, &[&["history", "add", "in"], more].concat());
+    add(&["--expect-suite", "gpu"], 2).says(&["`in/0.json` is of the suite `cpu`, where `gpu` is expected", "hint:"]);
+    add(&["--expect-commit", "0123456789ab"], 2).says(&[&head, "where 0123456789ab is expected"]);
+    add(&["--expect-commit", "nowhere"], 2).says(&["`nowhere` names no commit", "hint:"]);
+    add(&["--max-age", "2"], 2).says(&["is dated 2026-01-01 12:00 UTC, more than 2 days ago"]);
+    assert!(own.records("main").is_empty());
+    let (path, event, _) = sprag_model::event_record::example::opened(1).to_file();
+    let event_file = format!("in/{}", path.rsplit('/').next().expect("a path has a last part"));
+    own.write(&event_file, &String::from_utf8(event).expect("a record is text"));
+    add(&["--expect-suite", "cpu"], 2).says(&["is the record of an event, where runs are expected"]);
+    own.remove(&event_file);
+    // As in a workflow, which names the commit of records, too.
+    add(&["--expect-suite", "gpu", "--expect-suite", "cpu", "--expect-commit", "HEAD"], 0);
+    add(&["--expect-commit", "HEAD"], 0).says(&["already in the history"]);
+    add(&["--expect-commit", &head[..12], "--max-age", "100000"], 0);
+}
+
+#[test]
+fn a_run_of_the_future_is_refused_or_left_out() {
+    let crafted = Crafted::with_sessions(3);
+    crafted.change_code(1);
+    let now = crafted.run(4, &[("pack", 1e-3), ("scan", 2e-3)]);
+    let ahead = Run { timestamp: "9999-12-31T00:00:00Z".parse().expect("a time"), ..now.clone() };
+    crafted.write("../ahead.json", &text(&ahead));
+    let add = ["history", "add", "../ahead.json"];
+    let words = ["is dated 9999-12-31 00:00 UTC, more than a day after the clock of this machine", "--allow-future"];
+    crafted.ends(2, &add).says(&words);
+    crafted.ends(0, &["history", "add", "../ahead.json", "--allow-future"]);
+    crafted.record(&now);
+    let words = "is dated 9999-12-31, more than a day after the newest commit of the history";
+    crafted.ends(0, &["history", "log"]).prints(&[&format!("left out: it {words}")]);
+    crafted.ends(0, &["site"]).says(&["1 record of the history quarantined"]);
+    let page = crafted.read("_site/index.html");
+    assert!(page.contains(words) && page.contains("2026-01-04"), "{page}");
+    crafted.ends(0, &["trend"]).says(&["1 record of the history quarantined"]);
+    let checked = crafted.sprag(&["check", "--report", "json=../check.json"]);
+    assert!(checked.both().contains(words), "{}", checked.both());
+    assert!(!crafted.read("../check.json").contains("9999-"));
+    crafted.write("../table.csv", &crafted.ends(0, &["export", "csv"]).out);
+    assert!(!crafted.read("../table.csv").contains("9999-"));
+    let table = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\ns,b,time,s,lower,,,,1\n";
+    crafted.write("../r.csv", table);
+    let import = ["import", "../r.csv", "--time", "9998-01-02"];
+    crafted
+        .ends(2, &import)
+        .says(&["1 run is dated more than a day after the clock of this machine", "--allow-future"]);
+}
+
+#[test]
+fn a_retracted_run_is_left_out_everywhere_and_stays_recorded() {
+    let crafted = Crafted::with_sessions(3);
+    let wrong = crafted.run(4, &[("pack", 9e-3), ("scan", 9e-3)]);
+    crafted.record(&wrong);
+    let (id, path, _) = wrong.to_record();
+    let root = crafted.ends(0, &["history", "root"]).out;
+    crafted.ends(2, &["history", "retract", &id, "--reason", " "]).says(&["one line", "hint:"]);
+    crafted.ends(2, &["history", "retract", "0000000", "--reason", "x"]).says(&["has no run `0000000`"]);
+    crafted.ends(0, &["history", "retract", &id[..8], "--reason", "the fan was broken"]).prints(&[&path]);
+    let words = "was retracted on";
+    crafted.ends(0, &["history", "retract", &path, "--reason", "again"]).prints(&[words, "the fan was broken"]);
+    let retractions = crafted.records("main").into_iter().filter(|path| path.contains("/_retracted/"));
+    let [retraction] = &retractions.collect::<Vec<_>>()[..] else { panic!("it is retracted once") };
+    follows("retraction-1", &crafted.read(retraction));
+    // Nothing went: the record, and the root over all runs, are as before.
+    assert!(crafted.records("main").contains(&path));
+    assert_eq!(crafted.ends(0, &["history", "root"]).out.split(' ').next(), root.split(' ').next());
+    crafted.ends(0, &["history", "fsck"]);
+    crafted.ends(0, &["history", "log"]).prints(&["left out: it was retracted on", "the fan was broken"]);
+    crafted.ends(0, &["site"]).says(&["note: 1 retracted run left out"]);
+    let page = crafted.read("_site/index.html");
+    assert!(page.contains("the fan was broken") && !page.contains("quarantined:"), "{page}");
+    crafted.ends(0, &["trend"]).says(&["1 retracted run left out"]);
+    assert!(!crafted.ends(0, &["export", "csv"]).out.contains("0.009"));
+    let checked = crafted.sprag(&["check", "--report", "json=../check.json"]);
+    assert!(!checked.both().contains("regressed"), "{}", checked.both());
+    // What was edited by hand vouches for nothing.
+    crafted.edit(retraction, "fan", "fun");
+    crafted.commit("Edit the retraction");
+    crafted.ends(4, &["history", "fsck"]).prints(&[retraction, "should be at"]);
+    crafted.ends(0, &["site"]).says(&["1 record of the history quarantined"]);
 }

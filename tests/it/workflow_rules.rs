@@ -263,7 +263,7 @@ fn writers(workflows: &Workflows, wrong: &mut Complaints) {
     let record = workflows.job(WEEKLY, "record");
     let scripts = record.scripts();
     let order = [
-        "sprag history add incoming",
+        "sprag history add \"$place\" \"${expected[@]}\"",
         "sprag trend --record",
         "sprag history sync",
         "sprag history fsck",

@@ -68,7 +68,7 @@ fn a_broken_rule_is_reported() {
         ("action.yml", STOP, "true\n", "the runner listens to `sprag \""),
         // Jobs that can write.
         (WEEKLY, "sprag history sync", "sprag run; sprag history sync", "where something can be written"),
-        (WEEKLY, "sprag history add incoming", "true", "in that order"),
+        (WEEKLY, "sprag history add \"$place\" \"${expected[@]}\"", "true", "in that order"),
         (BISECT, "sprag history sync", "sprag bisect; sprag history sync", "record: what is tested runs where"),
         (BISECT, "inputs.jobs != '1'\n", "inputs.jobs != '1' || true\n", "share: starts by itself"),
         (WEEKLY, "uses: actions/attest@", "uses: actions/test@", "both attested"),

@@ -17,6 +17,7 @@ use sprag_base::digest::{Digest, is_hex};
 use sprag_model::event_record::{EventError, EventRecord};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
+use sprag_model::retraction::Retraction;
 use sprag_model::run::{RECORD_ROOT, Run};
 
 const BATCH: usize = 256;
@@ -163,6 +164,11 @@ pub(crate) fn read(
     contents.absent.sort();
     for file in &tip.auxiliary {
         match fetch(&loose, &odb, file.id) {
+            Ok(bytes) if layout::is_retraction(&file.text()) => {
+                if let Err(what) = Retraction::from_file(&file.text(), &bytes) {
+                    contents.fault(file, FindingKind::Schema, what);
+                }
+            }
             Ok(_) => {}
             Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
             Err((kind, what)) => contents.fault(file, kind, what),

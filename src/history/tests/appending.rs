@@ -9,7 +9,7 @@ use crate::checkout::heal;
 use crate::state::Step;
 use crate::testing::{Fixture, checked, commit, minute, records, rounds, run, run_of, try_git_in};
 use crate::{
-    Appended, EventFiles, FolderCache, HistoryError, Record, append, commit_line, list, list_cached, measured_commit,
+    Appended, FolderCache, HistoryError, PlainFiles, Record, append, commit_line, list, list_cached, measured_commit,
     read, target,
 };
 use sprag_model::event_record::EventRecord;
@@ -423,10 +423,10 @@ fn cached_folders_are_listed_as_they_are() {
 
 #[test]
 fn events_are_appended_and_read() {
-    assert_eq!(Fixture::empty(&[]).event_files(), EventFiles::default());
+    assert_eq!(Fixture::empty(&[]).event_files(), PlainFiles::default());
     let fixture = Fixture::new();
     fixture.record(1);
-    assert_eq!(fixture.event_files(), EventFiles::default());
+    assert_eq!(fixture.event_files(), PlainFiles::default());
     let later = EventRecord { time: "2027-01-31T23:59:59Z".parse().unwrap(), ..opened(1) };
     let [first, second, third, fourth] = [opened(1), later, opened(2), retracted(2)].each_ref().map(Record::from_event);
     let mut expected = [&first, &second, &third, &fourth].map(|one| (one.path.clone(), one.bytes.clone()));

@@ -107,7 +107,8 @@ impl<'p> Records<'p> {
         let line = self.line(None).ok()?;
         self.newest_first(suite, text::short(machine, 8), &line).iter().flatten().find_map(|entries| {
             let runs = history::read(self.store, entries).ok()?.into_iter().flatten();
-            let runs = runs.filter(|one| one.run.machine.id == machine && fits(&one.run));
+            let is_timely = |run: &Run| self.listing.check_time(run.timestamp).is_ok();
+            let runs = runs.filter(|one| one.run.machine.id == machine && is_timely(&one.run) && fits(&one.run));
             runs.max_by_key(|one| (one.run.timestamp, one.id.clone())).map(|one| one.run)
         })
     }
@@ -175,15 +176,26 @@ impl<'p> Records<'p> {
         let mut runs = Vec::new();
         let records = history::read(self.store, &entries).context("cannot read the history")?;
         for (entry, record) in entries.iter().zip(records) {
-            match record {
+            match record.and_then(|run| self.timely(run)) {
                 Ok(run) => runs.push(run),
-                Err(bad) if self.left_out.borrow_mut().insert((entry.suite().to_owned(), bad.path.clone())) => {
-                    warn_of(&bad);
-                }
-                Err(_) => {}
+                Err(bad) => self.leave_out(entry.suite(), &bad),
             }
         }
         Ok(runs)
+    }
+
+    /// Warns once of each record.
+    fn leave_out(&self, suite: &str, bad: &Quarantined) {
+        if self.left_out.borrow_mut().insert((suite.to_owned(), bad.path.clone())) {
+            warn_of(bad);
+        }
+    }
+
+    fn timely(&self, one: RecordedRun) -> Result<RecordedRun, Quarantined> {
+        match self.listing.check_time(one.run.timestamp) {
+            Ok(()) => Ok(one),
+            Err(reason) => Err(Quarantined { path: one.path, reason }),
+        }
     }
 
     /// Damaged records that were left out, as a caveat.
@@ -201,7 +213,12 @@ impl<'p> Records<'p> {
                 "`sprag history fsck` tells all that is damaged; no verdict leaves out a record of what it judges";
             Advice::new(format!("`{}` {}", bad.path, bad.reason), hint).because(Cause::Damaged)
         };
-        Ok(read.into_iter().collect::<Result<Vec<RecordedRun>, Quarantined>>().map_err(damaged)?)
+        let read = read.into_iter().collect::<Result<Vec<RecordedRun>, Quarantined>>().map_err(damaged)?;
+        let timely = |one: RecordedRun| {
+            let suite = one.run.suite.clone();
+            self.timely(one).map_err(|bad| self.leave_out(&suite, &bad)).ok()
+        };
+        Ok(read.into_iter().filter_map(timely).collect())
     }
 }
 

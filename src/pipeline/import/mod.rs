@@ -54,6 +54,7 @@ pub fn import(folder: &Path, options: &ImportOptions, out: &mut dyn Write) -> cr
         read.with_context(|| format!("cannot import `{}` as {}", path.display(), format.name))?;
     }
     plan.refuse_one_commit()?;
+    plan.refuse_future()?;
     plan.note_assumptions();
     if options.better.is_some() && plan.present > 0 {
         note("`--better` changes nothing of runs imported before; `--suite` records them again under another name");

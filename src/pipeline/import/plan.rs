@@ -38,6 +38,7 @@ pub struct ImportOptions {
     pub better: Option<Better>,
     pub dry_run: bool,
     pub max_bytes: Option<u64>,
+    pub allow_future: bool,
 }
 
 pub(super) struct Planned {
@@ -321,11 +322,6 @@ impl<'a> Plan<'a> {
                 "the source tells of {runs} a time outside the years {first} to {last}, which does not count"
             ));
         }
-        if self.future > 0 {
-            let is = if self.future == 1 { "is" } else { "are" };
-            let runs = count(self.future, "run");
-            warn(&format!("{runs} {is} dated in the future; is the clock of that machine right?"));
-        }
         if self.options.machine.is_none() {
             if self.machines.contains(NO_MACHINE) {
                 note(&format!("the source names no machine: called `{NO_MACHINE}`; `--machine` gives it a name"));
@@ -333,6 +329,16 @@ impl<'a> Plan<'a> {
             self.offer_one_machine();
         }
         self.metrics.warn();
+    }
+
+    pub(super) fn refuse_future(&self) -> crate::Result<()> {
+        if self.future == 0 || self.options.allow_future {
+            return Ok(());
+        }
+        let is = if self.future == 1 { "is" } else { "are" };
+        let message =
+            format!("{} {is} dated more than a day after the clock of this machine", count(self.future, "run"));
+        refuse(message, "check the clocks of both machines, or give `--time`; `--allow-future` imports it all the same")
     }
 
     /// Points out machines whose names differ in digits alone, as those of runners do that live for one run.

@@ -3,31 +3,100 @@
 //! Anyone may have written them, so kind, size, schema and the id in the name are checked. Files are only read.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::error::{Context as _, Exit};
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::text::{self, say, warn};
 use crate::{Advice, Error, refuse};
+use sprag_base::digest::is_hex;
+use sprag_base::files::open_inside;
 use sprag_history::{self as history, HistoryError, Record, Store};
+use sprag_measure::clock;
 use sprag_model::commit::Commit;
 use sprag_model::event_record::EventRecord;
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
 use sprag_model::run::Run;
 
+/// What the files must be, whatever they say.
+#[derive(Debug, Default)]
+pub struct Expected {
+    /// Empty for any.
+    pub suites: Vec<String>,
+    /// The start of an id, or a revision.
+    pub commit: Option<String>,
+    pub max_age_days: Option<u32>,
+    /// Whether a run may be dated more than a day after this machine's clock.
+    pub allow_future: bool,
+}
+
+impl Expected {
+    /// What contradicts, as it reads after the name.
+    /// `run` is absent for the record of an event.
+    fn check(&self, run: Option<&Run>, commits: &[String], now: DateTime<Utc>) -> Result<(), Bad> {
+        let bad = |reason: String, hint| Err(Bad { hint: Some(hint), ..Bad::new("", reason) });
+        let asked = "it is not what this call was asked to record: see where the file comes from";
+        let Some(run) = run else {
+            let takes_any = self.suites.is_empty() && commits.is_empty();
+            return if takes_any {
+                Ok(())
+            } else {
+                bad("is the record of an event, where runs are expected".to_owned(), asked)
+            };
+        };
+        if !self.suites.is_empty() && !self.suites.contains(&run.suite) {
+            return bad(
+                format!("is of the suite `{}`, where `{}` is expected", run.suite, self.suites.join("`, `")),
+                asked,
+            );
+        }
+        let sha = run.commit.as_ref().map_or("no commit", |commit| commit.sha.as_str());
+        if !commits.is_empty() && !commits.iter().any(|start| sha.starts_with(start.as_str())) {
+            return bad(format!("is of {sha}, where {} is expected", commits.join(" or ")), asked);
+        }
+        let date = run.timestamp.format("%Y-%m-%d %H:%M UTC");
+        if let Some(days) = self.max_age_days.filter(|days| run.timestamp < now - TimeDelta::days(i64::from(*days))) {
+            return bad(format!("is dated {date}, more than {} ago", text::count(days as usize, "day")), asked);
+        }
+        if !self.allow_future && run.timestamp > now + TimeDelta::days(1) {
+            let hint = "check the clocks of both machines; `--allow-future` records it all the same";
+            return bad(format!("is dated {date}, more than a day after the clock of this machine"), hint);
+        }
+        Ok(())
+    }
+
+    /// The starts of the ids that are allowed.
+    fn commits(&self, store: &Store) -> crate::Result<Vec<String>> {
+        let Some(given) = &self.commit else { return Ok(Vec::new()) };
+        let is_id = (7..=40).contains(&given.len()) && is_hex(given, given.len()..=given.len());
+        // Of a commit of records, the commit of code before it is measured.
+        let measured = history::commit_at(store, given).ok().flatten().map(|commit| commit.sha);
+        let commits: Vec<String> = is_id.then(|| given.clone()).into_iter().chain(measured).collect();
+        if commits.is_empty() {
+            let message = format!("`{}` names no commit of this repository", text::printable(given));
+            return refuse(message, "give `--expect-commit` at least seven digits of its id, or fetch the commit");
+        }
+        Ok(commits)
+    }
+}
+
 pub fn add(
     folder: &Path,
     paths: &[PathBuf],
     skip_bad: bool,
+    expected: &Expected,
     input: &mut dyn Read,
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {
     let project = Project::open(folder)?;
     let store = project.store()?;
-    let (mut good, mut bad) = read(folder, paths, input)?;
+    let (commits, now) = (expected.commits(store)?, clock::now());
+    let (mut good, mut bad) = read(folder, paths, input, &|run| expected.check(run, &commits, now))?;
     bad.iter().for_each(report);
     while !good.is_empty() && (bad.is_empty() || skip_bad) {
         let records: Vec<Record> = good.iter().map(|one| one.record.clone()).collect();
@@ -117,9 +186,17 @@ impl Bad {
     }
 }
 
+/// What contradicts the expectations of a call; gets no run for the record of an event.
+type ExpectedCheck<'a> = dyn Fn(Option<&Run>) -> Result<(), Bad> + 'a;
+
 /// Relative paths count from `folder`.
-pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> crate::Result<(Vec<Incoming>, Vec<Bad>)> {
-    let mut reader = Reader { good: Vec::new(), bad: Vec::new(), bytes: 0, entries: 0 };
+fn read(
+    folder: &Path,
+    paths: &[PathBuf],
+    input: &mut dyn Read,
+    check: &ExpectedCheck<'_>,
+) -> crate::Result<(Vec<Incoming>, Vec<Bad>)> {
+    let mut reader = Reader { check, good: Vec::new(), bad: Vec::new(), bytes: 0, entries: 0 };
     let mut has_input = false;
     for path in paths {
         if path.as_os_str() == STANDARD_INPUT {
@@ -147,14 +224,15 @@ pub(super) fn read(folder: &Path, paths: &[PathBuf], input: &mut dyn Read) -> cr
     Ok((reader.good, reader.bad))
 }
 
-struct Reader {
+struct Reader<'a> {
+    check: &'a ExpectedCheck<'a>,
     good: Vec<Incoming>,
     bad: Vec<Bad>,
     bytes: usize,
     entries: usize,
 }
 
-impl Reader {
+impl Reader<'_> {
     /// Every `*.json` below a folder, in order of names; the rest is ignored.
     fn walk(&mut self, folder: &Path, shown: &Path, depth: usize) -> crate::Result<()> {
         let unlisted = || format!("cannot list `{}`", shown.display());
@@ -188,11 +266,12 @@ impl Reader {
     }
 
     fn file(&mut self, path: &Path, shown: &str) -> crate::Result<()> {
-        match open(path) {
-            Ok(mut file) => self.take(shown, path.file_name().and_then(|name| name.to_str()), &mut file),
-            Err(mut bad) => {
-                bad.name = shown.to_owned();
-                self.bad.push(bad);
+        let name = path.file_name().unwrap_or_default();
+        match open_inside(path.parent().unwrap_or(path), Path::new(name)) {
+            Ok(mut file) => self.take(shown, name.to_str(), &mut file),
+            Err(error) => {
+                let hint = (error.kind() == ErrorKind::InvalidInput).then_some("`-` reads a run from standard input");
+                self.bad.push(Bad { hint, ..Bad::new(shown, format!("cannot be read: {error}")) });
                 Ok(())
             }
         }
@@ -208,7 +287,7 @@ impl Reader {
             self.bad.push(Bad::new(shown, format!("cannot be read: {error}")));
             return Ok(());
         }
-        match check(shown, file_name, &bytes) {
+        match check(shown, file_name, &bytes, self.check) {
             Ok(incoming) => {
                 self.bytes += incoming.record.bytes.len();
                 if self.bytes > MOST_BYTES {
@@ -227,32 +306,7 @@ fn too_much(message: String) -> Error {
     Advice::new(message, "add them in several calls").into()
 }
 
-/// Only plain files: follows no link and waits for nothing.
-fn open(path: &Path) -> Result<File, Bad> {
-    let bad = |reason: &str, hint: Option<&'static str>| Bad { hint, ..Bad::new("", reason.to_owned()) };
-    let unread = |error: std::io::Error| bad(&format!("cannot be read: {error}"), None);
-    let metadata = fs::symlink_metadata(path).map_err(unread)?;
-    if metadata.is_symlink() {
-        return Err(bad("is a symbolic link, which is not followed", Some("give the file that it points to")));
-    }
-    let odd = || bad("is no plain file", Some("`-` reads a run from standard input"));
-    if !metadata.is_file() {
-        return Err(odd());
-    }
-    let mut options = File::options();
-    options.read(true);
-    // Neither follow nor wait for whatever replaced the file since.
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    let file = options.open(path).map_err(unread)?;
-    if file.metadata().map_err(unread)?.is_file() { Ok(file) } else { Err(odd()) }
-}
-
-fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming, Bad> {
+fn check(shown: &str, file_name: Option<&str>, bytes: &[u8], is_expected: &ExpectedCheck<'_>) -> Result<Incoming, Bad> {
     let read = Run::from_json(bytes);
     if let (Err(_), Ok(event)) = (&read, EventRecord::from_bytes(bytes)) {
         let record = Record::from_event(&event);
@@ -260,6 +314,7 @@ fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming,
             let reason = format!("does not have the name of its content: it should be that of `{}`", record.path);
             return Err(Bad { is_damaged: true, ..Bad::new(shown, reason) });
         }
+        is_expected(None).map_err(|bad| Bad { name: shown.to_owned(), ..bad })?;
         return Ok(Incoming { name: shown.to_owned(), record, commit: None });
     }
     let (id, run) = read.map_err(|error| {
@@ -280,6 +335,7 @@ fn check(shown: &str, file_name: Option<&str>, bytes: &[u8]) -> Result<Incoming,
         let hint = Some("it was changed after it was written, or renamed; fetch it again from where it was written");
         return Err(Bad { hint, is_damaged: true, ..Bad::new(shown, reason) });
     }
+    is_expected(Some(&run)).map_err(|bad| Bad { name: shown.to_owned(), ..bad })?;
     Ok(Incoming {
         name: shown.to_owned(),
         record,

@@ -5,18 +5,21 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use chrono::SubsecRound as _;
+
 use crate::error::{Context as _, Exit};
 use crate::project::Project;
-use crate::text::{self, note, say, warn};
+use crate::text::{self, note, printable, say, warn};
 use crate::{Advice, refuse};
 use sprag_base::digest::Digest;
 use sprag_base::files::{read_bounded, write_atomic};
-use sprag_history::{self as history, Entries, Store, Target};
+use sprag_history::{self as history, Entries, Record, Store, Target};
 use sprag_measure::clock;
 use sprag_model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, Severity};
 use sprag_model::history_log::{self, HistoryRoot};
 use sprag_model::proof::{MAX_PROOF_BYTES, Proof, SCHEMA_VERSION};
 use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::retraction::{self, Retraction};
 use sprag_model::run::Run;
 
 pub fn root(folder: &Path, is_json: bool, out: &mut dyn Write) -> crate::Result<Exit> {
@@ -96,6 +99,29 @@ fn consistency(entries: &Entries, old_root: Digest) -> Option<Proof> {
         size: size as u64,
         path: entries.tree.consistency(old_size, size)?,
     })
+}
+
+/// Takes a run out of every analysis by a record that says why. The record of the run stays.
+pub fn retract(folder: &Path, run: &str, reason: &str, out: &mut dyn Write) -> crate::Result<()> {
+    let project = Project::open(folder)?;
+    let store = project.store()?;
+    let source = project.source()?;
+    let entries = history::entries(store, &source)?;
+    let path = entries.runs[find(&entries, run)?].path.clone();
+    let listing = history::list(store, &source)?;
+    if let Some((_, words)) = listing.retracted.iter().find(|(entry, _)| entry.path == path) {
+        writeln!(out, "{}", printable(&format!("`{path}` {words}")))?;
+        return Ok(());
+    }
+    let (time, reason) = (clock::now().trunc_subsecs(0), reason.trim().to_owned());
+    let retraction = Retraction { schema_version: retraction::SCHEMA_VERSION, run: path, reason, time };
+    if let Err(fault) = retraction.check() {
+        return refuse(format!("the retraction {fault}"), "give `--reason` one line on what is wrong with the run");
+    }
+    let appended = history::append(store, &project.target()?, &[Record::from_retraction(&retraction)], time)?;
+    appended.warnings.iter().for_each(|warning| warn(warning));
+    writeln!(out, "retracted `{}` on {}", retraction.run, printable(text::branch(&appended.reference)))?;
+    Ok(())
 }
 
 fn find(entries: &Entries, run: &str) -> crate::Result<usize> {
@@ -203,8 +229,7 @@ fn pending(project: &Project, store: &Store, source: &Target) -> crate::Result<V
     let mut findings = Vec::new();
     for file in files {
         let path = file.strip_prefix(&project.root).unwrap_or(&file).to_string_lossy().into_owned();
-        let is_file = fs::symlink_metadata(&file).is_ok_and(|it| it.is_file() && it.len() <= MAX_RECORD_BYTES as u64);
-        let run = fs::read(&file).ok().filter(|_| is_file).and_then(|bytes| Run::from_json(&bytes).ok());
+        let run = read_bounded(&file, MAX_RECORD_BYTES).ok().and_then(|bytes| Run::from_json(&bytes).ok());
         let finding = |kind, what: &str, advice: &str| Finding::at(kind, &path, what).advise(advice);
         findings.push(match run {
             None => finding(FindingKind::Leftover, "is no run that can be recorded", "look at it, and remove it"),

@@ -12,14 +12,14 @@ use crate::project::Project;
 use crate::text::{self, count, note, printable, say, warn};
 use crate::{refuse, study};
 use sprag_analysis::frame::Frame;
-use sprag_history::{self as history, Entry, LocalBranch, Store, SyncOptions, Synced};
+use sprag_history::{self as history, Entry, Listing, LocalBranch, Store, SyncOptions, Synced};
 use sprag_measure::clock;
 use sprag_model::head::RunHead;
 use sprag_model::history_log::{HistoryLog, LoggedRun, SCHEMA_VERSION};
 use sprag_model::run::RunStatus;
 
-pub use crate::records::add::add;
-pub use crate::records::integrity::{Claim, check_proof, fsck, prove, root};
+pub use crate::records::add::{Expected, add};
+pub use crate::records::integrity::{Claim, check_proof, fsck, prove, retract, root};
 
 pub struct LogOptions {
     pub suites: Vec<String>,
@@ -44,10 +44,12 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
         let message = format!("there is no branch `{}`", text::printable(&source.reference));
         return refuse(message, "see `git branch --list` for those that exist");
     }
-    let (mut heads, quarantined) = heads(&project, store, options.branch.is_none(), &listing.entries)?;
+    let retracted = listing.retracted.iter().map(|(entry, _)| entry);
+    let entries: Vec<Entry> = listing.entries.iter().chain(retracted).cloned().collect();
+    let (mut heads, quarantined) = heads(&project, store, options.branch.is_none(), &entries)?;
     let quarantined = listing.quarantined.len() + quarantined;
     heads.sort_by(|a, b| (b.timestamp, &b.path).cmp(&(a.timestamp, &a.path)));
-    let runs: Vec<LoggedRun> = heads.into_iter().map(LoggedRun::new).collect();
+    let runs: Vec<LoggedRun> = heads.into_iter().map(|head| logged(head, &listing)).collect();
     let filter = Filter::new(options, &runs, store)?;
     let is_empty = runs.is_empty();
     let mut runs: Vec<LoggedRun> = runs.into_iter().filter(|run| filter.takes(run)).collect();
@@ -87,6 +89,18 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
         warn(&format!("{files} of the history cannot be used; `sprag history fsck` tells why"));
     }
     Ok(Exit::Done)
+}
+
+/// Says of a run why the analysis leaves it out.
+fn logged(head: RunHead, listing: &Listing) -> LoggedRun {
+    let retracted = listing.retracted.iter().find(|(entry, _)| entry.path == head.path).map(|(_, words)| words.clone());
+    let left_out = retracted.or_else(|| listing.check_time(head.timestamp).err());
+    let mut run = LoggedRun::new(head);
+    if let Some(words) = left_out {
+        run.quality.clean = false;
+        run.quality.reasons.insert(0, format!("left out: it {words}"));
+    }
+    run
 }
 
 /// The cache holds only the runs of one branch, so other branches are read. Also returns the number of unusable

@@ -283,8 +283,9 @@ fn trust(catalog: &Catalog<'_>) -> Section {
 
 fn records(history: &HistoryFacts) -> Option<Section> {
     let warning = |words: &String| Phrase::from(Mark::new(Tone::Doubt, "?", "warning")).text(format!(" {words}"));
-    let note = "These files of the history cannot be used and are left out (quarantined). All others are used.";
-    let section = Rows::new("Records that are left out", &history.quarantined)
+    let note =
+        "No analysis uses these: files that are damaged or dated in the future (quarantined), and retracted runs.";
+    let section = Rows::new("Records that are left out", history.quarantined.iter().chain(&history.retracted))
         .first(NAMED)
         .column("File", "full", |record| Phrase::code(record.path.clone()))
         .column("Reason", "any", |record| record.reason.clone())

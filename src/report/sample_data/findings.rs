@@ -35,6 +35,7 @@ pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis 
             tip: line.commits.last().map(|commit| commit.sha.clone()),
             runs: recorded.len(),
             first: recorded.iter().map(|run| run.run.timestamp).min(),
+            retracted: Vec::new(),
             quarantined: vec![Quarantined {
                 path: "history/v1/cpu/2026/05/a3f19c2b01d4-4f1c20ab-9d04c1e29d04c1e2.json".to_owned(),
                 reason: format!("is not JSON: expected value at line 1 {HOSTILE}"),

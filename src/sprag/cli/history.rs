@@ -22,6 +22,27 @@ pub enum HistoryCommand {
         /// Record the good files even if some are bad; report the bad ones and exit with 1.
         #[arg(long)]
         skip_bad: bool,
+        /// Refuse runs of any other suite; may be given several times.
+        #[arg(long = "expect-suite", value_name = "NAME")]
+        expect_suites: Vec<String>,
+        /// Refuse runs of any other commit: the start of its id, or a revision.
+        #[arg(long, value_name = "COMMIT")]
+        expect_commit: Option<String>,
+        /// Refuse runs that are older.
+        #[arg(long, value_name = "DAYS")]
+        max_age: Option<u32>,
+        /// Record runs that are dated more than a day after the clock of this machine.
+        #[arg(long)]
+        allow_future: bool,
+    },
+    /// Take a run out of every analysis. Its record stays, and a second record says why.
+    Retract {
+        /// The run: its id, six digits or more of it, or the path of its record.
+        #[arg(value_name = "RUN")]
+        run: String,
+        /// What is wrong with it, in one line.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
     },
     /// Synchronise the history with a remote: fetch, merge and push records, never by force.
     #[command(after_help = "Only records are pushed. They always stay on the local branch.")]
@@ -153,6 +174,9 @@ pub struct ImportArgs {
     /// The most bytes that one PATH may hold (default: 268435456).
     #[arg(long, value_name = "N")]
     pub max_bytes: Option<u64>,
+    /// Import runs that are dated more than a day after the clock of this machine.
+    #[arg(long)]
+    pub allow_future: bool,
     /// List the formats that can be imported.
     #[arg(long, conflicts_with = "paths")]
     pub list: bool,

@@ -19,8 +19,10 @@ pub(super) fn import(folder: &Path, args: ImportArgs, out: &mut dyn Write) -> Re
         write!(out, "{}", columns(&rows, &[]))?;
         return Ok(Exit::Done);
     }
-    let ImportArgs { paths, format, suite, machine, commit, time, better, dry_run, max_bytes, list: _ } = args;
-    let options = ImportOptions { paths, format, suite, machine, commit, time, better, dry_run, max_bytes };
+    let ImportArgs { paths, format, suite, machine, commit, time, better, dry_run, max_bytes, allow_future, list: _ } =
+        args;
+    let options =
+        ImportOptions { paths, format, suite, machine, commit, time, better, dry_run, max_bytes, allow_future };
     sprag_pipeline::import::import(folder, &options, out)?;
     Ok(Exit::Done)
 }

@@ -19,6 +19,7 @@ use sprag_model::event_record::EventRecord;
 use sprag_model::fsck::FsckReport;
 use sprag_model::history_log::{HistoryLog, HistoryRoot};
 use sprag_model::proof::Proof;
+use sprag_model::retraction::Retraction;
 use sprag_model::statement::{Envelope, Statement};
 use sprag_model::{record, schema};
 use sprag_pipeline::bisect::BisectReport;
@@ -32,7 +33,7 @@ type Published = (&'static str, &'static str, fn() -> Value);
 
 /// Every file that Sprag writes for others to read, and those that others write for it. A version stays when a newer
 /// one comes: its files are read forever.
-const SCHEMAS: [Published; 36] = [
+const SCHEMAS: [Published; 37] = [
     ("config-1", "The configuration of a project, sprag.toml", Config::schema),
     ("run-1", "A run record under history/v1, version 1", || record::schema(1).expect("the version is known")),
     ("run-2", "A run record under history/v1, version 2", || record::schema(2).expect("the version is known")),
@@ -40,6 +41,7 @@ const SCHEMAS: [Published; 36] = [
         schema::frozen(include_str!("../../../schemas/event-1.json"))
     }),
     ("event-2", "An event record under history/v1/_events, version 2", EventRecord::schema),
+    ("retraction-1", "A record under history/v1/_retracted", schema::for_type::<Retraction>),
     ("baseline-1", "A file under baselines/", Baseline::schema_1),
     ("baseline-2", "A file under baselines/, version 2", Baseline::schema),
     ("baseline-list-1", "What `sprag baseline list --json` prints", BaselineList::schema),

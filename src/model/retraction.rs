@@ -1,0 +1,122 @@
+//! The record of a retraction in `history/`: which run every analysis leaves out from then on, and why.
+//!
+//! The record of the run stays, since nothing in the history is removed. As with runs, a retraction is canonical JSON and one line
+//! feed, and its name is the start of the SHA-256 of that JSON.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::MAX_RECORD_BYTES;
+use crate::run::RECORD_ROOT;
+use crate::schema::patterns;
+use sprag_base::digest::Digest;
+use sprag_base::{json, text};
+
+pub const SCHEMA_VERSION: u64 = 1;
+
+pub const RETRACTION_ROOT: &str = "history/v1/_retracted";
+
+/// In characters.
+const LONGEST_REASON: usize = 1000;
+
+/// A run that is withdrawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retraction {
+    #[schemars(extend("const" = SCHEMA_VERSION))]
+    pub schema_version: u64,
+    /// The path of its record in the tree of the branch.
+    #[schemars(extend("pattern" = "^history/v1/[A-Za-z0-9]"))]
+    pub run: String,
+    #[schemars(extend("pattern" = patterns::REASON))]
+    pub reason: String,
+    /// When it was retracted, by the clock of that machine, to the second.
+    #[schemars(extend("pattern" = patterns::SECOND))]
+    pub time: DateTime<Utc>,
+}
+
+impl Retraction {
+    /// The path of the record, its bytes, and the subject of the commit that adds it.
+    pub fn to_file(&self) -> (String, Vec<u8>, String) {
+        let value = serde_json::to_value(self).expect("a record is made of texts and numbers");
+        let mut text = json::to_canonical(&value);
+        let digest = Digest::from_parts(&[text.as_bytes()]).short();
+        text.push('\n');
+        let path = format!("{RETRACTION_ROOT}/{}/{digest}.json", self.time.format("%Y/%m"));
+        let run = self.run.rsplit('/').next().unwrap_or_default().trim_end_matches(".json");
+        (path, text.into_bytes(), format!("sprag: retract {run}"))
+    }
+
+    /// Reads the file at `path`, which must hold exactly the bytes that [`Retraction::to_file`] writes there. The fault reads
+    /// after the path.
+    pub fn from_file(path: &str, bytes: &[u8]) -> Result<Retraction, String> {
+        if bytes.len() > MAX_RECORD_BYTES {
+            return Err(format!("holds more than the {MAX_RECORD_BYTES} bytes that a record may have"));
+        }
+        let value = json::parse(bytes).map_err(|error| format!("is not JSON: {error}"))?;
+        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
+        if let Some(newer) = version.filter(|version| *version > SCHEMA_VERSION) {
+            return Err(format!("has schema version {newer}, this build reads up to {SCHEMA_VERSION}"));
+        }
+        let retraction: Retraction =
+            serde_json::from_value(value).map_err(|error| format!("is no retraction of a run: {error}"))?;
+        retraction.check()?;
+        let (own_path, own_bytes, _) = retraction.to_file();
+        match (own_bytes == bytes, own_path == path) {
+            (true, true) => Ok(retraction),
+            (true, false) => Err(format!("should be at `{own_path}` by its content")),
+            (false, _) => Err("is not in canonical form, so its name cannot vouch for it".to_owned()),
+        }
+    }
+
+    /// The fault reads after what holds the values.
+    pub fn check(&self) -> Result<(), String> {
+        let length = self.reason.chars().count();
+        if self.reason.trim().is_empty() || length > LONGEST_REASON || self.reason.contains(text::is_unsafe) {
+            return Err(format!("has a reason that is not one line of 1 to {LONGEST_REASON} plain characters"));
+        }
+        if !self.run.starts_with(&format!("{RECORD_ROOT}/")) || self.run.starts_with(&format!("{RECORD_ROOT}/_")) {
+            return Err("names no run".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Reads after the run.
+    pub fn words(&self) -> String {
+        format!("was retracted on {}: {}", self.time.format("%Y-%m-%d"), self.reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_as_it_was_written_and_not_otherwise() {
+        let one = Retraction {
+            schema_version: 1,
+            run: "history/v1/cpu/2026/05/0123456789ab-01234567-0123456789abcdef.json".to_owned(),
+            reason: "the fan was broken".to_owned(),
+            time: "2026-05-04T03:02:01Z".parse().expect("a time"),
+        };
+        let (path, bytes, subject) = one.to_file();
+        assert!(path.starts_with("history/v1/_retracted/2026/05/"), "{path}");
+        assert_eq!(subject, "sprag: retract 0123456789ab-01234567-0123456789abcdef");
+        assert_eq!(Retraction::from_file(&path, &bytes).as_ref(), Ok(&one));
+        assert_eq!(one.words(), "was retracted on 2026-05-04: the fan was broken");
+        let text = String::from_utf8(bytes).expect("it is text");
+        let check = |path: &str, text: &str, words: &str| {
+            let fault = Retraction::from_file(path, text.as_bytes()).expect_err(words);
+            assert!(fault.contains(words), "{fault}");
+        };
+        check(&path.replace("/05/", "/06/"), &text, "should be at");
+        check(&path, text.trim_end(), "not in canonical form");
+        check(&path, "{", "is not JSON");
+        check(&path, "{}", "is no retraction");
+        check(&path, &text.replace("\"schema_version\":1", "\"schema_version\":2"), "has schema version 2");
+        check(&path, &text.replace("v1/cpu", "v1/_events"), "names no run");
+        check(&path, &text.replace("the fan was broken", " "), "has a reason");
+        check(&path, &text.replace("the fan", "\\u001b"), "has a reason");
+    }
+}
