@@ -270,7 +270,7 @@ fn the_example_of_the_documentation_works() {
 
 #[test]
 fn filters_choose_among_what_was_reported() {
-    let sandbox = sandbox(FINE, "");
+    let sandbox = sandbox(FINE, "pass_env = [\"RUNS\"]");
     let ended = sandbox.sprag(&["run", "--quick", "--filter", "merge"]).expect(0);
     assert!(ended.out.contains("merge") && !ended.out.contains("sort"), "{}", ended.out);
     assert_contains(&ended.out, &["only 1 process of the command: a confidence interval"]);
@@ -296,6 +296,50 @@ fn filters_choose_among_what_was_reported() {
     assert_eq!(sandbox.read("out/runs").lines().count(), 3 + 2 + 2);
     let timed = ["compare", "sh bench.sh 1", "sh bench.sh 2", "--measure", "--filter", "nothing"];
     sandbox.sprag(&timed).expect(2).says(&["contains `nothing`", "their benchmarks: run"]);
+}
+
+#[test]
+fn a_suite_gets_no_token_and_no_file_of_the_runner() {
+    let script = format!("mkdir -p out; env >out/env; {FINE}");
+    let settings = "build = [\"sh\", \"-c\", \"mkdir -p out; env >out/built\"]\npass_env = [\"DATA\", \"MINE_*\"]\n\
+        [suites.theirs.env]\nSET = \"here\"";
+    let sandbox = sandbox(&script, settings);
+    let given = [
+        ("GITHUB_TOKEN", "secret"),
+        ("GITHUB_ENV", "/tmp/steer"),
+        ("GITHUB_OUTPUT", "/tmp/steer"),
+        ("ACTIONS_RUNTIME_TOKEN", "secret"),
+        ("CARGO_REGISTRY_TOKEN", "secret"),
+        ("CARGO_HOME", "/cargo"),
+        ("OMP_NUM_THREADS", "3"),
+        ("DATA", "/data"),
+        ("MINE_TOO", "1"),
+    ];
+    sandbox.sprag_with(&given, &["run", "--quick"]).expect(0);
+    for file in ["out/env", "out/built"] {
+        let text = sandbox.read(file);
+        assert!(!text.contains("secret") && !text.contains("/tmp/steer"), "{text}");
+        assert_contains(
+            &text,
+            &["PATH=", "HOME=", "CARGO_HOME=/cargo", "OMP_NUM_THREADS=3", "DATA=/data", "MINE_TOO=1", "SET=here"],
+        );
+    }
+    // A command that is typed gets what the shell has.
+    let bench = ["bench", "--runs", "3", "--", "sh", "-c", "test \"$GITHUB_TOKEN\" = secret"];
+    sandbox.sprag_with(&given, &bench).expect(0);
+    sandbox.write("bench.sh", "echo 'set SCALE first' >&2; exit 3");
+    let ended = sandbox.sprag_with(&[("SCALE", "2")], &["run", "--quick"]);
+    assert_contains(
+        &ended.both(),
+        &["set SCALE first", "not passed to it: `SCALE`, which `pass_env` of the suite allows"],
+    );
+    for odd in ["\"a b\"", "\"*\"", "\"\"", "\"A=1\""] {
+        sandbox.write(
+            "sprag.toml",
+            &format!("[suites.theirs]\nkind = \"command\"\ncommand = [\"x\"]\npass_env = [{odd}]\n"),
+        );
+        sandbox.sprag(&["run"]).expect(2).says(&["sprag.toml:4:", "which is no name of variables"]);
+    }
 }
 
 #[test]

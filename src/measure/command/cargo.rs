@@ -45,6 +45,7 @@ pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
         command: &command,
         folder: build.folder,
         variables: &BTreeMap::new(),
+        passed: Some(&[]),
         without: build.without,
         time_out: build.time_out,
         most_bytes: MOST_MESSAGES,

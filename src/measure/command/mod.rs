@@ -15,6 +15,7 @@ pub mod suite;
 pub mod paired;
 pub mod cargo;
 pub mod keeper;
+pub(crate) mod variables;
 
 /// Variables that a build in a checkout must not inherit. Those of git select another repository, as in hooks and
 /// `git rebase --exec`, or hold a token. Those of Cargo name a folder that several commits would share.
@@ -42,6 +43,8 @@ pub(crate) struct Invocation<'a> {
     pub(crate) command: &'a [String],
     pub(crate) folder: &'a Path,
     pub(crate) variables: &'a BTreeMap<String, String>,
+    /// The variables that it gets besides those of toolchains; absent where it gets the whole environment.
+    pub(crate) passed: Option<&'a [String]>,
     pub(crate) without: &'a [&'a str],
     pub(crate) time_out: Duration,
     pub(crate) most_bytes: u64,
@@ -104,7 +107,10 @@ pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captur
             Err(CommandFault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")))
         }
         End::Exited(status) if !status.success() || !captured.outputs_closed => {
-            Err(CommandFault::Failed(format!("{}{said}{left}", process::exit_text(status))))
+            let missing = program
+                .passed
+                .map_or_else(String::new, |named| variables::missing(&[&captured.stderr, &captured.stdout], named));
+            Err(CommandFault::Failed(format!("{}{said}{left}{missing}", process::exit_text(status))))
         }
         End::Exited(_) => Ok(captured),
     }
@@ -113,6 +119,9 @@ pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captur
 pub(crate) fn observe(program: &Invocation<'_>) -> Result<Captured, CommandFault> {
     let mut command = Command::new(resolve(&program.command[0], program.folder));
     command.args(&program.command[1..]).current_dir(program.folder);
+    if let Some(named) = program.passed {
+        variables::restrict(&mut command, named);
+    }
     for name in program.without {
         command.env_remove(name);
     }
@@ -174,6 +183,7 @@ mod tests {
             command,
             folder: Path::new(folder),
             variables: &BTreeMap::from([("GIVEN".to_owned(), "a value".to_owned())]),
+            passed: None,
             without: &[],
             time_out: Duration::from_secs(seconds),
             most_bytes,

@@ -1,7 +1,7 @@
 //! A command suite from its build step to its measurements.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,6 +12,7 @@ use crate::plan::Protocol;
 use crate::process::{TAIL, WorkerCommand, padding_variable};
 use crate::protocol::{self, SuiteResult};
 use crate::{MeasureError, pinning, pool};
+use sprag_base::files::open;
 use sprag_base::glob;
 use sprag_base::stats::describe;
 use sprag_formats::SIDECAR;
@@ -34,6 +35,8 @@ pub struct CommandSuite {
     pub command: Vec<String>,
     pub folder: PathBuf,
     pub variables: BTreeMap<String, String>,
+    /// The variables that it gets besides those of toolchains; absent where it gets the whole environment.
+    pub passed: Option<Vec<String>>,
     pub without: &'static [&'static str],
     /// Run once before; empty where there is nothing to build.
     pub build: Vec<String>,
@@ -81,6 +84,7 @@ pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
         command: &suite.build,
         folder: &suite.folder,
         variables: &suite.variables,
+        passed: suite.passed.as_deref(),
         without: suite.without,
         time_out: suite.left(suite.build_time_out),
         // Compilers write much, and only the end is kept.
@@ -193,6 +197,7 @@ pub(super) fn one_process(
         command: &suite.command,
         folder: &suite.folder,
         variables: &variables,
+        passed: suite.passed.as_deref(),
         without: suite.without,
         time_out: suite.left(suite.time_out),
         most_bytes: suite.most_bytes,
@@ -389,7 +394,7 @@ impl Before {
             }
             let name = place.name(path);
             let mut bytes = Vec::new();
-            let file = File::open(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
+            let file = open(path).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
             file.take(left + 1).read_to_end(&mut bytes).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
             left = match left.checked_sub(bytes.len() as u64) {
                 Some(left) => left,
@@ -487,6 +492,7 @@ pub(super) mod testing {
             command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
             folder: folder.to_owned(),
             variables: BTreeMap::new(),
+            passed: Some(Vec::new()),
             without: &[],
             build: Vec::new(),
             protocol,

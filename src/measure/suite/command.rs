@@ -153,6 +153,7 @@ pub fn command_suite(
     Ok(CommandSuite {
         command: settings.command.clone(),
         variables: settings.variables.clone(),
+        passed: settings.passed.clone(),
         without: &[],
         build: settings.build.clone(),
         protocol,

@@ -34,7 +34,7 @@ pub enum Work {
     Cpu,
     Gpu(GpuSuite),
     Cuda(CudaSuite),
-    Command(CommandSettings),
+    Command(Box<CommandSettings>),
     Trt(Box<TrtSuite>),
 }
 
@@ -64,6 +64,8 @@ pub struct CommandSettings {
     /// Relative to the root of the project.
     pub folder: Option<PathBuf>,
     pub variables: BTreeMap<String, String>,
+    /// The variables that it gets besides those of toolchains; absent where it gets the whole environment.
+    pub passed: Option<Vec<String>>,
     /// Run once before; empty where there is nothing to build.
     pub build: Vec<String>,
     pub time_out: Duration,

@@ -14,7 +14,7 @@ use crate::command::{self, Invocation};
 use crate::process::{exit_text, padding_variable};
 use crate::tensorrt::transcript::Transcript;
 use crate::tensorrt::{self, NumberedCase, Reason, ReasonCode, Sweep, TimingSettings, Version};
-use sprag_base::digest::RunningHash;
+use sprag_base::files::sha256_of_file;
 use sprag_base::process::{Captured, End};
 
 /// Bytes that a process may write to each of its outputs.
@@ -125,6 +125,7 @@ fn run(
         command: &[vec![program], arguments].concat(),
         folder,
         variables: &BTreeMap::from([(padding.to_owned(), value)]),
+        passed: None,
         without: &[],
         time_out,
         most_bytes: MOST_OUTPUT,
@@ -350,20 +351,11 @@ pub(crate) fn identify(path: &Path) -> Result<EngineFile, Reason> {
     if !path.is_file() {
         return Err(fault(if path.exists() { "is no file" } else { "is not there" }));
     }
-    let mut hash = RunningHash::default();
-    let mut buffer = vec![0; 1 << 20];
-    let mut total = 0;
-    let mut file = File::open(path).map_err(|error| fault(&format!("cannot be read: {error}")))?;
-    loop {
-        match file.read(&mut buffer).map_err(|error| fault(&format!("cannot be read: {error}")))? {
-            0 => break,
-            count => {
-                hash.add(&buffer[..count]);
-                total += count;
-            }
-        }
+    if path.metadata().is_ok_and(|facts| facts.len() == 0) {
+        return Err(fault("is empty"));
     }
-    if total == 0 { Err(fault("is empty")) } else { Ok(EngineFile { name, sha256: hash.hex() }) }
+    let sha256 = sha256_of_file(path).map_err(|error| fault(&format!("cannot be read: {error}")))?;
+    Ok(EngineFile { name, sha256 })
 }
 
 #[cfg(test)]

@@ -65,6 +65,10 @@ pub struct Suite {
     /// `command`: environment variables.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// `command`: the variables of Sprag's own environment that `build` and `command` get besides those of toolchains and of the
+    /// system, such as `["DATA_DIR", "MY_*"]`. Default: none.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
     /// `command`: a program and its arguments, run once before the first process.
     #[serde(default)]
     pub build: Vec<String>,
@@ -172,6 +176,8 @@ impl Suite {
             command: self.command.clone(),
             folder: self.cwd.clone(),
             variables: self.env.clone(),
+            // Whoever times a command by hand has chosen its environment.
+            passed: self.timed.is_none().then(|| self.pass_env.clone()),
             build: self.build.clone(),
             time_out: Duration::from_secs(self.timeout_seconds()),
             build_time_out: Duration::from_secs(self.build_timeout_seconds()),
@@ -281,6 +287,7 @@ impl Suite {
             ("command", !self.command.is_empty(), COMMAND),
             ("cwd", self.cwd.is_some(), COMMAND),
             ("env", !self.env.is_empty(), COMMAND),
+            ("pass_env", !self.pass_env.is_empty(), COMMAND),
             ("build", !self.build.is_empty(), COMMAND),
             ("build_inputs", !self.build_inputs.is_empty(), COMMAND),
             ("timeout_seconds", self.timeout_seconds.is_some(), PROGRAM),
@@ -411,6 +418,17 @@ impl Suite {
         let is_bad = |path: &PathBuf| path.as_os_str().is_empty() || path.to_string_lossy().contains('\0');
         if let Some((key, _)) = paths.into_iter().find(|(_, path)| path.as_ref().is_some_and(is_bad)) {
             return Some((vec![key], format!(".{key}` is no path")));
+        }
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_variable = |name: &&String| {
+            let start = name.strip_suffix('*').unwrap_or(name);
+            !start.is_empty() && start.chars().all(is_part)
+        };
+        if let Some(odd) = self.pass_env.iter().find(|name| !is_variable(name)) {
+            return Some((
+                vec!["pass_env"],
+                format!(".pass_env` has `{}`, which is no name of variables", odd.escape_debug()),
+            ));
         }
         let (key, _) = self.env.iter().find(|(key, value)| {
             key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') || *key == PADDING_VARIABLE

@@ -215,7 +215,7 @@ fn description(
         SuiteKind::Cpu => Work::Cpu,
         SuiteKind::Gpu => Work::Gpu(request.gpu.suite(project, settings)),
         SuiteKind::Cuda => Work::Cuda(cuda_suite(project, settings, &project.root)),
-        SuiteKind::Command => Work::Command(settings.command_settings()),
+        SuiteKind::Command => Work::Command(settings.command_settings().into()),
         SuiteKind::Trt => Work::Trt(Box::new(request.trt.plan(project, name, settings)?)),
     };
     Ok(Suite { name: name.to_owned(), include: settings.include.clone(), processes: settings.processes(), work })

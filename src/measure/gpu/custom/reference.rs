@@ -11,6 +11,7 @@ use super::expression::Names;
 use super::kernel::{CustomKernel, joined, label, with_sizes};
 use super::number::{Numbers, of_npy, to_npy};
 use super::settings::{ArgumentSettings, Reference};
+use crate::command::variables;
 use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
@@ -121,6 +122,7 @@ fn by_command(case: &Case<'_>, command: &[String], supply: Supply) -> Result<Vec
     let found = if program.contains('/') { in_project.as_os_str() } else { program.as_ref() };
     let mut started = Command::new(found);
     started.args(arguments).arg(&inputs).arg(&outputs).current_dir(&case.kernel.root);
+    variables::restrict(&mut started, &[]);
     started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // If this worker is stopped, the guard ends the program.
     let guard = env::current_exe().ok().and_then(|sprag| Guard::start(Command::new(sprag).arg("guard")));
