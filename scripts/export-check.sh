@@ -8,13 +8,17 @@ cd "$(dirname "$0")/.."
 repository=${2:-}
 
 venv=$PWD/target/export-venv
-packages=("duckdb" "polars" "prometheus-client" "pytz")
 python=$venv/bin/python
-if ! { [ -x "$python" ] && "$python" -c "import duckdb, polars, prometheus_client, pytz"; } 2>/dev/null; then
-  if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet "${packages[@]}"; } 2>/dev/null; then
-    echo "skipped: ${packages[*]} cannot be had here"
+wanted=$(sha256sum <scripts/export-check.txt)
+if [ "$(cat "$venv/of" 2>/dev/null)" != "$wanted" ]; then
+  rm -rf "$venv"
+  log=$(python3 -m venv "$venv" 2>&1 && "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes \
+    --only-binary :all: --requirement scripts/export-check.txt 2>&1) || {
+    if [[ $log = *"DO NOT MATCH THE HASHES"* ]]; then printf '%s\n' "$log" >&2; exit 1; fi
+    echo "skipped: the packages of scripts/export-check.txt cannot be had here"
     exit 0
-  fi
+  }
+  printf '%s\n' "$wanted" >"$venv/of"
 fi
 
 work=$(mktemp -d)
