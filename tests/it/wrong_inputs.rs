@@ -163,3 +163,48 @@ fn a_configured_site_stays_inside_the_project() {
     sandbox.sprag(&["site", "--out", "../named"]).expect(0);
     assert!(outside.join("index.html").is_file() && sandbox.project.join("../named/index.html").is_file());
 }
+
+/// Exit code, arguments, and the first line that says what is wrong, of many wrong inputs. `UPDATE_CASES=1` writes the last; read it.
+#[test]
+fn every_command_says_what_is_wrong_with_its_input() {
+    const TABLE: &str = include_str!("wrong_inputs.txt");
+    let crafted = repository();
+    for (path, text) in
+        [("empty", ""), ("text", "hello\n"), ("array.json", "[]"), ("object.json", "{}"), ("folder2/x", "x")]
+    {
+        crafted.write(path, text);
+    }
+    crafted.write("deep.json", &"[".repeat(100_000));
+    crafted.write("bad.csv", "series,index,commit,time,value\na,x,,,y\n");
+    crafted.write("bad2.csv", "a;b\n");
+    std::fs::create_dir(crafted.project.join("folder")).expect("a folder");
+    std::fs::write(crafted.project.join("binary"), [0xff, 0, 1, 0x1b]).expect("a file");
+    symlink("loop", crafted.project.join("loop")).expect("a link");
+    pipe(&crafted, "pipe");
+    let answer = |row: &str| {
+        let [_, arguments, _] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else { panic!("`{row}` is no row") };
+        let ended = soon(&crafted, &arguments.split(' ').collect::<Vec<_>>());
+        let said = ended.err.lines().find(|line| line.starts_with("error")).or(ended.err.lines().next());
+        let said = said.or(ended.out.lines().next()).unwrap_or_default();
+        // The number of an error differs between systems.
+        let said = said.split(" (os error").next().unwrap_or_default();
+        format!("{} | {arguments} | {said}", ended.code)
+    };
+    let rows: Vec<&str> = TABLE.lines().collect();
+    let answers: Vec<String> = std::thread::scope(|scope| {
+        let parts: Vec<_> = rows
+            .chunks(rows.len().div_ceil(4))
+            .map(|part| scope.spawn(|| part.iter().map(|row| answer(row)).collect::<Vec<_>>()))
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().expect("every command ends")).collect()
+    });
+    if std::env::var_os("UPDATE_CASES").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/it/wrong_inputs.txt");
+        std::fs::write(path, answers.join("\n") + "\n").expect("the table can be written");
+        return;
+    }
+    for (row, answer) in rows.iter().zip(&answers) {
+        assert_eq!(row, answer);
+        assert!(!answer.ends_with("| ") && !answer.contains("panicked"), "{answer}");
+    }
+}
