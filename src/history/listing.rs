@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use git2::{ErrorCode, ObjectType, Odb, OdbObject, Oid, Repository, Tree, TreeEntry};
+use git2::{Commit, ErrorCode, ObjectType, Odb, OdbObject, Oid, Repository, Tree, TreeEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::checkout::heal;
@@ -71,7 +71,9 @@ pub fn list_cached(
     listing.warnings.append(&mut walk.warnings);
     (listing.entries, listing.quarantined) = walk.finish();
     // A machine whose clock is behind must not make the runs of others future ones.
-    let recent = std::iter::successors(Some(commit), |commit| commit.parent(0).ok()).take(RECENT_COMMITS);
+    let loose = LooseObjects::new(repository);
+    let parent = |commit: &Commit<'_>| loose.find_commit(repository, commit.parent_id(0).ok()?).ok();
+    let recent = std::iter::successors(Some(commit), parent).take(RECENT_COMMITS);
     let newest = recent.map(|commit| commit.time().seconds()).max();
     listing.latest =
         newest.and_then(|seconds| DateTime::from_timestamp(seconds, 0)).map(|time| time + TimeDelta::days(1));
