@@ -194,7 +194,7 @@ pub(crate) fn changes_code(commit: &Commit<'_>, parent: &FirstParent<'_>) -> Res
             if parent.tree_id() == tree.id() {
                 return Ok(false);
             }
-            Ok(present(parent.tree())?.is_none_or(|parent_tree| differ_outside_history(&tree, &parent_tree)))
+            Ok(present(parent.tree())?.is_none_or(|parent_tree| differ_outside(&[FOLDER], &tree, &parent_tree)))
         }
     }
 }
@@ -203,9 +203,29 @@ pub(crate) fn has_record_message(commit: &Commit<'_>) -> bool {
     commit.message_bytes().starts_with(b"sprag: ")
 }
 
-fn differ_outside_history(a: &Tree<'_>, b: &Tree<'_>) -> bool {
+/// The commit and its first parents as far back as they differ in `history/` and `baselines/` alone, nearest first: code that a run
+/// of one of them measured for all.
+pub fn same_code(store: &Store, sha: &str) -> Result<Vec<String>, HistoryError> {
+    let (repository, loose) = (&store.repository, LooseObjects::new(&store.repository));
+    let mut commit = resolve(repository, sha)?;
+    let mut commits = vec![commit.id().to_string()];
+    while let FirstParent::Commit(parent) = first_parent(repository, &loose, &commit)? {
+        let (Some(tree), Some(before)) = (present(commit.tree())?, present(parent.tree())?) else { break };
+        if differ_outside(&[FOLDER, BASELINES], &tree, &before) {
+            break;
+        }
+        commits.push(parent.id().to_string());
+        commit = parent;
+    }
+    Ok(commits)
+}
+
+/// What changes are judged by, and no code.
+const BASELINES: &str = "baselines";
+
+fn differ_outside(folders: &[&str], a: &Tree<'_>, b: &Tree<'_>) -> bool {
     let rest = |tree: &Tree<'_>| {
-        let entries = tree.iter().filter(|entry| entry.name_bytes() != FOLDER.as_bytes());
+        let entries = tree.iter().filter(|entry| folders.iter().all(|folder| entry.name_bytes() != folder.as_bytes()));
         entries.map(|entry| (entry.name_bytes().to_vec(), entry.id(), entry.filemode_raw())).collect::<Vec<_>>()
     };
     rest(a) != rest(b)

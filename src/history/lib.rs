@@ -48,7 +48,7 @@ pub use append::{Appended, Record, append, store_blobs};
 pub use changes::{CommitChanges, FileChange, changed_paths, changes};
 pub use commits::{
     comes_after, commit_at, commit_graph, commit_line, commit_line_cached, files_of, find_commit, measured_commit,
-    objects_of, tagged, tree_id,
+    objects_of, same_code, tagged, tree_id,
 };
 pub use copy::{MissingParts, check_out_copy};
 pub use error::HistoryError;

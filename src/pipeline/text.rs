@@ -21,9 +21,14 @@ pub fn width() -> Option<usize> {
 
 /// Fits tables to the terminal from now on. Only the binary calls this.
 pub fn fit_terminal() {
-    let size = terminal_size::terminal_size_of(std::io::stdout());
-    if let Some((terminal_size::Width(columns), _)) = size {
-        WIDTH.get_or_init(|| usize::from(columns));
+    let columns = match terminal_size::terminal_size_of(std::io::stdout()) {
+        Some((terminal_size::Width(columns), _)) if columns > 0 => Some(usize::from(columns)),
+        // Such as a terminal whose size nobody has set.
+        _ if std::io::stdout().is_terminal() => std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()),
+        _ => None,
+    };
+    if let Some(columns) = columns.filter(|columns| *columns > 0) {
+        WIDTH.get_or_init(|| columns);
     }
 }
 

@@ -53,7 +53,11 @@ fn a_gate_works_in_the_first_sitting() {
         .prints(&["only 1 session recorded, so noise is assumed: tolerances 4 %"]);
     let base = sandbox.git(&["rev-parse", "--short=12", "HEAD"]);
     sandbox.commit("Take a baseline");
+    // That is no new code, so nothing is to be measured again.
+    sandbox.sprag(&["check"]).expect(0).prints(&[&base, "check: pass"]);
+    sandbox.sprag(&["compare", "HEAD", "HEAD~1"]).expect(2).says(&["both sides are the same commit"]);
     change(&sandbox, [15.0, 15.1, 14.9, 15.0, 15.05]);
+    sandbox.sprag(&["compare", "HEAD~1", "HEAD"]).expect(1).prints(&["regressed"]);
     sandbox.sprag(&["check"]).expect(1).prints(&["regressed", "+50.0 %"]);
     sandbox.sprag(&["check", "--tolerance", "52%"]).expect(0).prints(&["within the tolerance, but not certain"]);
     change(&sandbox, [10.7, 10.8, 10.6, 10.7, 10.75]);

@@ -241,6 +241,17 @@ fn the_direction_of_a_time_and_what_else_may_be_wrong_is_warned_of() {
 }
 
 #[test]
+fn baselines_of_two_machines_of_one_class_are_not_written_over_each_other() {
+    let sandbox = Sandbox::new();
+    let row = r#"{"name": "a", "run_type": "iteration", "real_time": 1, "time_unit": "s"}"#;
+    sandbox.write("gb.json", &format!(r#"{{"context": {{"num_cpus": 1}}, "benchmarks": [{row}]}}"#));
+    sandbox.sprag(&["import", "gb.json", "--suite", "gb"]).expect(0);
+    sandbox.sprag(&["import", "gb.json", "--suite", "gb", "--machine", "ci"]).expect(0);
+    sandbox.sprag(&["baseline", "emit", "--suite", "gb"]).expect(2).says(&["two machines of one class"]);
+    assert!(!sandbox.project.join("baselines").exists());
+}
+
+#[test]
 fn what_is_exported_is_imported_as_it_was() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["import", &golden("github-action-benchmark/data.js"), "--machine", "ci"]).expect(0);

@@ -172,7 +172,12 @@ fn quantile(p: f64, freedom: f64) -> f64 {
 }
 
 fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
-    let limits = format!("the interval crosses the tolerance of {}", per_cent(tolerance));
+    let limits = match assumed(evidence) {
+        Some(_) if estimate.value <= tolerance.ln_1p() && estimate.value >= -tolerance.ln_1p() => {
+            "the interval is so wide that a slowdown by half would be hidden".to_owned()
+        }
+        _ => format!("the interval crosses the tolerance of {}", per_cent(tolerance)),
+    };
     format!("{limits}; {}", advice(tolerance, evidence, estimate, p))
 }
 

@@ -65,6 +65,16 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
         Some(_) => Vec::new(),
         None => all.iter().map(|taken| place_of(&project, taken)).collect::<crate::Result<Vec<Place<'_>>>>()?,
     };
+    if let Some(place) = (1..places.len())
+        .map(|at| &places[at])
+        .find(|one| places.iter().filter(|other| other.path == one.path).count() > 1)
+    {
+        let message = format!("two machines of one class would both write {}", place.path);
+        return refuse(
+            message,
+            "take the baseline of one: set `SPRAG_MACHINE`, or import with distinct machines and classes",
+        );
+    }
     for (number, taken) in all.iter().enumerate() {
         taken.warn();
         if taken.baseline.dirty {

@@ -234,7 +234,8 @@ impl<'p> Bases<'p> {
 
     /// `None` if the revision holds only records.
     fn sha_of(&self, revision: &str) -> crate::Result<Option<String>> {
-        Ok(history::commit_at(self.project.store()?, revision)?.map(|commit| commit.sha))
+        let commit = history::commit_at(self.project.store()?, revision)?;
+        commit.map(|commit| self.records()?.measured_for(commit.sha)).transpose()
     }
 
     pub fn of_any_class(&self, suite: &str) -> Option<&str> {
@@ -374,7 +375,8 @@ impl<'p> Bases<'p> {
     pub fn refuse_unmeasured(&self, revision: &str, otherwise: &str) -> crate::Result<()> {
         let store = self.project.store()?;
         let Some(commit) = history::commit_at(store, revision)? else { return Ok(()) };
-        if self.records()?.listing.entries.iter().any(|one| one.commit() == commit.short()) {
+        let measured = self.records()?.measured_for(commit.sha.clone())?;
+        if self.records()?.listing.entries.iter().any(|one| one.commit() == text::short(&measured, 12)) {
             return Ok(());
         }
         let nearest = self.records()?.near(commit.short(), &|_| true)?;

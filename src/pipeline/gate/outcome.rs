@@ -144,7 +144,9 @@ pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: O
     let is_of_itself = base.baseline.as_ref().is_some_and(|baseline| baseline.run == *id);
     let against = match elsewhere {
         Some(path) => format!("{}; there is {path} to hold it against", base.label),
-        None if is_of_itself => format!("{}, which was taken from this very run", base.label),
+        None if is_of_itself && reruns.iter().all(|one| one.id == *id) => {
+            format!("{}, which was taken from this very run", base.label)
+        }
         None => base.label,
     };
     SuiteGate {

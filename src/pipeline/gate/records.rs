@@ -57,6 +57,15 @@ impl<'p> Records<'p> {
         Ok(runs)
     }
 
+    /// The commit that was measured for the code of `sha`: itself, or the nearest before it that differs in baselines alone.
+    pub fn measured_for(&self, sha: String) -> crate::Result<String> {
+        let has_run = |sha: &String| self.listing.entries.iter().any(|one| one.commit() == text::short(sha, 12));
+        if has_run(&sha) || !history::has_commit(self.store, &sha) {
+            return Ok(sha);
+        }
+        Ok(history::same_code(self.store, &sha)?.into_iter().find(has_run).unwrap_or(sha))
+    }
+
     /// The line of commits that ends at `end`, or at HEAD; empty where the commit is not here.
     fn line(&self, end: Option<&str>) -> crate::Result<Rc<CommitLine>> {
         if end.is_some_and(|sha| !history::has_commit(self.store, sha)) {
@@ -284,7 +293,8 @@ pub fn choose(
 ) -> crate::Result<(Vec<Chosen>, Option<Advice>)> {
     let entries = &records.listing.entries;
     records.listing.quarantined.iter().for_each(warn_of);
-    let head = history::measured_commit(project.store()?)?.map(|commit| commit.sha);
+    let head =
+        history::measured_commit(project.store()?)?.map(|commit| records.measured_for(commit.sha)).transpose()?;
     let short = head.as_deref().map_or(NO_COMMIT, |sha| text::short(sha, 12));
     let name = project.machine_name();
     let is_recorded = |suite: &String| !is_configured(project, suite) && entries.iter().any(|one| one.suite() == suite);
@@ -339,7 +349,18 @@ pub fn choose(
     let is_asked = |one: &Entry| {
         chosen.iter().any(|asked| one.suite() == asked.suite && one.machine() == asked.machine.short_id())
     };
-    let nearest = records.near(short, &is_asked)?;
+    let others: BTreeSet<&str> = entries
+        .iter()
+        .filter(|one| one.commit() == short && chosen.iter().any(|asked| asked.suite == one.suite()))
+        .map(Entry::machine)
+        .collect();
+    let nearest = match others.len() {
+        0 => records.near(short, &is_asked)?,
+        machines => {
+            let machines = text::count(machines, "other machine");
+            format!("; {machines} measured this commit (`sprag history log`), and `SPRAG_MACHINE` names one")
+        }
+    };
     let other = entries.iter().find(|one| one.commit() == short && !is_configured(project, one.suite()));
     let hint = match other.map(|one| text::printable(one.suite())) {
         Some(other) => {

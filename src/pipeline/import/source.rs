@@ -77,6 +77,14 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
         [format] => Ok(format),
         [] => {
             let message = format!("cannot tell the format of `{}`", path.display());
+            let is_program =
+                outputs.iter().any(|one| one.bytes.starts_with(b"\x7fELF") || one.bytes.starts_with(b"#!"));
+            if is_program {
+                return refuse(
+                    message + ": it is a program",
+                    "to run two programs in turns, use `sprag compare A B --measure`",
+                );
+            }
             let alone = if path.is_dir() { "give its files one by one, or " } else { "" };
             refuse(message, format!("{alone}name the format with `--format`, one of {}", names()))
         }

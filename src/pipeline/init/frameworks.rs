@@ -61,12 +61,19 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
 /// A command that is timed as a whole, and built as the project is.
 pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
     let builds = [("Makefile", "make"), ("Cargo.toml", "cargo build --release")];
-    let build = builds.into_iter().find(|(file, _)| tree.has(file)).map_or("", |(_, build)| build);
+    let build = match command {
+        // Else the first process would compile it.
+        [cargo, bench, ..] if cargo == "cargo" && bench == "bench" => {
+            let own = command.iter().skip(2).take_while(|word| *word != "--").cloned();
+            words("cargo bench --no-run").into_iter().chain(own).collect()
+        }
+        _ => words(builds.into_iter().find(|(file, _)| tree.has(file)).map_or("", |(_, build)| build)),
+    };
     Found {
         title: "timed as a whole",
         place: command.join(" "),
         name: "program".to_owned(),
-        build: words(build),
+        build,
         command: timed::command(command),
         format: "time",
         ..Found::default()
@@ -81,7 +88,11 @@ pub(super) fn list() -> String {
 
 /// The languages of a project without benchmarks: the ends of their files, and how to write a benchmark.
 const LANGUAGES: [(&str, &[&str], &str); 7] = [
-    ("Rust", &[".rs"], "`cargo add --dev criterion`, and a bench in `benches/`"),
+    (
+        "Rust",
+        &[".rs"],
+        "`cargo add --dev criterion`, and a bench in `benches/`; one of your own: `sprag init -- cargo bench --bench NAME`",
+    ),
     ("Python", &[".py"], "`pip install pytest-benchmark`, and a test such as `def test_f(benchmark): benchmark(f)`"),
     ("Go", &[".go"], "a function `BenchmarkF(b *testing.B)` in a `_test.go`"),
     (
@@ -266,6 +277,17 @@ mod tests {
             &[("README.md", "criterion_group!"), ("target/a_test.go", ""), ("node_modules/x/asv.conf.json", "")],
             &[],
         );
+    }
+
+    #[test]
+    fn a_command_is_built_before_it_is_timed() {
+        let folder = project(&[("Cargo.toml", PACKAGE)]);
+        let check = |command: &str, expected: &str| {
+            let found = timed(&Tree::read(folder.path()), &words(command));
+            assert_eq!((found.build.join(" "), found.command.join(" ")), (expected.to_owned(), command.to_owned()));
+        };
+        check("./target/release/sum 5", "cargo build --release");
+        check("cargo bench --bench mine -- x", "cargo bench --no-run --bench mine");
     }
 
     #[test]

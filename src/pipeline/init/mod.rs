@@ -63,7 +63,13 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     }
     if !is_new && !options.command.is_empty() {
         let message = format!("`{FILE_NAME}` is there, and `sprag init` does not change it");
-        return refuse(message, "add a suite to it with `command` and `format = \"time\"`");
+        let words = serde_json::to_string(&options.command)?;
+        return refuse(
+            message,
+            format!(
+                "add `[suites.program]` to it, with `kind = \"command\"`, `command = {words}` and `format = \"time\"`"
+            ),
+        );
     }
     let found = match (is_new, &options.command[..]) {
         (false, _) => Vec::new(),
@@ -173,13 +179,12 @@ fn verified(run: &Run) -> String {
 
 fn next_steps(exit: Exit, more: &[String], out: &mut dyn Write) -> crate::Result<()> {
     if exit != Exit::Done {
-        let hint =
-            "edit the suite in `sprag.toml` (`sprag schema config-1` lists its keys), and try `sprag run --quick`";
-        writeln!(out, "\nA suite does not work yet: {hint}.")?;
+        writeln!(out, "\nA suite does not work yet: edit it in `{FILE_NAME}`, and try `sprag run --quick`.")?;
         writeln!(
             out,
-            "For a command that prints no report, set `format = \"time\"`: Sprag then times the command itself."
+            "`sprag schema config-1` lists its keys; `format = \"time\"` times a command that prints no report."
         )?;
+        return Ok(());
     }
     writeln!(out, "\nNext, after a commit of these files:")?;
     let steps = [

@@ -74,7 +74,7 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
             writeln!(out, "no run on {reference} can be read")?;
         } else {
             writeln!(out, "no run is recorded on {reference} yet")?;
-            say("hint: `sprag run --record` measures and records; `sprag history add FILE` records what was measured");
+            say("hint: `sprag run --record` measures the suites of `sprag.toml`, which `sprag init` writes");
         }
     } else {
         write!(out, "{}", table(&log.runs))?;

@@ -21,7 +21,7 @@ impl Progress {
             return Progress { bar: None };
         }
         let bar = ProgressBar::new(0);
-        let style = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}");
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {bar:20} {pos}/{len} {elapsed}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Progress { bar: Some(bar) }
     }

@@ -41,9 +41,9 @@ pub(super) fn demo(folder: &Path, seed: u64, is_today: bool, out: &mut dyn Write
     for sentence in &facts.planted {
         writeln!(out, "- {sentence}")?;
     }
-    let shown = folder.display();
-    writeln!(out, "\nThe gate sees the regression: SPRAG_MACHINE=bench-xeon sprag -C {shown} check")?;
-    writeln!(out, "Its event, and the command that finds its commit: sprag -C {shown} trend")?;
+    writeln!(out, "\nIn that folder (cd {}):", folder.display())?;
+    writeln!(out, "- `SPRAG_MACHINE=bench-xeon sprag check` fails, as the gate sees the regression")?;
+    writeln!(out, "- `sprag trend` lists the events, and names the command that finds the commit of one")?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
     Ok(Exit::Done)
 }
