@@ -112,10 +112,12 @@ pub fn shortened(text: &str, length: usize) -> String {
 /// The word of `words` closest to `word`, where it is close enough for a suggestion.
 pub fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
     let distance = |candidate: &str| strsim::damerau_levenshtein(&word.to_lowercase(), candidate);
-    words.iter().copied().min_by_key(|candidate| distance(candidate)).filter(|near| {
+    let near = words.iter().copied().min_by_key(|candidate| distance(candidate)).filter(|near| {
         let longest = word.chars().count().max(near.chars().count());
         distance(near) * 3 <= longest + 1
-    })
+    });
+    // Such as `timeout` for `timeout_seconds`.
+    near.or_else(|| words.iter().copied().find(|candidate| word.len() > 3 && candidate.starts_with(word)))
 }
 
 /// A hint for an unknown word: the closest one, and all there are.

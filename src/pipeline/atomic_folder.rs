@@ -94,9 +94,7 @@ impl FolderKind {
     /// Tries the parent folder with a nameless file, which leaves nothing behind.
     fn check_place(self, folder: &Path) -> crate::Result<()> {
         let place = parent(folder);
-        let near = place.parent().is_none_or(|above| above.as_os_str().is_empty() || above.is_dir());
-        let made = if near { fs::create_dir_all(place) } else { Err(std::io::ErrorKind::NotFound.into()) };
-        let tried = made.and_then(|()| tempfile::tempfile_in(place).map(drop));
+        let tried = fs::create_dir_all(place).and_then(|()| tempfile::tempfile_in(place).map(drop));
         tried.map_err(|error| {
             let message = format!("cannot write in the parent folder of `{}`: {}", folder.display(), error.kind());
             let hint = format!(

@@ -382,7 +382,7 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     // What is recorded is the prior of two ends, too.
     planned(&["31 suspects", "then about 4 commits"]);
     bisect(&sandbox, &[good.trim(), "--dry-run"], 0)
-        .says(&["recorded runs show 1 event between the ends, so 3 commits are more likely"]);
+        .says(&["recorded runs show 1 event between the ends, which makes 3 commits more likely"]);
     // Where no record of the event is, one is made.
     let fresh = sandbox.copied();
     bisect(&fresh, &["--event", "worst", "--output-runs", "../fresh"], 0);
@@ -490,7 +490,7 @@ fn jobs_share_a_bisection_through_a_remote() {
     assert_eq!([subjects(&of("first")), subjects(&of("second"))], [["Change 16"], ["Change 16"]]);
     let recorded = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
     // What others have measured need not be measured.
-    let third = sandbox.sprag(&words(2, "1/2")).expect(0).says(&["of other jobs"]);
+    let third = sandbox.sprag(&words(2, "1/2")).expect(0).says(&["of the records are used"]);
     assert!(!third.err.contains("suite theirs:"), "{}", third.err);
     assert!(subjects(&of("third")) == ["Change 16"] && own(&of("third")) >= own(&of("first")), "{}", third.err);
     let now = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
@@ -582,7 +582,11 @@ fn the_budget_ends_a_command_that_hangs() {
     // Only the commit between the ends; what hangs within the budget is nothing that the commit is to blame for.
     hangs("grep -q Change.1 build.sh");
     let words = &["--continue", "--budget", "3s", "--format", "json"];
-    let ended = bisect(&sandbox, words, 3).says(&["the budget ended while", "it took longer than"]);
+    let ended = bisect(&sandbox, words, 3).says(&[
+        "the budget ended while",
+        "it took longer than",
+        "was changed in sprag.toml",
+    ]);
     let result = ended.json();
     assert_eq!((&result["outcome"], &result["skipped"]), (&"uncertain".into(), &Value::Array(Vec::new())));
     assert_eq!(result["end_sessions"], 3, "{result}");

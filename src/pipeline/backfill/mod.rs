@@ -155,13 +155,13 @@ impl Backfill<'_> {
         let mut states = Vec::new();
         for commit in &self.commits {
             let mut of_commit = Vec::new();
-            for (name, suite) in &self.suites {
+            for (name, _) in &self.suites {
                 let is_in = |set: &HashSet<(String, String)>| set.contains(&(commit.sha.clone(), (*name).to_owned()));
                 of_commit.push(if is_in(&recorded) {
                     State::Recorded
                 } else if self.request.shard.is_some_and(|shard| !is_of(shard, &commit.sha)) {
                     State::Elsewhere
-                } else if !self.request.retry && (is_in(&failed) || self.failed_to_build(suite, &commit.sha)?) {
+                } else if !self.request.retry && is_in(&failed) {
                     State::Failed
                 } else {
                     State::Open
@@ -171,10 +171,6 @@ impl Backfill<'_> {
         }
         self.states = states;
         Ok(())
-    }
-
-    fn failed_to_build(&self, suite: &Suite, sha: &str) -> crate::Result<bool> {
-        Ok(self.builds.peek(suite, &by_id(self.project, sha)?)?.is_some_and(|entry| entry.failure.is_some()))
     }
 
     fn points(&self) -> Vec<Point> {

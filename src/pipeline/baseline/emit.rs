@@ -102,9 +102,12 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
                 (place.path.clone(), place::to_commit(&place.path, archived.as_deref()))
             }
         };
-        writeln!(out, "wrote {shown}: {words} on {}", text::printable(&taken.recorded.run.machine.name))?;
         let policy = policy::from_rules(&project.config.rules);
-        writeln!(out, "{}\n{next}", learnt(&taken.baseline, &policy, &taken.sessions))?;
+        let learnt = learnt(&taken.baseline, &policy, &taken.sessions);
+        for line in [format!("wrote {shown}: {words} on {}", taken.recorded.run.machine.name), learnt] {
+            out.write_all(text::line(&line, 0).as_bytes())?;
+        }
+        writeln!(out, "{next}")?;
     }
     let keys = |taken: &Taken| taken.baseline.metrics.keys().cloned().collect();
     let judged: Vec<_> = all.iter().map(|taken| (taken.baseline.suite.as_str(), keys(taken))).collect();

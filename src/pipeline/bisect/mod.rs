@@ -70,13 +70,14 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
     }
     let start = Instant::now();
     let (name, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()), false)?;
+    state.settle(suite);
     let suite = &Suite { until: Some(start + Duration::from_secs_f64(request.budget)), ..suite.clone() };
     let builds = Builds::new(&project, host.observer, false);
     let counter = if state.instructions { Some(Counter::new()?) } else { None };
     let machine = machine_of(project.machine_name().as_deref(), suite);
     let measurer = Measurer { project: &project, name, suite, machine, host, builds: &builds, pin: state.pin };
     let before = state.seconds;
-    let seconds = Seconds::before(&project, &builds, name);
+    let seconds = Seconds::before(&project, &builds, (name, suite));
     let mut run =
         Run { project: &project, request, measurer, counter, state, outer: None, start, before, seconds, steps: 0 };
     run.foresee_interrupt();
@@ -101,7 +102,7 @@ pub fn plan(request: &BisectRequest, observer: &dyn Observer) -> crate::Result<S
     let (_, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()), false)?;
     let builds = Builds::new(&project, observer, false);
     let built = builds.present(suite, &state.stage().commits)?;
-    plan::plan(&project, &state, Seconds::before(&project, &builds, &state.suite), &built)
+    plan::plan(&project, &state, Seconds::before(&project, &builds, (&state.suite, suite)), &built)
 }
 
 /// Nothing where the worst event is asked for and there is none.
@@ -397,13 +398,15 @@ impl Run<'_> {
 
     /// With the jobs that share the bisection.
     fn exchange(&mut self) -> crate::Result<()> {
-        if self.state.shard().is_none() {
-            return Ok(());
+        match self.state.shard() {
+            Some(_) => share::exchange(self.project)?,
+            // What an earlier bisection recorded is taken once.
+            None if self.state.recording != Recording::None && self.state.runs.is_empty() => {}
+            None => return Ok(()),
         }
-        share::exchange(self.project)?;
         let answers = share::join(self.project, &self.measurer.machine, &mut self.state)?;
         if answers > 0 {
-            note(&format!("{} of other jobs", text::count(answers, "answer")));
+            note(&format!("{} of the records are used", text::count(answers, "answer")));
             self.save()?;
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::bisect::report::{named, of_filters};
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
+use crate::config::{Suite, SuiteKind};
 use crate::project::Project;
 use crate::{cache, text};
 use sprag_analysis::bisect::choice::{Choice, Costs};
@@ -24,9 +25,10 @@ pub(super) struct Seconds {
 
 impl Seconds {
     /// By what was built and measured here before.
-    pub(super) fn before(project: &Project, builds: &Builds<'_>, suite: &str) -> Seconds {
-        let pair = cache::seconds(project).get(suite).map(|process| 2.0 * process);
-        Seconds { build: builds.usual_seconds(), pair }
+    pub(super) fn before(project: &Project, builds: &Builds<'_>, (name, suite): (&str, &Suite)) -> Seconds {
+        let pair = cache::seconds(project).get(name).map(|process| 2.0 * process);
+        let is_built = suite.kind != SuiteKind::Command || !suite.build.is_empty();
+        Seconds { build: if is_built { builds.usual_seconds() } else { Some(0.0) }, pair }
     }
 
     /// By what this bisection took, where it has built and measured.

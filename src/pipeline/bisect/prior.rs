@@ -53,7 +53,7 @@ impl Likely {
         }
         if count > 0 {
             let (events, commits) = (text::count(count, "event"), text::count(suspects.len(), "commit"));
-            note(&format!("recorded runs show {events} between the ends, so {commits} are more likely"));
+            note(&format!("recorded runs show {events} between the ends, which makes {commits} more likely"));
         }
         let sum: f64 = suspects.values().sum();
         let suspects = suspects.into_iter().map(|(sha, probability)| (sha, probability / sum.max(1e-9))).collect();

@@ -42,6 +42,8 @@ pub(super) struct Note {
     pub(super) filters: Vec<String>,
     /// Absent for the judged metric.
     pub(super) metric: Option<String>,
+    #[serde(default)]
+    pub(super) settings: String,
     /// Of each benchmark the logarithms of the ratios to the good end.
     pub(super) session: Session,
 }
@@ -91,6 +93,7 @@ pub(super) fn runs(
         good: good.to_owned(),
         filters: state.filters.clone(),
         metric: state.metric.clone(),
+        settings: state.settings.clone(),
         session: rounded(&taken.session),
     };
     measured.config.insert(SETTING.to_owned(), serde_json::to_value(note).context("cannot write a run")?);

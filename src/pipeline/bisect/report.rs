@@ -336,7 +336,8 @@ pub(super) fn without_question(state: &State, most: usize) -> BisectReport {
     let (outcome, words) = match judge(&state.ends, LEAST) {
         Ends::Alike => (BisectOutcome::NoDifference, format!("`{bad}` does not differ from `{good}`.")),
         _ if state.ends.len() >= most => {
-            (BisectOutcome::Uncertain, format!("`{bad}` does not differ from `{good}` for certain."))
+            let hint = "A longer benchmark, `--pin` or `--instructions` may tell more.";
+            (BisectOutcome::Uncertain, format!("`{bad}` does not differ from `{good}` for certain. {hint}"))
         }
         _ => {
             let words = format!("It is not certain yet whether `{bad}` differs from `{good}`; `--continue` goes on.");

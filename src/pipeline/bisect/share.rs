@@ -45,7 +45,7 @@ pub(super) fn skip_broken(loaded: &Loaded, state: &mut State) -> usize {
     stage.skipped.len() - before
 }
 
-/// Adds the answers of other jobs on machines of this class, each once. Returns how many there were.
+/// Adds the recorded answers of machines of this class to the same question, each once. Returns how many there were.
 pub(super) fn join(project: &Project, machine: &Machine, state: &mut State) -> crate::Result<usize> {
     let loaded = study::load(project, project.store()?)?;
     skip_broken(&loaded, state);
@@ -57,7 +57,12 @@ pub(super) fn join(project: &Project, machine: &Machine, state: &mut State) -> c
         let is_alike = head.suite == state.suite && head.machine.class == machine.class && head.timestamp >= since;
         let note = head.config.get(SETTING).filter(|_| is_alike && !state.runs.contains(&head.id));
         let note = note.and_then(|note| serde_json::from_value::<Note>(note.clone()).ok());
-        let asked = |note: &Note| note.good == good && note.filters == state.filters && note.metric == state.metric;
+        let asked = |note: &Note| {
+            note.good == good
+                && note.filters == state.filters
+                && note.metric == state.metric
+                && note.settings == state.settings
+        };
         let Some((note, commit)) = note.filter(asked).zip(head.commit.as_ref()) else { continue };
         if commit.sha == bad {
             state.ends.push(note.session);

@@ -8,11 +8,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Suite;
 use crate::error::Context as _;
 use crate::project::{self, Project, read_regular};
+use crate::text::warn;
 use crate::{refuse, text};
 use sprag_analysis::bisect::question::{Question, Session};
 use sprag_analysis::bisect::search::Search;
+use sprag_base::digest;
 use sprag_base::files::write_atomic;
 use sprag_model::event_record::EventRecord;
 use sprag_model::metric::Metric;
@@ -92,6 +95,9 @@ pub(super) struct State {
     shard: Option<String>,
     #[serde(default)]
     pub(super) pin: Option<u32>,
+    /// A digest of what the suite runs: answers of other settings are about other programs.
+    #[serde(default)]
+    pub(super) settings: String,
     /// The runs of this bisection whose answers it has.
     #[serde(default)]
     pub(super) runs: BTreeSet<String>,
@@ -196,6 +202,21 @@ impl State {
             Ok(state) => fault(format!("is of version {}, and this build reads version {VERSION}", state.version)),
             Err(error) => fault(format!("is damaged: {error}")),
         }
+    }
+
+    /// Takes down what the suite runs, and warns where it was another program when the bisection began.
+    pub(super) fn settle(&mut self, suite: &Suite) {
+        let run = (&suite.command, &suite.cwd, &suite.env, &suite.build, &suite.include, &suite.output);
+        let settings = format!("{run:?} {} {:?}", suite.format().name(), suite.kernel);
+        let settings = digest::sha256_hex(settings.as_bytes())[..16].to_owned();
+        if !self.settings.is_empty() && self.settings != settings {
+            warn(&format!(
+                "the suite `{}` was changed in sprag.toml since the bisection began: undo that, or begin again, if it \
+                 measures something else now",
+                self.suite
+            ));
+        }
+        self.settings = settings;
     }
 
     fn is_complete(&self) -> bool {

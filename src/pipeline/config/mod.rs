@@ -294,7 +294,28 @@ fn content_error(error: TomlError) -> Error {
         ["reference"] => "; name a kernel, a program or files to compare with; `\"none\"` checks nothing".to_owned(),
         _ => list_instead(&message).unwrap_or_default(),
     };
+    // The word that is meant says more than all that there are.
+    let message = match message.split_once(", expected one of ") {
+        Some((unknown, _)) if is_unknown && !near.is_empty() => unknown.to_owned(),
+        _ => plain_types(message),
+    };
     Error::message(format!("{path}:{line}:{column}: {message}{near}"))
+}
+
+/// The types that serde names, in words.
+fn plain_types(message: String) -> String {
+    const TYPES: [(&str, &str); 6] = [
+        ("u32", "a whole number"),
+        ("u64", "a whole number"),
+        ("f64", "a number"),
+        ("a sequence", "a list"),
+        ("a map", "a table"),
+        ("path string", "a path"),
+    ];
+    let word = TYPES.iter().find_map(|(of, word)| {
+        Some(format!("{}, expected {word}", message.strip_suffix(&format!(", expected {of}"))?))
+    });
+    word.unwrap_or(message)
 }
 
 /// A suggestion where serde says `invalid type: string "a b", expected a sequence`.
@@ -451,7 +472,7 @@ mod tests {
         check("command = [\"a\"]", "6:1", "missing field `kind`; `kind = \"command\"` is a suite that runs a program");
         check("kind = \"command\"\ncommand = []", "8:1", "has no `command`");
         check("kind = \"command\"\ncommand = [\" \"]", "8:1", "names no program");
-        let list = "invalid type: string \"cargo bench\", expected a sequence; did you mean `[\"cargo\", \"bench\"]`?";
+        let list = "invalid type: string \"cargo bench\", expected a list; did you mean `[\"cargo\", \"bench\"]`?";
         check("kind = \"command\"\ncommand = \"cargo bench\"", "8:11", list);
         check("kind = \"comand\"", "7:8", "did you mean `command`?");
         check(&command("comand = []"), "9:1", "did you mean `command`?");

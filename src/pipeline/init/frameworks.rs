@@ -87,7 +87,7 @@ pub(super) fn list() -> String {
 }
 
 /// The languages of a project without benchmarks: the ends of their files, and how to write a benchmark.
-const LANGUAGES: [(&str, &[&str], &str); 7] = [
+const LANGUAGES: [(&str, &[&str], &str); 8] = [
     (
         "Rust",
         &[".rs"],
@@ -102,6 +102,7 @@ const LANGUAGES: [(&str, &[&str], &str); 7] = [
     ),
     ("C or C++", &[".c", ".cc", ".cpp", ".cxx"], "Google Benchmark: a source with `BENCHMARK(F); BENCHMARK_MAIN();`"),
     ("Java", &[".java", ".kt"], "JMH: a method with `@Benchmark`"),
+    ("JavaScript", &[".js", ".ts", ".mjs"], "`sprag init -- node bench.js` times a script as a whole"),
     ("Julia", &[".jl"], "BenchmarkTools: `benchmark/benchmarks.jl` that defines `SUITE`"),
 ];
 

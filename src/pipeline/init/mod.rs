@@ -93,6 +93,9 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     if !options.force && !options.keep {
         files::refuse_others(&planned, &fates)?;
     }
+    if folder.canonicalize().ok() != project.root.canonicalize().ok() {
+        note(&format!("files are written to the root of the repository, `{}`", project.root.display()));
+    }
     list_found(&found, suites, out)?;
     for (one, fate) in planned.iter().zip(&fates) {
         if !options.dry_run {

@@ -1,6 +1,7 @@
 //! A run as a table for a terminal.
 
 use crate::text::{self, NONE};
+use sprag_base::text::decoded;
 use sprag_model::benchmark::ParityStatus;
 use sprag_model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use sprag_model::run::Run;
@@ -77,7 +78,7 @@ fn row(measurement: &Measurement, is_counted: bool) -> Vec<String> {
         (status, _) => format!("{status:?}").to_lowercase(),
     };
     let mut row = vec![
-        text::printable(&measurement.benchmark.id()),
+        text::printable(&decoded(&measurement.benchmark.id())),
         shown(measurement.estimates.first()),
         shown(measurement.estimate(RATIO)),
         interval.unwrap_or_else(none),

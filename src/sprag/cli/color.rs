@@ -119,7 +119,7 @@ mod tests {
         }
         out.flush().expect("memory can be written");
         let expected = "\u{1b}[31mregressed\u{1b}[0m  cpu/a\nunchanged  cpu/b\n  \u{1b}[31m▲\u{1b}[0m e-1 slower\npassage\ngo  a format\n\
-            \u{1b}[31mfail\u{1b}[0m: 1 regressed\npass";
+            \u{1b}[31mfail\u{1b}[0m: 1 regressed\n\u{1b}[32mpass\u{1b}[0m";
         assert_eq!(String::from_utf8_lossy(&out.out), expected);
     }
 
