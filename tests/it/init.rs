@@ -100,7 +100,7 @@ fn a_plain_program_is_built_and_timed_as_a_whole() {
     let compared =
         sandbox.sprag(&["compare", "HEAD~1", "HEAD", "--measure", "--quick"]).prints(&["program/run @default"]);
     assert!([1, 3].contains(&compared.code), "{}", compared.err);
-    sandbox.sprag(&["init", "--", "./program"]).expect(2).says(&["`sprag.toml` is there"]);
+    sandbox.sprag(&["init", "--", "./program"]).expect(2).says(&["`sprag.toml` is there", "[suites.program-2]"]);
 }
 
 /// A file of a framework, its text, a tool, a script for it or for what it builds, a sample of its output, words, and slower ones.

@@ -11,7 +11,6 @@ use crate::project::Project;
 use crate::run_file::{self, RunFile};
 use crate::{refuse, text};
 use sprag_analysis::compare::pass_within;
-use sprag_history as history;
 use sprag_model::gate::SuiteGate;
 use sprag_model::metric::Better;
 use sprag_model::run::{RecordedRun, Run};
@@ -40,7 +39,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     };
     refuse_unmeasured(&base).map_err(base_error)?;
     refuse_unmeasured(&other)?;
-    let currents = currents(&project, &bases, &other, request)?;
+    let currents = currents(&bases, &other, request)?;
     let mut suites = Vec::new();
     for (newest, reruns) in &currents {
         let mut suite = judge(newest, reruns, bases.for_run(&newest.run)?, None);
@@ -66,7 +65,6 @@ fn of_suites(request: &CompareRequest) -> String {
 
 /// Of each suite and machine the newest run, and the other runs of that commit.
 fn currents(
-    project: &Project,
     bases: &Bases<'_>,
     other: &Against,
     request: &CompareRequest,
@@ -80,8 +78,7 @@ fn currents(
             }
         },
         Against::Revision(revision) => {
-            let sha = history::commit_at(project.store()?, revision)?.map(|commit| commit.sha);
-            let mut runs = bases.records()?.at(None, sha.as_deref())?;
+            let mut runs = bases.records()?.at(None, bases.sha_of(revision)?.as_deref())?;
             // A file has one suite.
             runs.retain(|one| bases.suite().is_none_or(|suite| one.run.suite == suite));
             runs

@@ -232,8 +232,8 @@ impl<'p> Bases<'p> {
         })
     }
 
-    /// `None` if the revision holds only records.
-    fn sha_of(&self, revision: &str) -> crate::Result<Option<String>> {
+    /// The commit that was measured for a revision; `None` if that holds only records.
+    pub fn sha_of(&self, revision: &str) -> crate::Result<Option<String>> {
         let commit = history::commit_at(self.project.store()?, revision)?;
         commit.map(|commit| self.records()?.measured_for(commit.sha)).transpose()
     }

@@ -165,10 +165,12 @@ pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
     let is_trueno = registry::recognise(&outputs).iter().any(|format| format.name == "trueno");
     let named = is_trueno.then_some("trueno");
     let (format, outputs) = format(path, outputs, named).map_err(|error| {
+        // What was said of a program stays.
+        let is_program = error.hint().filter(|hint| hint.contains("--measure"));
         Advice::new(
             error.to_string(),
-            "give a record, a baseline, or results in a format that `sprag import --list` names; what has to be named \
-               there is recorded first",
+            is_program.as_deref().unwrap_or("give a record, a baseline, or results in a format that `sprag import --list` names; what has to be named \
+               there is recorded first"),
         )
     })?;
     let mut imported =

@@ -63,9 +63,11 @@ pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
     let builds = [("Makefile", "make"), ("Cargo.toml", "cargo build --release")];
     let build = match command {
         // Else the first process would compile it.
-        [cargo, bench, ..] if cargo == "cargo" && bench == "bench" => {
-            let own = command.iter().skip(2).take_while(|word| *word != "--").cloned();
-            words("cargo bench --no-run").into_iter().chain(own).collect()
+        [cargo, ..] if cargo == "cargo" && command.iter().any(|word| word == "bench") => {
+            // Also `cargo +nightly bench`.
+            let own = command.iter().take_while(|word| *word != "--");
+            let no_run = |word: &String| if word == "bench" { words("bench --no-run") } else { vec![word.clone()] };
+            own.flat_map(no_run).collect()
         }
         _ => words(builds.into_iter().find(|(file, _)| tree.has(file)).map_or("", |(_, build)| build)),
     };
@@ -289,6 +291,7 @@ mod tests {
         };
         check("./target/release/sum 5", "cargo build --release");
         check("cargo bench --bench mine -- x", "cargo bench --no-run --bench mine");
+        check("cargo +nightly bench", "cargo +nightly bench --no-run");
     }
 
     #[test]

@@ -63,13 +63,9 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     }
     if !is_new && !options.command.is_empty() {
         let message = format!("`{FILE_NAME}` is there, and `sprag init` does not change it");
-        let words = serde_json::to_string(&options.command)?;
-        return refuse(
-            message,
-            format!(
-                "add `[suites.program]` to it, with `kind = \"command\"`, `command = {words}` and `format = \"time\"`"
-            ),
-        );
+        let found = frameworks::timed(&Tree::read(&project.root), &options.command);
+        let names: Vec<String> = project.config.suites.keys().cloned().collect();
+        return refuse(message, format!("add this suite to it:\n{}", found.section(&found.suite_name(&names))));
     }
     let found = match (is_new, &options.command[..]) {
         (false, _) => Vec::new(),

@@ -147,7 +147,7 @@ pub(super) fn configuration(project: &str, found: &[Found]) -> (String, usize) {
 
 impl Found {
     /// With the folder, where there is one, and distinct from the others.
-    fn suite_name(&self, others: &[String]) -> String {
+    pub(super) fn suite_name(&self, others: &[String]) -> String {
         let folder = split(&self.folder).1;
         let wanted = if folder.is_empty() { self.name.clone() } else { format!("{folder}-{}", self.name) };
         let word = word::suite(&wanted, &|_| false).replace('.', "-");
@@ -162,7 +162,7 @@ impl Found {
         self.ignored.iter().map(|path| format!("/{}", join(&self.folder, path))).collect()
     }
 
-    fn section(&self, name: &str) -> String {
+    pub(super) fn section(&self, name: &str) -> String {
         let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
         let kind = if self.kernel.is_empty() { "command" } else { "cuda" };
         let mut text = format!("\n# {}: {}\n[suites.{name}]\nkind = \"{kind}\"\n", self.title, one_line(&self.place));
