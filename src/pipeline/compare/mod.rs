@@ -161,7 +161,7 @@ fn doubt_broken(comparisons: &mut [Comparison], faults: &[String]) {
     }
 }
 
-/// Equal faults of several pairs in one sentence, as `pair 1, 2, 3: …`.
+/// Equal faults of several pairs in one sentence, as `3 pairs (1, 2, 3): …`.
 fn grouped(faults: &[String]) -> Vec<String> {
     let parts = |fault: &String| {
         let (number, text) = fault.strip_prefix("pair ")?.split_once(": ")?;
