@@ -59,7 +59,8 @@ for (const width of [1280, 390]) {
     const { context, tab, said } = await open(page, { viewport: { width, height: 900 } });
     await chart(tab).focus();
     await tab.keyboard.press("Home");
-    await tab.waitForFunction(() => /^Commit [0-9a-f]{7}/.test(document.querySelector("output.readout").textContent));
+    // The subjects of commits come from a file of their own, after the first words.
+    await tab.waitForFunction(() => /^Commit [0-9a-f]{7}; Subject /.test(document.querySelector("output.readout").textContent));
     const seen = [await readout(tab)];
     for (let step = 1; step < all; step += 1) {
       await tab.keyboard.press("ArrowRight");

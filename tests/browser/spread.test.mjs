@@ -134,7 +134,7 @@ test("what the address sorts stays apart from what the chart reads", async () =>
   assert.deepEqual(await state(sorted.tab), await state(plain.tab));
   const rows = await openIn(chromium, points), readout = (tab) => tab.locator("output.readout").textContent();
   for (const { tab } of [plain, rows]) await tab.locator("svg[data-points]:visible").press("End");
-  await rows.tab.waitForFunction(() => document.querySelector("output.readout").textContent);
+  for (const { tab } of [plain, rows]) await tab.waitForFunction(() => document.querySelector("output.readout").textContent.includes("; Subject "));
   assert.equal(await readout(rows.tab), await readout(plain.tab), "the newest run, wherever its row is");
   for (const { context } of [plain, sorted, rows]) await context.close();
 });
