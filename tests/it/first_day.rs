@@ -74,6 +74,20 @@ fn a_gate_works_in_the_first_sitting() {
 }
 
 #[test]
+fn a_suite_measured_again_does_not_hide_the_others_before_a_baseline() {
+    let sandbox = project();
+    sandbox.append("sprag.toml", "[suites.other]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
+    change(&sandbox, [10.0; 5]);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.commit("Take a baseline");
+    sandbox.sprag(&["run", "--suite", "own", "--record"]).expect(0);
+    sandbox.sprag(&["check"]).expect(0).prints(&["own on", "other on", "check: pass; 2 unchanged"]);
+    change(&sandbox, [10.01; 5]);
+    sandbox.sprag(&["check", "--against", "HEAD~1"]).expect(0).prints(&["check: pass; 2 unchanged"]);
+    sandbox.sprag(&["compare", "HEAD~1", "HEAD"]).expect(0).prints(&["own/sort", "other/sort"]);
+}
+
+#[test]
 fn two_runs_of_one_commit_cannot_take_turns() {
     let sandbox = project();
     sandbox.append(".gitignore", "times\n");

@@ -2,12 +2,13 @@
 
 use crate::sandbox::Sandbox;
 
-/// Runs a command on a terminal of so many columns, and writes what it shows there at last.
+/// Runs a command on a terminal of so many columns, with `all` its standard error too, and writes what it shows there.
 const TERMINAL: &str = r"
 import fcntl, os, pty, re, struct, subprocess, sys, termios
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 40, int(sys.argv[1]), 0, 0))
-command = subprocess.Popen(sys.argv[2:], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
+errors = slave if sys.argv[2] == 'all' else subprocess.DEVNULL
+command = subprocess.Popen(sys.argv[3:], stdin=slave, stdout=slave, stderr=errors)
 os.close(slave)
 shown = b''
 try:
@@ -58,7 +59,7 @@ fn reports_fit_the_terminal_and_break_no_figure() {
             ("baseline list", [0, 0]),
             ("doctor --quick", [0, 0]),
         ] {
-            let script = format!("python3 ../terminal.py {columns} \"$SPRAG\" {command}");
+            let script = format!("python3 ../terminal.py {columns} out \"$SPRAG\" {command}");
             let ended = sandbox.step(&[("SPRAG", env!("CARGO_BIN_EXE_sprag")), named[0]], &script);
             if ended.code == 127 {
                 eprintln!("skipped: python3 makes the terminal, and cannot be run here: {}", ended.err);
@@ -73,4 +74,28 @@ fn reports_fit_the_terminal_and_break_no_figure() {
             }
         }
     }
+}
+
+#[test]
+fn bars_of_progress_move_and_leave_nothing_behind() {
+    let sandbox = Sandbox::empty();
+    sandbox.git(&["init", "-q"]);
+    sandbox.write("sprag.toml", "[suites.layers]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
+    sandbox.write("bench.sh", &format!("sleep 0.2\n{BENCH}"));
+    sandbox.write("base", "1.05");
+    sandbox.write("../terminal.py", TERMINAL);
+    sandbox.commit("Begin");
+    let script = "python3 ../terminal.py 80 all \"$SPRAG\" run";
+    let ended = sandbox.step(&[("SPRAG", env!("CARGO_BIN_EXE_sprag"))], script);
+    if ended.code == 127 {
+        eprintln!("skipped: python3 makes the terminal, and cannot be run here: {}", ended.err);
+        return;
+    }
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    for moved in ["1/5", "4/5"] {
+        assert!(ended.out.contains(moved), "{moved} of the bar is not in:\n{}", ended.out);
+    }
+    let left: Vec<&str> = ended.out.lines().map(|line| line.rsplit('\r').next().unwrap_or(line)).collect();
+    assert!(left.iter().any(|line| line.contains("layer_norm_12")), "{left:?}");
+    assert!(!left.iter().any(|line| line.contains("/5")), "the bar is left behind: {left:?}");
 }

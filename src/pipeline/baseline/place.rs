@@ -140,5 +140,5 @@ pub(super) fn count(baseline: &Baseline) -> String {
 
 pub(super) fn to_commit(path: &str, archived: Option<&str>) -> String {
     let archived = archived.map_or(String::new(), |archived| format!(" {archived}"));
-    format!("commit it, so that others compare with it: git add {path}{archived}")
+    format!("commit it, so that others compare with it:\n  git add {path}{archived}")
 }

@@ -324,6 +324,8 @@ mod tests {
         let (_folder, cache) = cache();
         for key in ["a", "b", "c"] {
             build(&cache, key, 100);
+            // File systems keep times in steps of some milliseconds.
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
         drop(take(&cache, "a"));
         assert_eq!(commits(&cache), ["a", "c", "b"]);

@@ -159,10 +159,7 @@ fn named(contest: &Contest<'_>, named: &str) -> crate::Result<Named> {
             Ok(Named::Program(WorkerCommand { program, ..WorkerCommand::for_task("serve")? }))
         }
         Some(_) => Ok(Named::Commit(commit_build::commit(contest.project, named)?)),
-        None => refuse(
-            format!("`{}` is neither a program nor a commit of this repository", named.escape_debug()),
-            "give the path of a `sprag` program, or a revision such as `HEAD~1`",
-        ),
+        None => Err(neither(named, "`sprag` program")),
     }
 }
 
@@ -311,11 +308,16 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
 
 /// The paths of both sides where they are programs; `None` where both are revisions.
 fn programs(contest: &Contest<'_>) -> crate::Result<Option<[PathBuf; 2]>> {
-    let path = |side: &str| -> crate::Result<Option<PathBuf>> {
-        Ok(match gate::named(contest.project, &contest.request.gate.folder, side)? {
-            Some(Against::File(path)) => Some(path),
-            _ => None,
-        })
+    let path = |side: &String| -> crate::Result<Option<PathBuf>> {
+        match gate::named(contest.project, &contest.request.gate.folder, side)? {
+            Some(Against::File(path)) => Ok(Some(path)),
+            Some(_) => Ok(None),
+            // The hint about a shallow clone is given where the commit is looked up.
+            None => commit_build::commit(contest.project, side).map(|_| None).map_err(|error| match error.hint() {
+                Some(_) => error,
+                None => neither(side, "program"),
+            }),
+        }
     };
     match (path(&contest.request.base)?, path(&contest.request.other)?) {
         (Some(base), Some(other)) => Ok(Some([base, other])),
@@ -327,6 +329,12 @@ fn programs(contest: &Contest<'_>) -> crate::Result<Option<[PathBuf; 2]>> {
             refuse(message, "give two revisions, which are built as the suite says, or two programs")
         }
     }
+}
+
+/// `program` is what a side may be besides a commit.
+fn neither(side: &str, program: &str) -> Error {
+    let message = format!("`{}` is neither a program nor a commit of this repository", side.escape_debug());
+    Advice::new(message, format!("give the path of a {program}, or a revision such as `HEAD~1`")).into()
 }
 
 /// Refuses filters that leave out the benchmark of a command that is timed itself.

@@ -78,7 +78,7 @@ fn currents(
             }
         },
         Against::Revision(revision) => {
-            let mut runs = bases.records()?.at(None, bases.sha_of(revision)?.as_deref())?;
+            let mut runs = bases.records()?.of_code(bases.commit_of(revision)?.as_deref())?;
             // A file has one suite.
             runs.retain(|one| bases.suite().is_none_or(|suite| one.run.suite == suite));
             runs

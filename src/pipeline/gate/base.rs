@@ -142,7 +142,7 @@ impl<'p> Bases<'p> {
         let owned = |suite: &str, class: &str| (suite.to_owned(), class.to_owned());
         Ok(match &self.against {
             Against::Revision(revision) => {
-                let runs = self.records()?.at(None, self.sha_of(revision)?.as_deref())?;
+                let runs = self.records()?.of_code(self.commit_of(revision)?.as_deref())?;
                 runs.iter().map(|one| owned(&one.run.suite, &one.run.machine.class)).collect()
             }
             _ => self.named().map(|(suite, class)| owned(suite, class)).into_iter().collect(),
@@ -219,7 +219,7 @@ impl<'p> Bases<'p> {
             }
             Against::History => self.records()?.newest(suite, machine)?,
             Against::Revision(revision) => {
-                let mut runs = self.records()?.at(Some(suite), self.sha_of(revision)?.as_deref())?;
+                let mut runs = self.records()?.at(Some(suite), self.sha_of(revision, suite)?.as_deref())?;
                 runs.retain(|one| one.run.machine.class == class);
                 runs.pop()
             }
@@ -232,10 +232,15 @@ impl<'p> Bases<'p> {
         })
     }
 
-    /// The commit that was measured for a revision; `None` if that holds only records.
-    pub fn sha_of(&self, revision: &str) -> crate::Result<Option<String>> {
-        let commit = history::commit_at(self.project.store()?, revision)?;
-        commit.map(|commit| self.records()?.measured_for(commit.sha)).transpose()
+    /// `None` if the revision holds only records.
+    pub fn commit_of(&self, revision: &str) -> crate::Result<Option<String>> {
+        Ok(history::commit_at(self.project.store()?, revision)?.map(|commit| commit.sha))
+    }
+
+    /// The commit where the suite was measured for a revision.
+    fn sha_of(&self, revision: &str, suite: &str) -> crate::Result<Option<String>> {
+        let of_suite = |sha: String| self.records()?.measured_for(&sha, &|one| one.suite() == suite);
+        self.commit_of(revision)?.map(of_suite).transpose()
     }
 
     pub fn of_any_class(&self, suite: &str) -> Option<&str> {
@@ -311,7 +316,7 @@ impl<'p> Bases<'p> {
     }
 
     fn of_revision(&self, run: &Run, revision: &str) -> crate::Result<Base> {
-        let sha = self.sha_of(revision)?;
+        let sha = self.sha_of(revision, &run.suite)?;
         let sha = sha.as_deref();
         let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
         if sha.is_some() && run.commit.as_ref().is_some_and(|own| Some(own.sha.as_str()) == sha && !own.dirty) {
@@ -375,7 +380,7 @@ impl<'p> Bases<'p> {
     pub fn refuse_unmeasured(&self, revision: &str, otherwise: &str) -> crate::Result<()> {
         let store = self.project.store()?;
         let Some(commit) = history::commit_at(store, revision)? else { return Ok(()) };
-        let measured = self.records()?.measured_for(commit.sha.clone())?;
+        let measured = self.records()?.measured_for(&commit.sha, &|_| true)?;
         if self.records()?.listing.entries.iter().any(|one| one.commit() == text::short(&measured, 12)) {
             return Ok(());
         }

@@ -43,6 +43,14 @@ impl<'p> Records<'p> {
         Ok(Records { project, store, listing, lines: RefCell::default(), left_out: RefCell::default() })
     }
 
+    /// As [`Records::at`], of all suites, each at the commit that was measured for the code of `commit`.
+    pub fn of_code(&self, commit: Option<&str>) -> crate::Result<Vec<RecordedRun>> {
+        let Some(sha) = commit else { return self.at(None, None) };
+        let suites: BTreeSet<&str> = self.listing.entries.iter().map(Entry::suite).collect();
+        let of_suite = |suite: &str| self.at(Some(suite), Some(&self.measured_for(sha, &|one| one.suite() == suite)?));
+        Ok(suites.into_iter().map(of_suite).collect::<crate::Result<Vec<_>>>()?.concat())
+    }
+
     /// Complete successful runs on any machine, oldest first.
     pub fn at(&self, suite: Option<&str>, commit: Option<&str>) -> crate::Result<Vec<RecordedRun>> {
         let short = commit.map_or(NO_COMMIT, |sha| text::short(sha, 12));
@@ -57,9 +65,13 @@ impl<'p> Records<'p> {
         Ok(runs)
     }
 
-    /// The commit that was measured for the code of `sha`: itself, or the nearest before it that differs in baselines alone.
-    pub fn measured_for(&self, sha: String) -> crate::Result<String> {
-        let has_run = |sha: &String| self.listing.entries.iter().any(|one| one.commit() == text::short(sha, 12));
+    /// The commit that was measured for the code of `sha`, by a record that `is_wanted`: itself, or the nearest before it that
+    /// differs in baselines alone.
+    pub fn measured_for(&self, sha: &str, is_wanted: &dyn Fn(&Entry) -> bool) -> crate::Result<String> {
+        let sha = sha.to_owned();
+        let has_run = |sha: &String| {
+            self.listing.entries.iter().any(|one| one.commit() == text::short(sha, 12) && is_wanted(one))
+        };
         if has_run(&sha) || !history::has_commit(self.store, &sha) {
             return Ok(sha);
         }
@@ -293,8 +305,10 @@ pub fn choose(
 ) -> crate::Result<(Vec<Chosen>, Option<Advice>)> {
     let entries = &records.listing.entries;
     records.listing.quarantined.iter().for_each(warn_of);
-    let head =
-        history::measured_commit(project.store()?)?.map(|commit| records.measured_for(commit.sha)).transpose()?;
+    let head = history::measured_commit(project.store()?)?.map(|commit| commit.sha);
+    let measured = |is_wanted: &dyn Fn(&Entry) -> bool| {
+        head.as_deref().map(|sha| records.measured_for(sha, is_wanted)).transpose()
+    };
     let short = head.as_deref().map_or(NO_COMMIT, |sha| text::short(sha, 12));
     let name = project.machine_name();
     let is_recorded = |suite: &String| !is_configured(project, suite) && entries.iter().any(|one| one.suite() == suite);
@@ -303,7 +317,7 @@ pub fn choose(
     let takes_any = suites.is_empty() && project.config.suites.is_empty();
     let mut chosen = Vec::new();
     if takes_any || !others.is_empty() {
-        chosen = unconfigured(project, records, &others, head.as_deref())?;
+        chosen = unconfigured(project, records, &others, measured(&|_| true)?.as_deref())?;
     }
     let has_only_others = own.is_empty() && !(others.is_empty() && chosen.is_empty());
     let selected = if has_only_others { Vec::new() } else { project.config.select(&own)? };
@@ -311,10 +325,13 @@ pub fn choose(
     for (suite, settings) in selected {
         let machine = machine_of(name.as_deref(), settings);
         // Only records whose names fit are read.
-        let fits = |one: &&Entry| one.suite() == suite && one.machine() == machine.short_id() && one.commit() == short;
-        let mut runs = records.read_intact(entries.iter().filter(fits).cloned().collect())?;
+        let fits = |one: &Entry| one.suite() == suite && one.machine() == machine.short_id();
+        let measured = measured(&fits)?;
+        let short = measured.as_deref().map_or(NO_COMMIT, |sha| text::short(sha, 12));
+        let at_it = entries.iter().filter(|one| fits(one) && one.commit() == short);
+        let mut runs = records.read_intact(at_it.cloned().collect())?;
         runs.retain(|one| {
-            one.run.machine.id == machine.id && one.run.commit.as_ref().map(|commit| &commit.sha) == head.as_ref()
+            one.run.machine.id == machine.id && one.run.commit.as_ref().map(|commit| &commit.sha) == measured.as_ref()
         });
         leave_out_quick(&mut runs);
         let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();

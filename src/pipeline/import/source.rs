@@ -77,13 +77,8 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
         [format] => Ok(format),
         [] => {
             let message = format!("cannot tell the format of `{}`", path.display());
-            let is_program =
-                outputs.iter().any(|one| one.bytes.starts_with(b"\x7fELF") || one.bytes.starts_with(b"#!"));
-            if is_program {
-                return refuse(
-                    message + ": it is a program",
-                    "to run two programs in turns, use `sprag compare A B --measure`",
-                );
+            if is_program(outputs) {
+                return refuse(message + ": it is a program", "to measure it, use `sprag bench -- PROGRAM`");
             }
             let alone = if path.is_dir() { "give its files one by one, or " } else { "" };
             refuse(message, format!("{alone}name the format with `--format`, one of {}", names()))
@@ -94,6 +89,10 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
             refuse(message, format!("say which: {}", options.join(" or ")))
         }
     }
+}
+
+fn is_program(outputs: &[Output]) -> bool {
+    outputs.iter().any(|one| [&b"\x7fELF"[..], b"#!"].iter().any(|head| one.bytes.starts_with(head)))
 }
 
 struct Budget<'a> {
@@ -164,14 +163,16 @@ pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
     // A text with Trueno's head is also one of Criterion's.
     let is_trueno = registry::recognise(&outputs).iter().any(|format| format.name == "trueno");
     let named = is_trueno.then_some("trueno");
+    let is_program = is_program(&outputs);
     let (format, outputs) = format(path, outputs, named).map_err(|error| {
-        // What was said of a program stays.
-        let is_program = error.hint().filter(|hint| hint.contains("--measure"));
-        Advice::new(
-            error.to_string(),
-            is_program.as_deref().unwrap_or("give a record, a baseline, or results in a format that `sprag import --list` names; what has to be named \
-               there is recorded first"),
-        )
+        let hint = match is_program {
+            true => "to run two programs in turns, use `sprag compare A B --measure`",
+            false => {
+                "give a record, a baseline, or results in a format that `sprag import --list` names; what has to be \
+                 named there is recorded first"
+            }
+        };
+        Advice::new(error.to_string(), hint)
     })?;
     let mut imported =
         format.read(&outputs).with_context(|| format!("cannot read `{}` as {}", path.display(), format.name))?;
