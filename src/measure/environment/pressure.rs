@@ -17,10 +17,16 @@ const MOST_STEAL: f64 = 0.01;
 
 const OWN_LOAD: f64 = 1.0;
 
+/// The part of the other processors that programs of others may use: then none of ours waits for them yet. Loads are averages
+/// over a minute, and do not see what disturbs a run of a second.
+const MOST_OTHERS: f64 = 0.5;
+
 #[derive(Clone, Debug)]
 pub struct Pressure {
     at: Instant,
     ticks: Option<Ticks>,
+    /// Ticks of this process and of those that it started and that ended.
+    own: Option<u64>,
     throttled: Option<Throttled>,
     waiting_seconds: Option<f64>,
     load: Option<f64>,
@@ -29,9 +35,11 @@ pub struct Pressure {
 /// Processor time since the boot, in ticks of the kernel, for all processors together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ticks {
+    processors: u64,
     busy: u64,
     /// Work waited while the host ran others.
     stolen: u64,
+    idle: u64,
 }
 
 impl Pressure {
@@ -41,6 +49,7 @@ impl Pressure {
         Pressure {
             at: Instant::now(),
             ticks: cpu::read("/proc/stat").and_then(|text| parse_ticks(&text)),
+            own: cpu::read("/proc/self/stat").and_then(|text| parse_own(&text)),
             throttled: throttled(),
             waiting_seconds: cpu::read("/proc/pressure/cpu").and_then(|text| parse_waiting_seconds(&text)),
             load,
@@ -54,6 +63,9 @@ impl Pressure {
         PressureChange {
             seconds,
             steal_share: self.ticks.zip(earlier.ticks).map(|(after, before)| steal_share(before, after)),
+            others: self.ticks.zip(earlier.ticks).zip(self.own.zip(earlier.own)).and_then(|((after, before), own)| {
+                others(before, after, own.0.saturating_sub(own.1)).map(|others| (others, after.processors))
+            }),
             throttled_periods: throttled.map(|(after, before)| after.periods.saturating_sub(before.periods)),
             throttled_seconds: throttled.map(|(after, before)| (after.seconds - before.seconds).max(0.0)),
             waiting_share: waiting.map(|(after, before)| ((after - before) / seconds).clamp(0.0, 1.0)),
@@ -69,6 +81,8 @@ pub struct PressureChange {
     pub seconds: f64,
     /// Of the time that our processors wanted to work, the share in which the host ran others.
     pub steal_share: Option<f64>,
+    /// How many processors programs of others used on average, and how many there are.
+    pub others: Option<(f64, u64)>,
     /// Scheduler periods in which our control group, or one above it, had used up its processor time.
     pub throttled_periods: Option<u64>,
     pub throttled_seconds: Option<f64>,
@@ -105,7 +119,10 @@ pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
         (Some(before), None) => Some(format!("{before:.1} before the run on {cores_text}")),
         (None, None) => None,
     };
-    reasons.extend(load.map(|load| format!("the machine was busy: load {load}")));
+    let others = change.others.filter(|(used, all)| *used > MOST_OTHERS * (*all as f64 - 1.0).max(OWN_LOAD));
+    let others = others.map(|(used, _)| format!("other programs used {used:.1} of its processors on average"));
+    let busy = load.map(|load| format!("load {load}")).or(others);
+    reasons.extend(busy.map(|what| format!("the machine was busy: {what}")));
     if let Some(share) = change.steal_share.filter(|share| *share > MOST_STEAL) {
         let (share, most) = (100.0 * share, 100.0 * MOST_STEAL);
         reasons.push(format!("the host took {share:.1} % of the processor time, over the limit of {most:.0} %"));
@@ -124,9 +141,25 @@ pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
 fn parse_ticks(stat: &str) -> Option<Ticks> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let numbers: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    let [user, nice, system, _idle, _iowait, irq, softirq, stolen, ..] = numbers[..] else { return None };
+    let [user, nice, system, idle, iowait, irq, softirq, stolen, ..] = numbers[..] else { return None };
     let busy = [nice, system, irq, softirq].iter().try_fold(user, |sum, part| sum.checked_add(*part))?;
-    Some(Ticks { busy, stolen })
+    let is_processor = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    let processors = stat.lines().filter(is_processor).count() as u64;
+    Some(Ticks { processors, busy, stolen, idle: idle.checked_add(iowait)? })
+}
+
+/// `/proc/self/stat`: user and system time of the process, and of its children that ended. Its name may hold anything.
+fn parse_own(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let times: Vec<u64> = rest.split_whitespace().skip(11).take(4).map_while(|word| word.parse().ok()).collect();
+    (times.len() == 4).then(|| times.iter().sum())
+}
+
+/// The processors that programs of others used on average; `None` where no time passed.
+fn others(before: Ticks, after: Ticks, own: u64) -> Option<f64> {
+    let busy = after.busy.saturating_sub(before.busy);
+    let all = busy + after.stolen.saturating_sub(before.stolen) + after.idle.saturating_sub(before.idle);
+    (all > 0).then(|| busy.saturating_sub(own) as f64 / all as f64 * after.processors as f64)
 }
 
 /// Stolen time as a share of the time with work. Idle time is left out: many idle processors would hide that the one that
@@ -245,7 +278,7 @@ mod tests {
     #[test]
     fn ticks_are_read_off_the_first_line() {
         let text = "cpu  100 20 30 900 50 1 2 7 3 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nintr 5\n";
-        assert_eq!(parse_ticks(text), Some(Ticks { busy: 153, stolen: 7 }));
+        assert_eq!(parse_ticks(text), Some(Ticks { processors: 1, busy: 153, stolen: 7, idle: 950 }));
         assert_eq!(parse_ticks("cpu0 1 2 3 4 5 6 7 8"), None);
         assert_eq!(parse_ticks("cpu  1 2 3 4 5 6 7"), None);
         assert_eq!(parse_ticks("cpu  1 2 x 4 5 6 7 8"), None);
@@ -255,11 +288,22 @@ mod tests {
 
     #[test]
     fn steal_is_a_share_of_the_time_with_work() {
-        let ticks = |busy, stolen| Ticks { busy, stolen };
+        let ticks = |busy, stolen| Ticks { processors: 1, busy, stolen, idle: 0 };
         assert_eq!(steal_share(ticks(100, 5), ticks(190, 15)), 0.1);
         assert_eq!(steal_share(ticks(100, 5), ticks(100, 5)), 0.0);
         // A counter that goes back, as after a migration, is no steal.
         assert_eq!(steal_share(ticks(100, 5), ticks(50, 1)), 0.0);
+    }
+
+    #[test]
+    fn what_others_use_is_all_but_our_own() {
+        assert_eq!(parse_own("7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0"), Some(127));
+        assert_eq!(parse_own("7 (name) S 1 2 3"), None);
+        let ticks = |busy, idle| Ticks { processors: 4, busy, stolen: 0, idle };
+        assert_eq!(others(ticks(100, 50), ticks(300, 250), 50), Some(1.5));
+        // Times of children that ended are counted at their end, and may be more than those of the run.
+        assert_eq!(others(ticks(100, 50), ticks(300, 250), 500), Some(0.0));
+        assert_eq!(others(ticks(100, 50), ticks(100, 50), 0), None);
     }
 
     #[test]
@@ -284,6 +328,12 @@ mod tests {
             ..PressureChange::default()
         };
         check(PressureChange::default(), 1, &[]);
+        check(PressureChange { others: Some((0.5, 2)), ..PressureChange::default() }, 2, &[]);
+        check(
+            PressureChange { others: Some((1.24, 2)), ..PressureChange::default() },
+            2,
+            &["the machine was busy: other programs used 1.2 of its processors on average"],
+        );
         check(quiet.clone(), 2, &[]);
         check(
             quiet.clone(),
