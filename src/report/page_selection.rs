@@ -9,7 +9,7 @@
 //! The runs that a listed release is derived from have a page, too, and the site has the files of their records.
 //!
 //! Without a line the order is that of the newest runs, and a run without a commit is treated as a commit. A run has a
-//! page if its commit has one, or if it is the newest of its suite on its machine.
+//! page if it is among the newest [`RUNS`] of those commits, or the newest of its suite on its machine.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,9 @@ use sprag_model::run::RECORD_ROOT;
 /// Each of so many is compared with the one before.
 pub(super) const NEWEST: usize = 30;
 pub(super) const RELEASES: usize = 30;
+
+/// Many suites would otherwise make most pages of a site those of runs, which few read.
+const RUNS: usize = 150;
 
 /// A thousand series have events that cover nearly every commit.
 pub(super) const EVENTS: usize = 30;
@@ -46,11 +49,14 @@ impl<'a> PageSelection<'a> {
         let mut chosen = on_line(line, heads);
         chosen.extend(newest_events(events).into_iter().flat_map(in_range));
         let tips: BTreeSet<&str> = analysis.suites.iter().map(|suite| suite.run.as_str()).collect();
-        let is_shown = |head: &&RunHead| chosen.contains(key(head)) || tips.contains(head.id.as_str());
+        let mut runs: Vec<&RunHead> = heads.iter().filter(|head| chosen.contains(key(head))).collect();
+        runs.sort_by_key(|head| Reverse(head.age()));
+        runs.truncate(RUNS);
+        runs.extend(heads.iter().filter(|head| tips.contains(head.id.as_str())));
         let commits = heads.iter().filter_map(|head| Some(head.commit.as_ref()?.sha.as_str()));
         PageSelection {
             commits: commits.filter(|sha| chosen.contains(sha)).collect(),
-            runs: heads.iter().filter(is_shown).map(|head| head.id.as_str()).collect(),
+            runs: runs.into_iter().map(|head| head.id.as_str()).collect(),
             records: BTreeSet::new(),
         }
     }
@@ -180,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_a_page_where_its_commit_has_or_it_is_the_newest() {
+    fn a_newest_run_of_a_commit_with_a_page_has_one_and_so_has_the_newest_of_a_suite() {
         let mut sample = sample_data::rich();
         sample.trend.events.clear();
         let heads = sample.heads();
@@ -191,5 +197,16 @@ mod tests {
         sample.analysis.suites[0].run.clone_from(&oldest.id);
         let selection = PageSelection::new(&sample.analysis, &[], &sample.line, &heads);
         assert!(selection.runs.contains(&*oldest.id));
+        // Many runs of a commit: the newest have a page.
+        let newest = heads.iter().max_by_key(|head| head.timestamp).expect("the sample has runs");
+        let again = |n: i64| RunHead {
+            id: format!("again-{n:03}"),
+            timestamp: newest.timestamp + chrono::Duration::minutes(n),
+            ..newest.clone()
+        };
+        let heads: Vec<RunHead> = (1..=RUNS as i64 + 7).map(again).collect();
+        sample.analysis.suites.clear();
+        let selection = PageSelection::new(&sample.analysis, &[], &sample.line, &heads);
+        assert_eq!((selection.runs.len(), selection.runs.first()), (RUNS, Some(&"again-008")));
     }
 }

@@ -315,7 +315,7 @@ pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> 
     }
     if catalog.selection.runs.len() < runs.len() {
         lede = lede.text(
-            " Runs of older commits link to the comparison of their commit with the one before it, which needs script.",
+            " Older runs link to the comparison of their commit with the one before it, which needs script.",
         );
     }
     let subject = |run: &&&RunHead| {
