@@ -314,9 +314,8 @@ pub(crate) fn run_list(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError> 
         lede = lede.text(" ").link(link::COMMIT_LIST, "By commit").text(".");
     }
     if catalog.selection.runs.len() < runs.len() {
-        lede = lede.text(
-            " Older runs link to the comparison of their commit with the one before it, which needs script.",
-        );
+        lede =
+            lede.text(" Older runs link to the comparison of their commit with the one before it, which needs script.");
     }
     let subject = |run: &&&RunHead| {
         run.commit.as_ref().map_or(String::new(), |commit| shortened(&commit.subject, LISTED_SUBJECT))
