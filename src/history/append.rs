@@ -305,6 +305,11 @@ impl Record {
         let (path, bytes, subject) = retraction.to_file();
         Record { path, bytes, subject, stored: None }
     }
+
+    /// A file in a folder whose name begins with an underscore. Readers that do not know the folder ignore it.
+    pub fn auxiliary(path: String, bytes: Vec<u8>, subject: String) -> Record {
+        Record { path, bytes, subject, stored: None }
+    }
 }
 
 /// Records by path, each with the id of its blob.

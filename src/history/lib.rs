@@ -56,7 +56,7 @@ pub use fsck::check::{fsck, recorded, verified_entries};
 pub use fsck::repair::{Repaired, repair};
 pub use layout::Entry;
 pub use listing::{FolderCache, Listing, PlainFiles, list, list_cached};
-pub use load::{Loaded, absent_commits, event_files, fold, load, read};
+pub use load::{Loaded, absent_commits, fold, load, plain_files, read};
 pub use past::{Entered, Entries, entries};
 pub use repository::{
     Author, Facts, NewCommit, Store, author, check_out, commit_files, create, facts, has_commit, open, tag,

@@ -13,7 +13,6 @@ use crate::objects::LooseObjects;
 use crate::packs::pack_order;
 use crate::repository::Store;
 use crate::target::{Target, tip};
-use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::record::Reader;
 use sprag_model::run::{Quarantined, RecordedRun};
 
@@ -153,10 +152,10 @@ pub fn absent_commits<'c>(
     Ok((runs > 0).then(|| format!("{} {what}", error::count(runs, "run"))))
 }
 
-/// Reads the files of events from git's objects. [`sprag_model::event_record::EventRecord::from_file`] checks them.
-pub fn event_files(store: &Store, target: &Target) -> Result<PlainFiles, HistoryError> {
+/// Reads the files of a folder from git's objects: of events, or of announcements. Its folders are year and month.
+pub fn plain_files(store: &Store, target: &Target, folder: &str) -> Result<PlainFiles, HistoryError> {
     let repository = &store.repository;
     let Some((commit, _)) = tip(repository, target)? else { return Ok(PlainFiles::default()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
-    files_below(repository, &tree, EVENT_ROOT)
+    files_below(repository, &tree, folder)
 }

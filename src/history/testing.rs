@@ -12,11 +12,12 @@ use tempfile::TempDir;
 use crate::append::append_watched;
 use crate::state::Step;
 use crate::{
-    Appended, HistoryError, Loaded, PlainFiles, Record, Repaired, Store, Target, append, event_files, fsck, load, open,
+    Appended, HistoryError, Loaded, PlainFiles, Record, Repaired, Store, Target, append, fsck, load, open, plain_files,
     repair, target,
 };
 use sprag_base::digest::Digest;
 use sprag_model::commit::Commit;
+use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus, Severity};
 use sprag_model::run::Run;
 
@@ -103,7 +104,7 @@ impl Fixture {
     }
 
     pub(crate) fn event_files(&self) -> PlainFiles {
-        event_files(&self.store(), &self.target()).unwrap()
+        plain_files(&self.store(), &self.target(), EVENT_ROOT).unwrap()
     }
 
     /// Where git keeps the object that a revision names.

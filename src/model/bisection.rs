@@ -28,6 +28,18 @@ pub struct Bisection {
     pub probability: f64,
     /// The benchmarks that moved there, the largest change first.
     pub effects: Vec<BisectEffect>,
+    /// Commits that were not measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedCommit>,
+}
+
+/// A commit that could not be built or lacks the benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SkippedCommit {
+    #[schemars(extend("pattern" = patterns::COMMIT))]
+    pub commit: String,
+    pub reason: String,
 }
 
 /// A commit that was measured in turns with the good end.
@@ -36,7 +48,7 @@ pub struct Bisection {
 pub struct BisectMeasurement {
     #[schemars(extend("pattern" = patterns::COMMIT))]
     pub commit: String,
-    /// Pairs of processes.
+    /// Pairs of processes; of instruction counts the one pair of counts.
     pub pairs: usize,
     /// 0 at the good end, 1 at the bad one; where benchmarks moved at different commits, of that which moved most.
     pub level: f64,
@@ -69,7 +81,8 @@ impl Bisection {
     pub(crate) fn check(&self) -> Result<(), String> {
         let commits =
             self.measurements.iter().map(|one| &one.commit).chain(self.suspects.iter().map(|one| &one.commit));
-        let mut commits = commits.chain(&self.culprits).chain([&self.good, &self.bad]);
+        let skipped = self.skipped.iter().map(|one| &one.commit);
+        let mut commits = commits.chain(skipped).chain(&self.culprits).chain([&self.good, &self.bad]);
         commits.try_for_each(|commit| check_hex("bisection", commit, 40))?;
         let of_suspects = self.suspects.iter().map(|one| one.probability);
         let mut shares =

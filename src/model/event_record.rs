@@ -340,6 +340,7 @@ pub mod example {
             culprits: vec![commit],
             probability: 0.97,
             effects: vec![change],
+            skipped: Vec::new(),
         };
         EventRecord { step: EventStep::Narrowed, bisection: Some(bisection), ..opened(number) }
     }
@@ -355,6 +356,7 @@ mod tests {
 
     use super::example::{bisected, opened, retracted};
     use super::*;
+    use crate::bisection::SkippedCommit;
 
     const NAME: &str = "history/v1/_events/2026/05/e-7c1f03-opened-0123456789abcdef.json";
 
@@ -515,6 +517,10 @@ mod tests {
         check(|one| one.good = "c".to_owned(), "has `bisection` `c`, which is not 40 lower-case");
         check(|one| one.probability = 1.5, "has `bisection` with the probability 1.5");
         check(|one| one.suspects[0].probability = -0.5, "has `bisection` with the probability -0.5");
+        let skip = |one: &mut Bisection| {
+            one.skipped.push(SkippedCommit { commit: "e".to_owned(), reason: "it lacks them".to_owned() });
+        };
+        check(skip, "has `bisection` `e`, which is not 40 lower-case");
         check(|one| one.culprits.clear(), "has `bisection` without a culprit");
         let plain = text(&bisected(1)).replace("\"schema_version\":2", "\"schema_version\":1");
         refused(&plain, "is not in canonical form");

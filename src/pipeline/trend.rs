@@ -24,7 +24,7 @@ use sprag_measure::suite::is_ours;
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, EventKind};
-use sprag_model::event_record::EventRecord;
+use sprag_model::event_record::{EVENT_ROOT, EventRecord};
 use sprag_model::gate::SuiteGate;
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::run::Run;
@@ -66,14 +66,18 @@ pub fn named(project: &Project, id: &str) -> crate::Result<Option<Event>> {
 }
 
 fn worst(project: &Project) -> crate::Result<Option<Event>> {
-    let is_open = |event: &Event| {
+    Ok(worst_of(project, &events(project)?).cloned())
+}
+
+pub fn worst_of<'e>(project: &Project, events: &'e [Event]) -> Option<&'e Event> {
+    let is_open = |event: &&Event| {
         let is_unsolved = event.suspects.len() > 1 && event.last_good.is_some();
         let lead = event.members.first().map(|lead| lead.suite.as_str());
         let can_be_built =
             project.config.all_suites().any(|(name, suite)| lead == Some(name) && can_be_built(project, suite));
         event.kind == EventKind::Change && event.is_open_regression() && is_unsolved && can_be_built
     };
-    Ok(events(project)?.into_iter().find(is_open))
+    events.iter().find(is_open)
 }
 
 pub(crate) fn events(project: &Project) -> crate::Result<Vec<Event>> {
@@ -177,7 +181,7 @@ pub fn limits(name: SensitivityName) -> Sensitivity {
 pub fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> {
     let store = project.store()?;
     let source = project.source()?;
-    let files = history::event_files(store, &source).context("cannot read the records of events")?;
+    let files = history::plain_files(store, &source, EVENT_ROOT).context("cannot read the records of events")?;
     let mut records = Vec::new();
     let mut bad: Vec<(String, String)> = files.quarantined.into_iter().map(|one| (one.path, one.reason)).collect();
     for (path, bytes) in files.files {

@@ -6,7 +6,7 @@ use super::site_checks::{check_balance, text};
 use super::text::visible;
 use super::trend::event as trend_event;
 use super::{link, pages};
-use sprag_model::bisection::{BisectEffect, BisectMeasurement, Bisection};
+use sprag_model::bisection::{BisectEffect, BisectMeasurement, Bisection, SkippedCommit};
 use sprag_model::environment::FactChange;
 use sprag_model::event::{Direction, Event, EventKind, Member, NamedCommit, Suspect};
 
@@ -259,10 +259,21 @@ fn a_recorded_bisection_is_shown_with_its_culprit() {
         culprits: vec![side],
         probability: 0.98,
         effects: vec![BisectEffect { benchmark: HOSTILE.to_owned(), change: 0.08, interval: (0.075, 0.084) }],
+        skipped: vec![SkippedCommit { commit: bad.clone(), reason: format!("it cannot be built: {HOSTILE}") }],
         good,
         bad,
     });
     let html = event_html(&sample, &event);
-    let parts = ["the culprit is ", "5555555", "+8.0", "as the bad end", "neither", "as the good end", "1.02", "98 %"];
+    let parts = [
+        "the culprit is ",
+        "5555555",
+        "+8.0",
+        "as the bad end",
+        "neither",
+        "as the good end",
+        "1.02",
+        "it cannot be built",
+        "98 %",
+    ];
     holds(&html, &parts);
 }

@@ -100,7 +100,8 @@ fn commits_that_change_nothing_of_the_build_are_hardly_suspects() {
     let planned = |words: &[&str]| drop(bisect(&sandbox, &["HEAD~8", "--dry-run"], 0).prints(words));
     planned(&["8 suspects", "then about 4 commits"]);
     sandbox.append("sprag.toml", "build_inputs = [\"speed\", \"*.sh\"]\n");
-    planned(&["8 suspects", "Change 1)", "then about 2 commits"]);
+    let same = "2 suspects between them. 6 other commits leave `build_inputs` as they are";
+    planned(&[same, "Change 1)", "then about 1 commit,", "about 3 builds"]);
     assert_eq!(subjects(&report(&sandbox, &["HEAD~8"], 0)), ["Change 2"]);
     assert_eq!(sandbox.sprag(&["cache", "--json"]).expect(0).json().as_array().map(Vec::len), Some(3));
 }
@@ -403,6 +404,12 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     let handed_on = aside.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0]["bisection"].clone();
     aside.sprag(&["history", "fsck"]).expect(0);
     let words = ["--event", &id, "--record"];
+    // Between two ends, too, a culprit that is a suspect of the event narrows it.
+    let named = sandbox.copied();
+    bisect(&named, &[good.trim(), "HEAD", "--record"], 0)
+        .says(&[&format!("is a suspect of the event {id}, which is narrowed")]);
+    let narrowed = named.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
+    assert_eq!((&narrowed["bisection"]["culprits"], &narrowed["id"]), (&handed_on["culprits"], &id.as_str().into()));
     let result = report(&sandbox, &words, 0);
     assert_eq!(handed_on["culprits"][0], result["culprits"][0]["commits"][0]["sha"]);
     assert_eq!(subjects(&result), ["Change 16"]);
@@ -422,6 +429,8 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     sandbox.sprag(&["site", "--out", "../site"]).expect(0);
     let page = sandbox.read(&format!("../site/events/{id}.html"));
     assert!(page.contains("the culprit is ") && page.contains("as the "), "{page}");
+    sandbox.sprag(&["trend", "--event", &id]).expect(0).prints(&[&id]);
+    sandbox.sprag(&["trend", "--event", "worst"]).expect(0).prints(&["no open regression has several suspects"]);
     // Runs of old commits, recorded now, are nothing that a gate compares with.
     let verdict = || {
         let check = sandbox.sprag(&["check"]);
@@ -455,6 +464,7 @@ fn instruction_counts_decide_by_one_count_a_commit() {
     assert_eq!((subjects(&result), &result["metric"]), (vec!["Change 8".to_owned()], &"instructions".into()));
     let cache = sandbox.temporary().with_file_name("home").join(".cache/sprag/counted");
     let counted = std::fs::read_to_string(cache).expect("it was counted").lines().count();
+    assert!(result["measurements"].as_array().is_some_and(|all| all.iter().all(|one| one["pairs"] == 1)), "{result}");
     let measured = result["measurements"].as_array().map_or(0, Vec::len);
     assert!(counted <= measured + 3 && measured <= 5, "{counted} counts: {result}");
     assert!(result["reproduce"].as_str().is_some_and(|line| line.contains("--instructions")), "{result}");
@@ -462,25 +472,34 @@ fn instruction_counts_decide_by_one_count_a_commit() {
     count("/nowhere", 2).says(&["instructions cannot be counted: valgrind_not_found", "hint: install"]);
 }
 
+/// Clones of the remote, by their folders.
+fn clones(sandbox: &Sandbox, remote: &str, names: &[&str]) -> Vec<String> {
+    let clone = |name: &&str| {
+        sandbox.git(&["clone", "-q", &format!("../{remote}"), &format!("../{name}")]);
+        sandbox.project.join("..").join(name).display().to_string()
+    };
+    names.iter().map(clone).collect()
+}
+
+/// What the remote has in a folder of the history, by path.
+fn at_remote(sandbox: &Sandbox, remote: &str, folder: &str) -> Vec<(String, Value)> {
+    let git = |words: &[&str]| sandbox.git(&[&["--git-dir", &format!("../{remote}")], words].concat());
+    let paths = git(&["ls-tree", "-r", "--name-only", "main", &format!("history/v1/{folder}")]);
+    let read = |path: &str| serde_json::from_str(&git(&["show", &format!("main:{path}")])).expect("it is JSON");
+    paths.lines().map(|path| (path.to_owned(), read(path))).collect()
+}
+
+fn shared<'w>(clone: &'w str, shard: &'w str, good: &'w str) -> Vec<&'w str> {
+    let options = ["bisect", good, "HEAD", "--record", "--shard", shard, "--format", "json", "--out", "out.json"];
+    [&["-C", clone][..], &options].concat()
+}
+
 #[test]
 fn jobs_share_a_bisection_through_a_remote() {
     let sandbox = history(&long_step(), &[]);
     sandbox.git(&["clone", "-q", "--bare", ".", "../remote.git"]);
-    sandbox.git(&["remote", "add", "origin", "../remote.git"]);
-    sandbox.git(&["fetch", "-q"]);
-    sandbox.git(&["branch", "-q", "-u", "origin/main"]);
-    let clones: Vec<String> = ["first", "second", "third"]
-        .iter()
-        .map(|name| {
-            sandbox.git(&["clone", "-q", "../remote.git", &format!("../{name}")]);
-            sandbox.project.join("..").join(name).display().to_string()
-        })
-        .collect();
-    let words = |clone: usize, shard: &'static str| {
-        let options =
-            ["bisect", "HEAD~31", "HEAD", "--record", "--shard", shard, "--format", "json", "--out", "out.json"];
-        [&["-C", &clones[clone]][..], &options].concat()
-    };
+    let clones = clones(&sandbox, "remote.git", &["first", "second", "third"]);
+    let words = |clone: usize, shard: &'static str| shared(&clones[clone], shard, "HEAD~31");
     let mut jobs = [(0, "1/2"), (1, "2/2")].map(|(clone, shard)| sandbox.start(&words(clone, shard)));
     for job in &mut jobs {
         assert_eq!(job.wait().expect("it ends").code(), Some(0));
@@ -488,6 +507,21 @@ fn jobs_share_a_bisection_through_a_remote() {
     let of = |name: &str| sandbox.json(&format!("../{name}/out.json"));
     let own = |result: &Value| result["measurements"].as_array().map_or(0, Vec::len);
     assert_eq!([subjects(&of("first")), subjects(&of("second"))], [["Change 16"], ["Change 16"]]);
+    // No job measured what another one measured or was measuring, and each announced what it measured.
+    let runs: Vec<Value> = at_remote(&sandbox, "remote.git", "theirs").into_iter().map(|(_, run)| run).collect();
+    let bad = sandbox.git(&["rev-parse", "HEAD"]);
+    let between = runs.iter().filter(|run| !run["config"]["bisect"].is_null() && run["commit"]["sha"] != bad.trim());
+    let mut measured: Vec<(String, String)> = between
+        .map(|run| (run["commit"]["sha"].to_string(), run["config"]["bisect"]["measured"][0].to_string()))
+        .collect();
+    measured.sort();
+    assert!(measured.windows(2).all(|pair| pair[0].0 != pair[1].0 || pair[0].1 == pair[1].1), "{measured:?}");
+    let announced: Vec<(String, String)> = at_remote(&sandbox, "remote.git", "_bisect")
+        .into_iter()
+        .map(|(_, one)| (one["commit"].to_string(), one["job"].to_string()))
+        .collect();
+    assert!(measured.iter().all(|one| announced.contains(one)) && !measured.is_empty(), "{announced:?}");
+    sandbox.sprag(&["-C", &clones[0], "history", "fsck"]).expect(0);
     let recorded = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
     // What others have measured need not be measured.
     let third = sandbox.sprag(&words(2, "1/2")).expect(0).says(&["of the records are used"]);
@@ -495,6 +529,61 @@ fn jobs_share_a_bisection_through_a_remote() {
     assert!(subjects(&of("third")) == ["Change 16"] && own(&of("third")) >= own(&of("first")), "{}", third.err);
     let now = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
     assert_eq!(now, recorded);
+}
+
+#[test]
+fn what_a_killed_job_announced_is_left_to_it_until_the_announcement_expires() {
+    let sandbox = history(&[], &[]);
+    let wait = sandbox.project.join("../wait").display().to_string();
+    // Commits between the ends take as long as that file exists.
+    let waiting = format!(
+        "case \"$(head -n 1 build.sh)\" in *' 0'|*' 32') ;; *) while [ -e {wait} ]; do sleep 0.05; done ;; esac\n"
+    );
+    sandbox.write("bench.sh", &format!("{waiting}{BENCH}"));
+    // Of an even number of suspects one commit is the middle.
+    for (place, speed) in ["1000"].iter().chain(&long_step()).enumerate() {
+        add(&sandbox, &format!("Change {place}"), speed, "cp speed built");
+    }
+    sandbox.write("../wait", "");
+    let good = sandbox.git(&["rev-parse", "HEAD~32"]);
+    sandbox.git(&["clone", "-q", "--bare", ".", "../remote.git"]);
+    let first = clones(&sandbox, "remote.git", &["first"]).remove(0);
+    let mut killed = sandbox.start(&shared(&first, "1/2", good.trim()));
+    let announced = |remote: &str| at_remote(&sandbox, remote, "_bisect");
+    wait_until("a measurement is announced", || !announced("remote.git").is_empty());
+    let _ = killed.kill();
+    let _ = killed.wait();
+    sandbox.remove("../wait");
+    let (path, announcement) = announced("remote.git").remove(0);
+    // What a job chooses in a copy of the remote, where the newest announcement of the other one is changed.
+    let chosen = |name: &str, shard: &str, change: Option<&dyn Fn(&mut Value)>| {
+        let (remote, mut announcement) = (format!("{name}.git"), announcement.clone());
+        sandbox.git(&["clone", "-q", "--bare", "../remote.git", &format!("../{remote}")]);
+        let folder = clones(&sandbox, &remote, &[name]).remove(0);
+        if let Some(change) = change {
+            announcement["number"] = 2.into();
+            change(&mut announcement);
+            sandbox.write(&format!("../{name}/{}", path.replace("-1.json", "-2.json")), &announcement.to_string());
+            for words in [&["add", "history"][..], &["commit", "-q", "-m", "Announce it"], &["push", "-q"]] {
+                sandbox.git(&[&["-C", &folder], words].concat());
+            }
+        }
+        // Nothing is built before, so that all commits cost the same.
+        let uncached = [("XDG_CACHE_HOME", "/dev/null/none")];
+        sandbox.sprag_with(&uncached, &[shared(&folder, shard, good.trim()), vec!["--steps", "1"]].concat()).expect(3);
+        let job: u32 = shard[..1].parse().expect("a number");
+        let own = |one: &Value| one["job"] == job && *one != announcement;
+        announced(&remote).into_iter().map(|(_, one)| one).find(own).expect("it announces")["commit"].clone()
+    };
+    assert_ne!(chosen("left", "2/2", None), announcement["commit"]);
+    // The job itself, when it begins again, is not kept from anything.
+    let best = chosen("again", "1/2", None);
+    assert_ne!(chosen("live", "2/2", Some(&|one| one["commit"] = best.clone())), best);
+    let expire = |one: &mut Value| {
+        one["commit"] = best.clone();
+        one["until"] = one["time"].clone();
+    };
+    assert_eq!(chosen("expired", "2/2", Some(&expire)), best);
 }
 
 #[test]
@@ -546,7 +635,9 @@ fn awkward_repositories_are_bisected_or_say_why_not() {
         let before = state(&sandbox);
         let ended = sandbox.sprag(&[&["bisect"], words].concat());
         assert_eq!(ended.code, code, "{name}: {}", ended.both());
-        ended.says(says);
+        let ended = ended.says(says);
+        let is_once = |words: &str| ended.err.matches(words).count() <= 1;
+        assert!(is_once("behind `lfs`") && is_once("not checked out"), "{name}: {}", ended.err);
         assert_eq!(state(&sandbox), before, "{name}");
     }
     let url = format!("file://{}", sandbox.project.display());
@@ -582,11 +673,9 @@ fn the_budget_ends_a_command_that_hangs() {
     // Only the commit between the ends; what hangs within the budget is nothing that the commit is to blame for.
     hangs("grep -q Change.1 build.sh");
     let words = &["--continue", "--budget", "3s", "--format", "json"];
-    let ended = bisect(&sandbox, words, 3).says(&[
-        "the budget ended while",
-        "it took longer than",
-        "was changed in sprag.toml",
-    ]);
+    let ended = bisect(&sandbox, words, 3)
+        .says(&["has no answer: the budget ended while it was measured", "was changed in sprag.toml"]);
+    assert!(!ended.err.contains("took longer"), "{}", ended.err);
     let result = ended.json();
     assert_eq!((&result["outcome"], &result["skipped"]), (&"uncertain".into(), &Value::Array(Vec::new())));
     assert_eq!(result["end_sessions"], 3, "{result}");

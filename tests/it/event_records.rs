@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sprag_history::{self as history, Record};
 use sprag_model::event::{Direction, EventKind};
-use sprag_model::event_record::{EventMember, EventRecord, EventStep};
+use sprag_model::event_record::{EVENT_ROOT, EventMember, EventRecord, EventStep};
 use sprag_model::series::Series;
 
 use crate::clones::Clones;
@@ -64,7 +64,7 @@ fn clones_come_to_the_same_events_and_runs() {
     for clone in ["a", "b"] {
         let store = history::open(&clones.path(clone)).expect("there is a repository");
         let target = history::target(&store, None).expect("it has a branch");
-        let listed = history::event_files(&store, &target).expect("it can be read");
+        let listed = history::plain_files(&store, &target, EVENT_ROOT).expect("it can be read");
         let events: Vec<EventRecord> =
             listed.files.iter().map(|(path, bytes)| EventRecord::from_file(path, bytes).expect("it is one")).collect();
         assert_eq!((events, listed.quarantined.len()), (vec![opened(1), opened(2)], 0), "{clone}");

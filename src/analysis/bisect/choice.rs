@@ -27,12 +27,20 @@ pub struct Choice {
     pub pairs: usize,
     /// What is expected of it, in bits.
     pub bits: f64,
-    /// The probability that it is past the step of each cluster.
-    pub(super) past: Vec<f64>,
+}
+
+/// What another job measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pending {
+    pub commit: usize,
+    pub pairs: usize,
 }
 
 /// Less than this is not worth a measurement.
 const LEAST_BITS: f64 = 1e-3;
+
+/// While other jobs measure, what tells less than this waits for their answers: mostly another measurement of what is clear.
+const LEAST_BITS_MEANWHILE: f64 = 0.2;
 
 /// The shares of a gap at which commits are tried, but for the one that halves everything.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
@@ -43,32 +51,33 @@ const FINE_SHARES: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 /// How many points of the level its density is summed at.
 const POINTS: usize = 48;
 
-/// The level between two steps is unsure by so much.
-const BETWEEN_DEVIATION: f64 = 0.4;
-
 /// The measurement that tells most about all clusters, given that others measure `pending`; `None` where none would tell
 /// anything.
-pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Choice]) -> Option<Choice> {
-    let parts = if pending.is_empty() { &SHARES[..] } else { &FINE_SHARES };
-    let is_pending = |commit: &usize| pending.iter().any(|one| one.commit == *commit);
-    let commits: BTreeSet<usize> = clusters.iter().flat_map(|cluster| candidates(cluster, costs, parts)).collect();
+pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
+    let (parts, least) =
+        if pending.is_empty() { (&SHARES[..], LEAST_BITS) } else { (&FINE_SHARES[..], LEAST_BITS_MEANWHILE) };
+    let tried = clusters.iter().flat_map(|cluster| candidates(cluster, costs, parts));
+    let commits: BTreeSet<usize> = tried.chain(pending.iter().map(|one| one.commit)).collect();
     let mut best: Option<(f64, Choice)> = None;
-    for commit in commits.into_iter().filter(|commit| !is_pending(commit)) {
-        let shares: Vec<[f64; 3]> = clusters.iter().map(|cluster| shares_at(&cluster.posterior.gaps, commit)).collect();
+    for commit in commits {
+        // Of two measurements at a time, the second tells what both together tell more than the first.
+        let meanwhile: usize = pending.iter().filter(|one| one.commit == commit).map(|one| one.pairs).sum();
         for pairs in costs.pairs {
-            let of_cluster = |(place, cluster): (usize, &&Cluster)| {
+            let of_cluster = |cluster: &&Cluster| {
                 if cluster.skipped.contains(&commit) {
                     return 0.0;
                 }
-                let (probability, inside) = between(pending, place, commit, shares[place]);
+                let (probability, inside) = between(&cluster.posterior.gaps, pending, commit);
                 let before = cluster.measured.get(&commit).map(Vec::as_slice).unwrap_or_default();
-                probability * information(&cluster.posterior, inside, cluster.question.variance(*pairs), before)
+                let of_pairs =
+                    |pairs: usize| information(&cluster.posterior, inside, cluster.question.variance(pairs), before);
+                let known = if meanwhile > 0 { of_pairs(meanwhile) } else { 0.0 };
+                probability * (of_pairs(meanwhile + pairs) - known)
             };
-            let bits: f64 = clusters.iter().enumerate().map(of_cluster).sum();
+            let bits: f64 = clusters.iter().map(of_cluster).sum();
             let value = bits * may_build(commit, clusters, costs) / (costs.cost)(commit, *pairs).max(1e-9);
-            if bits >= LEAST_BITS && best.as_ref().is_none_or(|(most, _)| value > *most) {
-                let past = shares.iter().map(|shares| shares[1]).collect();
-                best = Some((value, Choice { commit, pairs: *pairs, bits, past }));
+            if bits >= least && best.as_ref().is_none_or(|(most, _)| value > *most) {
+                best = Some((value, Choice { commit, pairs: *pairs, bits }));
             }
         }
     }
@@ -107,11 +116,12 @@ fn candidates(cluster: &Cluster, costs: &Costs<'_>, parts: &[f64]) -> BTreeSet<u
 
 /// The probability that the step of a cluster lies between the pending commits around this one, and its shares then; as if
 /// their answers were certain.
-fn between(pending: &[Choice], cluster: usize, commit: usize, shares: [f64; 3]) -> (f64, [f64; 3]) {
+fn between(gaps: &Gaps, pending: &[Pending], commit: usize) -> (f64, [f64; 3]) {
+    let shares = shares_at(gaps, commit);
     if pending.is_empty() {
         return (1.0, shares);
     }
-    let past = |one: &Choice| one.past[cluster];
+    let past = |one: &Pending| shares_at(gaps, one.commit)[1];
     let before = pending.iter().filter(|one| one.commit < commit).map(past).fold(0.0, f64::max);
     let after = pending.iter().filter(|one| one.commit > commit).map(past).fold(1.0, f64::min);
     let inside = (after - before).max(0.0);
@@ -122,7 +132,8 @@ fn between(pending: &[Choice], cluster: usize, commit: usize, shares: [f64; 3]) 
 /// How likely a commit can be built: those next to broken ones are often broken too.
 fn may_build(commit: usize, clusters: &[&Cluster], costs: &Costs<'_>) -> f64 {
     let is_skipped = |commit: usize| clusters.iter().any(|cluster| cluster.skipped.contains(&commit));
-    let off = (1..4).find(|off| is_skipped(commit.saturating_sub(*off)) || is_skipped(commit + off));
+    let near = clusters.first().map_or(0, |cluster| cluster.question.tuning.near_broken);
+    let off = (1..=near).find(|off| is_skipped(commit.saturating_sub(*off)) || is_skipped(commit + off));
     off.filter(|_| !(costs.is_built)(commit)).map_or(1.0, |off| off as f64 / (off as f64 + 1.0))
 }
 
@@ -170,7 +181,7 @@ fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &
     // What was measured tells a part of the offset, and moves the levels together by that part.
     let apart = if precision > 0.0 { 1.0 / (1.0 + build * precision) } else { 1.0 };
     let variance = if precision > 0.0 { build * apart } else { build } + fresh;
-    let wide = variance + BETWEEN_DEVIATION * BETWEEN_DEVIATION;
+    let wide = variance + noise.tuning.between_deviation.powi(2);
     let levels = [(0.0, variance), (posterior.step * apart, variance), (posterior.gaps.between * apart, wide)];
     let used = || shares.iter().zip(levels).filter(|(share, _)| **share > 1e-9);
     let low = used().map(|(_, (level, variance))| level - 5.0 * variance.sqrt()).fold(f64::INFINITY, f64::min);

@@ -43,10 +43,6 @@ pub enum Finding {
     Open,
 }
 
-/// Where so large a share of the suspects after the culprit was not measured, its middle is: a change that was undone and made
-/// once more shows there, and the commit that made the bad end slow is the later one.
-const CHECKED: f64 = 1.0 / 3.0;
-
 /// Where so many commits of the range cannot be measured, it is not checked.
 const MOST_TRIED: usize = 3;
 
@@ -182,6 +178,6 @@ impl Cluster {
         let off = |commit: &usize| (prior[gap[0]..*commit].iter().sum::<f64>() - mass(&gap) / 2.0).abs();
         let middle = self.able(gap[0] + 1..gap[1]).min_by(|a, b| off(a).total_cmp(&off(b)));
         let tried = (gap[0] + 1..gap[1]).filter(|commit| self.skipped.contains(commit)).count();
-        middle.filter(|_| mass(&gap) > CHECKED * total && tried < MOST_TRIED)
+        middle.filter(|_| mass(&gap) > self.question.tuning.checked * total && tried < MOST_TRIED)
     }
 }

@@ -6,6 +6,8 @@
 
 use std::f64::consts::TAU;
 
+use super::tuning::Tuning;
+
 /// One measurement of a commit, on the scale on which the good end is 0 and the bad end is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
@@ -19,15 +21,8 @@ pub struct Observation {
 pub struct Noise {
     pub session: f64,
     pub build: f64,
+    pub(super) tuning: Tuning,
 }
-
-/// The share of disturbed measurements, and by how many steps they scatter. Without them, one measurement that a busy machine
-/// moved by a step decides against all others.
-const DISTURBED: f64 = 0.02;
-const SCATTER: f64 = 2.0;
-
-/// The least offset of a build, as a share of the step: nothing is more certain than sixteen deviations.
-pub(super) const LEAST_BUILD: f64 = 1.0 / 16.0;
 
 /// The least deviation of a measurement: the spacing of the offsets over which it is integrated must not be wider.
 const LEAST_SESSION: f64 = 1.0 / 32.0;
@@ -37,8 +32,8 @@ const OFFSETS: [f64; 13] = [-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1
 
 impl Noise {
     /// How far a session moves a measurement tells what a build moves it: both come from places in memory and caches.
-    pub fn of_sessions(session: f64) -> Noise {
-        Noise { session, build: (session / 2.0).hypot(LEAST_BUILD) }
+    pub fn of_sessions(session: f64, tuning: Tuning) -> Noise {
+        Noise { session, build: (session * tuning.build_share).hypot(tuning.least_build), tuning }
     }
 
     /// The variance of a measurement of one build whose pairs leave that variance.
@@ -50,7 +45,7 @@ impl Noise {
 /// The logarithm of the likelihood that a commit of that level gives these measurements.
 pub fn log_likelihood(observations: &[Observation], level: f64, noise: Noise) -> f64 {
     let one = |observation: &Observation, offset: f64, variance: f64| {
-        disturbed_normal(observation.level - level - offset, variance)
+        disturbed_normal(observation.level - level - offset, variance, &noise.tuning)
     };
     match observations {
         [] => 0.0,
@@ -67,10 +62,10 @@ pub fn log_likelihood(observations: &[Observation], level: f64, noise: Noise) ->
     }
 }
 
-fn disturbed_normal(deviation: f64, variance: f64) -> f64 {
+fn disturbed_normal(deviation: f64, variance: f64, Tuning { disturbed, scatter, .. }: &Tuning) -> f64 {
     let density = |variance: f64| (-deviation * deviation / (2.0 * variance)).exp() / (TAU * variance).sqrt();
     // Far outside both, the likelihood must not vanish.
-    (1.0 - DISTURBED) * density(variance) + DISTURBED * density(variance + SCATTER * SCATTER) + f64::MIN_POSITIVE
+    (1.0 - disturbed) * density(variance) + disturbed * density(variance + scatter * scatter) + f64::MIN_POSITIVE
 }
 
 /// The logarithm of the sum of what these are logarithms of.
@@ -86,7 +81,7 @@ pub fn log_sum(logarithms: impl IntoIterator<Item = f64> + Clone) -> f64 {
 mod tests {
     use super::*;
 
-    const NOISE: Noise = Noise { session: 0.1, build: 0.1 };
+    const NOISE: Noise = Noise { session: 0.1, build: 0.1, tuning: Tuning::FITTED };
 
     fn odds(levels: &[f64]) -> f64 {
         let observations: Vec<Observation> =

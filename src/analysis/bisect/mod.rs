@@ -10,6 +10,7 @@
 //! Commits are numbered from 0, the good end, to the number of suspects, the bad end. Suspect `i` changes the level between
 //! the commits `i - 1` and `i`.
 
+pub mod tuning;
 pub mod question;
 pub mod level;
 pub mod posterior;

@@ -4,8 +4,9 @@
 //! one step in a gap; two steps, in one gap or in two, with any level between them; a change that was undone before the step;
 //! a level that drifts; or a level that follows none of these. The size of the step, the level between two steps and the noise are integrated over grids.
 
-use super::level::{LEAST_BUILD, Noise, Observation, log_likelihood, log_sum};
-use super::question::{Question, SIZES};
+use super::level::{Noise, Observation, log_likelihood, log_sum};
+use super::question::Question;
+use super::tuning::Tuning;
 
 /// What was measured of one commit.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,22 +15,10 @@ pub struct Measured {
     pub observations: Vec<Observation>,
 }
 
-/// How likely it is, before anything is measured, that a step has two parts or that one of them was undone; that an earlier
-/// change was undone before it; that it is a drift; that levels follow nothing of the kind. Such histories are rarer than one culprit, and each measured commit at
-/// one of two levels makes them rarer still.
-pub(super) const TWO: f64 = 0.05;
-const REDONE: f64 = 0.02;
-const DRIFT: f64 = 0.01;
-const OTHER: f64 = 0.01;
-
-/// How often an undone change is the one that is then done once more.
-const SAME: f64 = 0.5;
-
 /// The level between two steps is anywhere in this range, except so near to an end that there is one culprit for practical
 /// purposes.
 const BETWEEN: (f64, f64) = (-1.0, 2.0);
 const BETWEEN_STEP: f64 = 0.125;
-const NEAR: f64 = 0.15;
 
 /// The sizes of the step, in standard errors about what the ends show.
 const STEP_DEVIATES: [f64; 5] = [-1.8, -0.9, 0.0, 0.9, 1.8];
@@ -100,9 +89,12 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
     let (mut noises, mut steps) = (Vec::new(), [LogSum::default(); STEP_DEVIATES.len()]);
 
     let (unit, ends) = (question.session_unit(), question.ends.as_slice());
-    let betweens = betweens();
-    for (size, before_all) in SIZES {
-        let noise = Noise::of_sessions(size * unit);
+    let Tuning { two: prior_of_two, redone: prior_of_redone, drift: prior_of_drift, other: prior_of_other, .. } =
+        question.tuning;
+    let prior_of_one = 1.0 - prior_of_two - prior_of_redone - prior_of_drift - prior_of_other;
+    let betweens = betweens(question.tuning.near);
+    for (size, before_all) in question.tuning.sizes {
+        let noise = Noise::of_sessions(size * unit, question.tuning);
         let at = |level: f64| -> Vec<f64> {
             measured.iter().map(|one| log_likelihood(&one.observations, level, noise)).collect()
         };
@@ -111,21 +103,21 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
         let mut of_noise = LogSum::default();
         let mut last = vec![LogSum::default(); count];
         for (place, deviate) in STEP_DEVIATES.iter().enumerate() {
-            let step = step_size(*deviate, unit, ends.len());
+            let step = step_size(*deviate, unit, (ends.len(), question.tuning.least_build));
             let end = log_likelihood(ends, step, noise) + before_all.ln();
             let bad = before(&at(step));
             let after = |gap: usize| bad[count - 1] - bad[gap] + end;
             for gap in 0..count {
                 let fit = good[gap] + after(gap);
                 last[gap].add(weights[gap].ln() + fit);
-                let likely = ((1.0 - TWO - REDONE - DRIFT - OTHER) * weights[gap]).ln() + fit;
+                let likely = (prior_of_one * weights[gap]).ln() + fit;
                 one[gap].add(likely);
                 of_noise.add(likely);
                 steps[place].add(likely);
                 let both = weights[gap] * weights[gap] - squares[gap];
-                same[gap].add((TWO * both.max(0.0) / unlike).ln() + fit);
+                same[gap].add((prior_of_two * both.max(0.0) / unlike).ln() + fit);
                 for second in gap + 1..count {
-                    let pair = TWO * 2.0 * weights[gap] * weights[second] / (unlike * betweens.len() as f64);
+                    let pair = prior_of_two * 2.0 * weights[gap] * weights[second] / (unlike * betweens.len() as f64);
                     let fixed = pair.ln() + good[gap] + after(second);
                     for (between, middle) in betweens.iter().zip(&middles) {
                         let likely = fixed + middle[second] - middle[gap];
@@ -142,22 +134,26 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
                 of_gap(&|gap| bad[gap] - good[gap]),
                 of_gap(&|gap| good[gap] + after(gap)),
             ];
-            of_noise.add(add_in_order(&mut redone, (REDONE * 6.0 * SAME).ln(), parts.each_ref().map(Vec::as_slice)));
+            of_noise.add(add_in_order(
+                &mut redone,
+                (prior_of_redone * 6.0 * question.tuning.same).ln(),
+                parts.each_ref().map(Vec::as_slice),
+            ));
             let share = |one: &Measured| step * one.commit as f64 / prior.len() as f64;
             let fit = measured.iter().map(|one| log_likelihood(&one.observations, share(one), noise)).sum::<f64>();
-            drift.add(DRIFT.ln() + fit + end);
+            drift.add(prior_of_drift.ln() + fit + end);
             let levels = (betweens.len() as f64).ln();
             let any = (0..measured.len())
                 .map(|place| log_sum(middles.iter().map(|middle| middle[place + 1] - middle[place])) - levels);
-            other.add(OTHER.ln() + any.sum::<f64>() + end);
+            other.add(prior_of_other.ln() + any.sum::<f64>() + end);
         }
         let last: Vec<f64> = last.iter().map(LogSum::logarithm).collect();
-        let prior = (1.0 - SAME) / betweens.len() as f64;
+        let prior = (1.0 - question.tuning.same) / betweens.len() as f64;
         for middle in &middles {
             let log = |gap: usize, shift: f64| weights[gap].ln() + shift;
             let change: Vec<f64> = (0..count).map(|gap| log(gap, good[gap] - middle[gap])).collect();
             let undoes: Vec<f64> = (0..count).map(|gap| log(gap, middle[gap] - good[gap])).collect();
-            let all = add_in_order(&mut redone, (REDONE * 6.0 * prior).ln(), [&change, &undoes, &last]);
+            let all = add_in_order(&mut redone, (prior_of_redone * 6.0 * prior).ln(), [&change, &undoes, &last]);
             of_noise.add(all);
         }
         noises.push((noise, of_noise));
@@ -212,7 +208,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
     let squared = |value: fn(&Noise) -> f64| -> f64 {
         noises.iter().zip(&noise_weights).map(|((noise, _), weight)| weight * value(noise).powi(2)).sum::<f64>().sqrt()
     };
-    let sizes = STEP_DEVIATES.map(|deviate| step_size(deviate, unit, ends.len()));
+    let sizes = STEP_DEVIATES.map(|deviate| step_size(deviate, unit, (ends.len(), question.tuning.least_build)));
     Posterior {
         suspects,
         two: sum_two,
@@ -230,21 +226,25 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
             between: if sum_two > 0.0 { between / sum_two } else { 0.5 },
             bounds,
         },
-        noise: Noise { session: squared(|noise| noise.session), build: squared(|noise| noise.build) },
+        noise: Noise {
+            session: squared(|noise| noise.session),
+            build: squared(|noise| noise.build),
+            tuning: question.tuning,
+        },
         step: weight_of(&steps).iter().zip(sizes).map(|(weight, size)| weight * size).sum(),
     }
 }
 
 /// A size of the step, about the 1 that the ends show after so many sessions; it never turns.
-fn step_size(deviate: f64, unit: f64, sessions: usize) -> f64 {
-    let error = (LEAST_BUILD * LEAST_BUILD + unit * unit / sessions.max(1) as f64).sqrt();
+fn step_size(deviate: f64, unit: f64, (sessions, least_build): (usize, f64)) -> f64 {
+    let error = (least_build * least_build + unit * unit / sessions.max(1) as f64).sqrt();
     (1.0 + deviate * error).max(0.2)
 }
 
-fn betweens() -> Vec<f64> {
+fn betweens(near: f64) -> Vec<f64> {
     let count = ((BETWEEN.1 - BETWEEN.0) / BETWEEN_STEP) as usize;
     let all = (0..=count).map(|place| BETWEEN.0 + BETWEEN_STEP * place as f64);
-    all.filter(|level| level.abs() > NEAR && (level - 1.0).abs() > NEAR).collect()
+    all.filter(|level| level.abs() > near && (level - 1.0).abs() > near).collect()
 }
 
 /// The sums of all values before each place.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::level::Observation;
+use super::tuning::Tuning;
 use sprag_base::stats::{describe, normal};
 
 /// Of each benchmark the logarithms of the ratios of its pairs, measured commit over good end.
@@ -32,12 +33,13 @@ pub struct Question {
     /// The sessions of the ends.
     pub ends: Vec<Observation>,
     pub(super) sessions: Vec<Session>,
+    pub(super) tuning: Tuning,
 }
 
 /// What the sessions of the ends say so far.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ends {
-    Differ(Question),
+    Differ(Box<Question>),
     /// Not certain yet.
     Unclear,
     /// No benchmark differs by as much as matters.
@@ -46,21 +48,8 @@ pub enum Ends {
     Nothing,
 }
 
-/// The probability of a step where there is none, over all benchmarks, by one judgement of the ends. After up to ten, 2 % of
-/// equal ends are said to differ.
-const WRONG: f64 = 0.002;
-
-/// A benchmark that moved with more than this probability, but not for certain, is worth more sessions of the ends, up to so
-/// many: what is not in the question is not explained. Of benchmarks that did not move one in ten costs a session.
-const DOUBTFUL: f64 = 0.1;
-const MOST_FOR_DOUBTFUL: usize = 6;
-
 /// Fewer sessions do not tell what differs between them.
 pub const FEWEST_SESSIONS: usize = 3;
-
-/// What the noise of sessions may be, in units of what the ends show, and how likely each is before. Most of what moves a
-/// machine moves both sides of a pair, so that sessions add little to the noise of pairs; but three of them may hide much.
-pub(super) const SIZES: [(f64, f64); 5] = [(0.0, 0.4), (0.5, 0.34), (1.0, 0.2), (2.0, 0.05), (4.0, 0.01)];
 
 /// The pseudo-median: the median of the means of all pairs of values (Hodges and Lehmann, 1963).
 pub(super) fn centre(values: &[f64]) -> Option<f64> {
@@ -93,17 +82,17 @@ struct Judged {
     variance: f64,
 }
 
-fn judged(sessions: &[&[f64]]) -> Option<Judged> {
+fn judged(sessions: &[&[f64]], Tuning { sizes, .. }: &Tuning) -> Option<Judged> {
     let (centres, within, pairs) = centres(sessions.iter().copied());
     let count = centres.len() as f64;
     let change = describe::mean(&centres)?;
     let squares: f64 = centres.iter().map(|one| (one - change).powi(2)).sum();
     let pair_part = within / pairs;
     let unit = session_unit(&centres, pair_part);
-    let variances = SIZES.map(|(size, _)| (pair_part + (size * unit).powi(2)).max(1e-18));
+    let variances = sizes.map(|(size, _)| (pair_part + (size * unit).powi(2)).max(1e-18));
     let fits = variances.map(|variance| -(count - 1.0) / 2.0 * variance.ln() - squares / (2.0 * variance));
     let most = fits.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = fits.iter().zip(SIZES).map(|(fit, (_, prior))| prior * (fit - most).exp()).collect();
+    let weights: Vec<f64> = fits.iter().zip(sizes).map(|(fit, (_, prior))| prior * (fit - most).exp()).collect();
     let sum: f64 = weights.iter().sum();
     let mean = |of: &dyn Fn(f64) -> f64| -> f64 {
         variances.iter().zip(&weights).map(|(variance, weight)| weight * of(*variance)).sum::<f64>() / sum
@@ -120,12 +109,16 @@ pub(super) fn session_unit(centres: &[f64], pair_part: f64) -> f64 {
 
 /// Judges the ends by the sessions so far. A change below `least` does not matter.
 pub fn judge(sessions: &[Session], least: f64) -> Ends {
+    judge_by(sessions, least, &Tuning::FITTED)
+}
+
+pub(super) fn judge_by(sessions: &[Session], least: f64, tuning: &Tuning) -> Ends {
     let mut benchmarks: Vec<(&String, Judged)> = Vec::new();
     if let Some(first) = sessions.first() {
         for benchmark in first.keys() {
             let of_all: Vec<&[f64]> = sessions.iter().filter_map(|one| one.get(benchmark).map(Vec::as_slice)).collect();
             if of_all.len() == sessions.len() {
-                benchmarks.extend(judged(&of_all).map(|judged| (benchmark, judged)));
+                benchmarks.extend(judged(&of_all, tuning).map(|judged| (benchmark, judged)));
             }
         }
     }
@@ -135,11 +128,11 @@ pub fn judge(sessions: &[Session], least: f64) -> Ends {
     if sessions.len() < FEWEST_SESSIONS {
         return Ends::Unclear;
     }
-    let limit = WRONG / benchmarks.len() as f64;
+    let limit = tuning.wrong / benchmarks.len() as f64;
     let reach = normal::quantile(1.0 - limit).unwrap_or(3.0);
     let is_small = benchmarks.iter().all(|(_, one)| one.change.abs() + reach * one.error < least);
-    let is_doubtful = |one: &Judged| (limit..limit * DOUBTFUL / WRONG).contains(&one.wrong);
-    let has_doubtful = sessions.len() < MOST_FOR_DOUBTFUL && benchmarks.iter().any(|(_, one)| is_doubtful(one));
+    let is_doubtful = |one: &Judged| (limit..limit * tuning.doubtful / tuning.wrong).contains(&one.wrong);
+    let has_doubtful = sessions.len() < tuning.most_for_doubtful && benchmarks.iter().any(|(_, one)| is_doubtful(one));
     let mut steps: Vec<Step> = benchmarks
         .into_iter()
         .filter(|(_, one)| one.wrong < limit)
@@ -155,17 +148,17 @@ pub fn judge(sessions: &[Session], least: f64) -> Ends {
         true if is_small => Ends::Alike,
         true => Ends::Unclear,
         false if has_doubtful => Ends::Unclear,
-        false => Ends::Differ(Question::new(steps, sessions.to_vec())),
+        false => Ends::Differ(Box::new(Question::new(steps, sessions.to_vec(), *tuning))),
     }
 }
 
 /// The smallest change of any benchmark that these sessions would have shown for certain.
 pub fn detectable(sessions: &[Session]) -> Option<f64> {
     let first = sessions.first()?;
-    let reach = normal::quantile(1.0 - WRONG / first.len().max(1) as f64)?;
+    let reach = normal::quantile(1.0 - Tuning::FITTED.wrong / first.len().max(1) as f64)?;
     let error = |benchmark: &String| {
         let of_all: Vec<&[f64]> = sessions.iter().filter_map(|one| one.get(benchmark).map(Vec::as_slice)).collect();
-        judged(&of_all).map(|one| one.error)
+        judged(&of_all, &Tuning::FITTED).map(|one| one.error)
     };
     // With 0.84 errors more, it shows in four of five cases.
     first.keys().filter_map(error).reduce(f64::max).map(|error| ((reach + 0.84) * error).exp_m1())
@@ -184,8 +177,8 @@ impl Step {
 }
 
 impl Question {
-    fn new(steps: Vec<Step>, sessions: Vec<Session>) -> Question {
-        let mut question = Question { steps, pair_variance: 0.0, ends: Vec::new(), sessions };
+    fn new(steps: Vec<Step>, sessions: Vec<Session>, tuning: Tuning) -> Question {
+        let mut question = Question { steps, pair_variance: 0.0, ends: Vec::new(), sessions, tuning };
         let sessions = &question.sessions;
         let levels: Vec<Vec<f64>> = sessions.iter().filter_map(|session| Some(question.levels(session)?.0)).collect();
         question.pair_variance = centres(levels.iter().map(Vec::as_slice)).1;
@@ -196,7 +189,7 @@ impl Question {
     /// The question of some of its benchmarks, by their places.
     pub(super) fn only(&self, places: &[usize]) -> Question {
         let steps = self.steps.iter().enumerate().filter(|(place, _)| places.contains(place));
-        Question::new(steps.map(|(_, step)| step.clone()).collect(), self.sessions.clone())
+        Question::new(steps.map(|(_, step)| step.clone()).collect(), self.sessions.clone(), self.tuning)
     }
 
     /// The level of each pair, and the share of the information that the measured benchmarks give.

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use super::choice::{Choice, Costs, next};
+use super::choice::{Choice, Costs, Pending, next};
 use super::cluster::{Cluster, Finding};
-use super::posterior::TWO;
 use super::question::{Question, Session};
+use super::tuning::Tuning;
 
 #[derive(Clone, Debug)]
 pub struct Search {
@@ -21,13 +21,6 @@ pub struct Search {
     pub skipped: BTreeSet<usize>,
 }
 
-/// How likely it is, before anything is measured, that a benchmark moved where others did.
-const SHARED: f64 = 0.8;
-
-/// How likely it moved at the commit before or after instead, as work comes in series. Of benchmarks that moved by 1.7 deviations
-/// in the commit next to a clear step, 36 % were named with that step without it, and 14 % with it.
-const NEXT: f64 = 0.15;
-
 impl Search {
     /// The benchmarks by where they moved; first that of the largest change.
     pub fn clusters(&self, confidence: f64) -> Vec<Cluster> {
@@ -37,7 +30,8 @@ impl Search {
         }
         let total: f64 = self.prior.iter().sum();
         let prior: Vec<f64> = self.prior.iter().map(|one| one / total).collect();
-        let before = States::new(&prior, TWO);
+        let Tuning { two, shared, .. } = self.question.tuning;
+        let before = States::new(&prior, two);
         let alone = |step: usize| {
             let posterior = self.cluster(&[step], &prior, confidence).posterior;
             States::new(&posterior.suspects, posterior.two)
@@ -49,7 +43,7 @@ impl Search {
         for step in order {
             let agreement = |pool: &(Vec<usize>, States)| pool.1.agreement(&alone[step], &before);
             let best = pools.iter_mut().max_by(|a, b| agreement(a).total_cmp(&agreement(b)));
-            match best.filter(|pool| SHARED * agreement(pool) > 1.0 - SHARED) {
+            match best.filter(|pool| shared * agreement(pool) > 1.0 - shared) {
                 Some(pool) => {
                     pool.0.push(step);
                     pool.1 = pool.1.with(&alone[step], &before);
@@ -64,7 +58,7 @@ impl Search {
             // The measurements may tell where most moved, but not whether each did.
             let of_member = |step: &usize| {
                 let others = states.without(&alone[*step], &before).suspects();
-                self.cluster(&[*step], &mixed(&prior, &others), confidence)
+                self.cluster(&[*step], &mixed(&prior, &others, &self.question.tuning), confidence)
             };
             if members.len() == 1 || groups.is_empty() {
                 clusters.push(all);
@@ -93,31 +87,26 @@ impl Search {
         Cluster::new(self.question.only(steps), prior, &self.answers, &self.skipped, confidence)
     }
 
-    /// What the job of that number, from 1, measures while the jobs before it measure what is best for them. Where nothing
-    /// else tells anything, the same as the first.
-    pub fn next(&self, clusters: &[Cluster], costs: &Costs<'_>, job: u32) -> Option<Choice> {
+    /// What to measure while other jobs measure `pending`: another commit, unless a second measurement of one of these still
+    /// tells most. `None` where nothing else would tell anything.
+    pub fn next(&self, clusters: &[Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
         let open: Vec<&Cluster> = clusters.iter().filter(|cluster| cluster.finding == Finding::Open).collect();
         if open.is_empty() {
-            let commit = clusters.iter().find_map(|cluster| cluster.check)?;
-            return Some(Choice { commit, pairs: *costs.pairs.first()?, bits: 0.0, past: Vec::new() });
+            let is_pending = |commit: &usize| pending.iter().any(|one| one.commit == *commit);
+            let commit = clusters.iter().filter_map(|cluster| cluster.check).find(|commit| !is_pending(commit))?;
+            return Some(Choice { commit, pairs: *costs.pairs.first()?, bits: 0.0 });
         }
-        let mut pending = Vec::new();
-        for _ in 0..job {
-            match next(&open, costs, &pending) {
-                Some(choice) => pending.push(choice),
-                None => return pending.into_iter().next(),
-            }
-        }
-        pending.pop()
+        next(&open, costs, pending)
     }
 }
 
 /// How likely a benchmark moved at each suspect, by where others did.
-fn mixed(prior: &[f64], others: &[f64]) -> Vec<f64> {
+fn mixed(prior: &[f64], others: &[f64], tuning: &Tuning) -> Vec<f64> {
     let at = |place: Option<usize>| place.and_then(|place| others.get(place)).copied().unwrap_or(0.0);
     let of_place = |(place, prior): (usize, &f64)| {
-        let next = (at(place.checked_sub(1)) + at(Some(place + 1))) / 2.0;
-        SHARED * others[place] + NEXT * next + (1.0 - SHARED - NEXT) * prior
+        let Tuning { shared, next, .. } = tuning;
+        let around = (at(place.checked_sub(1)) + at(Some(place + 1))) / 2.0;
+        shared * others[place] + next * around + (1.0 - shared - next) * prior
     };
     prior.iter().enumerate().map(of_place).collect()
 }

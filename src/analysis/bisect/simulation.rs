@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::choice::Costs;
 use super::cluster::{Cluster, Finding, Group};
-use super::question::{Ends, Session, judge};
+use super::question::{Ends, Session, judge_by};
 use super::search::Search;
+use super::tuning::Tuning;
 use sprag_base::stats::random::SplitMix64;
 
 /// A history, of which commits are measured in pairs with its good end.
@@ -18,6 +19,8 @@ pub struct History {
     pub pair_noise: f64,
     pub session_noise: f64,
     pub build_noise: f64,
+    /// The share of sessions that something else disturbs, by several steps.
+    pub disturbed: f64,
     /// Commits that cannot be built.
     pub broken: BTreeSet<usize>,
     seed: u64,
@@ -32,6 +35,7 @@ impl History {
             pair_noise: noise,
             session_noise: noise / 4.0,
             build_noise: noise / 8.0,
+            disturbed: 0.0,
             broken: BTreeSet::new(),
             seed,
             random: SplitMix64::new(seed),
@@ -61,7 +65,10 @@ impl History {
             let seed = self.seed.wrapping_add(place).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             SplitMix64::new(seed).normal() * self.build_noise
         };
-        let level = level + build(commit) - build(0) + self.session_noise * self.random.normal();
+        let mut level = level + build(commit) - build(0) + self.session_noise * self.random.normal();
+        if self.disturbed > 0.0 && self.random.uniform() < self.disturbed {
+            level += 0.1 * self.random.normal();
+        }
         (0..pairs).map(|_| level + self.pair_noise * self.random.normal()).collect()
     }
 
@@ -111,11 +118,16 @@ const MOST_ENDS: usize = 12;
 
 /// Bisects in sessions of so many pairs, at most so many.
 pub fn bisect(history: &mut History, pairs: usize, confidence: f64, most: usize) -> Trial {
+    bisect_by(history, (pairs, confidence, most), &Tuning::FITTED)
+}
+
+/// The same by other constants.
+pub fn bisect_by(history: &mut History, (pairs, confidence, most): (usize, f64, usize), tuning: &Tuning) -> Trial {
     let mut sessions: Vec<Session> = Vec::new();
     let mut trial = Trial { clusters: Vec::new(), search: None, ends: 0, measurements: 0, claim: 0.0, is_right: false };
     let question = loop {
-        match judge(&sessions, 0.0) {
-            Ends::Differ(question) => break question,
+        match judge_by(&sessions, 0.0, tuning) {
+            Ends::Differ(question) => break *question,
             Ends::Alike => return trial,
             Ends::Unclear | Ends::Nothing if trial.ends == MOST_ENDS => return trial,
             Ends::Unclear | Ends::Nothing => sessions.push(history.session(history.suspects, pairs)),
@@ -137,7 +149,7 @@ pub fn bisect(history: &mut History, pairs: usize, confidence: f64, most: usize)
             cost: &|_, _| 1.0,
             is_built: &|commit| search.answers.iter().any(|(one, _)| *one == commit),
         };
-        let choice = if trial.measurements == most { None } else { search.next(&clusters, &costs, 1) };
+        let choice = if trial.measurements == most { None } else { search.next(&clusters, &costs, &[]) };
         let Some(choice) = choice else {
             trial.clusters = clusters;
             return Trial { search: Some(search), ..trial };

@@ -1,6 +1,6 @@
 //! Bisections of simulated histories: how often they are right, what they cost, and what else they see.
 
-use super::choice::Costs;
+use super::choice::{Costs, Pending};
 use super::cluster::{Cluster, Finding};
 use super::question::{Ends, Session, judge};
 use super::search::Search;
@@ -90,6 +90,7 @@ fn noisy_search(noise: f64, levels: &[(usize, f64)], skipped: &[usize], prior: V
     let mut random = History::new(1, &[(1, 1.1)], noise, 4);
     let sessions: Vec<Session> = (0..8).map(|_| random.session(1, PAIRS)).collect();
     let Ends::Differ(question) = judge(&sessions, 0.0) else { panic!("the ends differ") };
+    let question = *question;
     let session = |level: f64| -> Session {
         question.steps.iter().map(|step| (step.benchmark.clone(), vec![level * 1.1_f64.ln(); PAIRS])).collect()
     };
@@ -124,7 +125,7 @@ fn the_prior_and_the_cost_of_builds_decide_what_is_measured_next() {
             cost: &|commit, pairs| pairs as f64 + if built.contains(&commit) { 0.0 } else { 60.0 },
             is_built: &|commit| built.contains(&commit),
         };
-        search.next(&search.clusters(0.95), &costs, 1).expect("there is something to measure")
+        search.next(&search.clusters(0.95), &costs, &[]).expect("there is something to measure")
     };
     let even = next(vec![1.0; 16], &[]);
     assert_eq!((even.commit, even.pairs), (8, 8), "a long build is worth many pairs");
@@ -135,16 +136,17 @@ fn the_prior_and_the_cost_of_builds_decide_what_is_measured_next() {
     assert_eq!((built.commit, built.pairs), (5, 2), "a commit that is built is cheap");
 }
 
-/// What the job of that number measures next.
-fn next(search: &Search, job: u32) -> Option<usize> {
+/// What a job measures while others measure these commits.
+fn next(search: &Search, others: &[usize]) -> Option<usize> {
     let costs = Costs { pairs: &[PAIRS], cost: &|_, _| 1.0, is_built: &|_| false };
-    search.next(&search.clusters(0.95), &costs, job).map(|choice| choice.commit)
+    let pending: Vec<Pending> = others.iter().map(|commit| Pending { commit: *commit, pairs: PAIRS }).collect();
+    search.next(&search.clusters(0.95), &costs, &pending).map(|choice| choice.commit)
 }
 
 #[test]
 fn a_weak_answer_is_asked_for_once_more() {
     let search = search(&[(7, 0.0), (8, 0.55), (9, 1.0)], &[], vec![1.0; 16]);
-    assert_eq!(next(&search, 1), Some(8));
+    assert_eq!(next(&search, &[]), Some(8));
     let groups = only(&search, 0.95).groups();
     let best = groups.into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability)).expect("suspects");
     assert!((8..=9).contains(&best.first) && best.probability < 0.95, "{best:?}");
@@ -152,16 +154,19 @@ fn a_weak_answer_is_asked_for_once_more() {
 
 #[test]
 fn jobs_that_share_a_bisection_measure_other_commits() {
-    let chosen = |levels: &[(usize, f64)], jobs: u32| -> Vec<usize> {
-        let search = search(levels, &[], vec![1.0; 16]);
-        (1..=jobs).filter_map(|job| next(&search, job)).collect()
+    let chosen = |search: &Search, jobs: usize| {
+        (0..jobs).fold(Vec::new(), |mut others, _| {
+            others.extend(next(search, &others));
+            others
+        })
     };
-    let mut four = chosen(&[], 4);
+    let mut four = chosen(&search(&[], &[], vec![1.0; 16]), 4);
     assert_eq!(four[0], 8);
     four.sort_unstable();
     assert!(four.windows(2).all(|pair| pair[1] >= pair[0] + 2) && four[0] <= 4 && four[3] >= 12, "{four:?}");
-    // One commit is left to be measured.
-    assert_eq!(chosen(&[(4, 0.0), (6, 1.0)], 2)[0], 5);
+    // One commit is left to be measured, and others wait for its answer.
+    let last = [(4, 0.0), (6, 1.0)];
+    assert_eq!(chosen(&search(&last, &[], vec![1.0; 16]), 2), [5]);
 }
 
 /// Of each benchmark the place that a bisection of a quiet history names, and how many measurements it took.

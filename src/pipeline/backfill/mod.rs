@@ -238,9 +238,11 @@ impl Backfill<'_> {
         writeln!(out, "{skipped}, {} of other shards", self.count(State::Elsewhere))?;
         if is_over {
             let open = text::count(open(&self.points()), "commit");
-            writeln!(out, "the budget is spent with {open} unmeasured; the same command goes on")?;
+            let then =
+                if measured > 0 { "the same command goes on" } else { "a commit takes longer: raise `--budget`" };
+            writeln!(out, "the budget is spent with {open} unmeasured; {then}")?;
         }
-        Ok(if measured == 0 && !failed.is_empty() { Exit::NotMeasured } else { Exit::Done })
+        Ok(if measured == 0 && (is_over || !failed.is_empty()) { Exit::NotMeasured } else { Exit::Done })
     }
 
     /// Measures and records the open suites of a commit; whether the budget sufficed for that. What it cuts short is not
@@ -256,11 +258,8 @@ impl Backfill<'_> {
             let (name, suite) = &self.suites[place];
             let measured = measuring::measure(self.project, &[(*name, suite)], &request, self.host);
             self.host.observer.end();
-            if suite.seconds_left() == Some(0.0)
-                && let Some(reason) = cut_short(&measured)
-            {
-                let what = format!("the budget ended while {} was built or measured: {reason}", commit.short());
-                text::note(&what);
+            if suite.seconds_left() == Some(0.0) && was_cut_short(&measured) {
+                text::note(&format!("the budget ended while {} was built or measured", commit.short()));
                 return Ok(false);
             }
             self.states[at][place] = match measured {
@@ -365,15 +364,14 @@ impl Backfill<'_> {
     }
 }
 
-/// Why a build or a measurement did not come to its end, after the end of the budget.
-fn cut_short(measured: &crate::Result<MeasuredSuites>) -> Option<String> {
+/// Whether a build or a measurement did not come to its end, after the end of the budget.
+fn was_cut_short(measured: &crate::Result<MeasuredSuites>) -> bool {
     match measured {
-        Ok(measured) => measured.runs.iter().find_map(|run| match run.status {
-            RunStatus::Ok => (run.config.get("stop_reason").and_then(Value::as_str) == Some("budget"))
-                .then(|| "not all of its processes ran".to_owned()),
-            _ => run.reason.clone(),
+        Ok(measured) => measured.runs.iter().any(|run| match run.status {
+            RunStatus::Ok => run.config.get("stop_reason").and_then(Value::as_str) == Some("budget"),
+            _ => true,
         }),
-        Err(error) => error.cause::<Advice>().map(|_| error.chain()),
+        Err(error) => error.cause::<Advice>().is_some(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured, session};
+use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured, late, session};
 use crate::bisect::state::State;
 use crate::builds::commit_build::by_id;
 use crate::config::SuiteKind;
@@ -164,11 +164,13 @@ impl Counter {
             }
         }
         host.observer.end();
+        if counts.values.is_empty() && measurer.is_late() {
+            return Ok(Err(late("measured")));
+        }
         if counts.values.is_empty() {
             let reason = reasons.into_iter().next();
             let reason = reason.unwrap_or_else(|| "none of its benchmarks runs on one thread".to_owned());
-            let obstacle = if measurer.is_late() { Obstacle::Late } else { Obstacle::Unmeasurable };
-            return Ok(Err(Unmeasured { reason, obstacle }));
+            return Ok(Err(Unmeasured { reason, obstacle: Obstacle::Unmeasurable }));
         }
         reasons.iter().for_each(|reason| note(&format!("a benchmark is left out: {reason}")));
         Ok(Ok(counts))

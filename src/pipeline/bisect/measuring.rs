@@ -60,6 +60,11 @@ pub(super) enum Obstacle {
     Late,
 }
 
+/// Whatever the budget cut short says of itself, the commit may be fine.
+pub(super) fn late(how: &str) -> Unmeasured {
+    Unmeasured { reason: format!("the budget ended while it was {how}"), obstacle: Obstacle::Late }
+}
+
 impl Measurer<'_> {
     /// Builds a commit: the seconds that it took, unless it was built before; or why it cannot be built.
     pub(super) fn build(&self, sha: &str) -> crate::Result<Result<Option<f64>, Unmeasured>> {
@@ -79,7 +84,9 @@ impl Measurer<'_> {
     /// What only this commit or the end of the budget is to blame for; other errors end the bisection.
     pub(super) fn of_commit(&self, error: Error) -> crate::Result<Unmeasured> {
         let obstacle = match error.cause::<Advice>().map(|advice| advice.cause) {
-            Some(Cause::Usage | Cause::CannotBuild | Cause::Unmeasured) if self.is_late() => Obstacle::Late,
+            Some(cause @ (Cause::Usage | Cause::CannotBuild | Cause::Unmeasured)) if self.is_late() => {
+                return Ok(late(if cause == Cause::CannotBuild { "built" } else { "measured" }));
+            }
             Some(Cause::CannotBuild) if lasting_failure(&error, self.suite).is_some() => Obstacle::Broken,
             Some(Cause::CannotBuild) => Obstacle::Unbuilt,
             Some(Cause::Unmeasured) => Obstacle::Unmeasurable,

@@ -20,6 +20,7 @@ use crate::bisect::ends::Span;
 use crate::bisect::measuring::{Measurer, Obstacle, Taken, Unmeasured};
 use crate::bisect::plan::Seconds;
 use crate::bisect::prior::Likely;
+use crate::bisect::share::Announcement;
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
 use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
@@ -34,7 +35,7 @@ use crate::project::Project;
 use crate::text::{self, note, say};
 use crate::trend::{self, NOTHING_OPEN};
 use crate::{Advice, cache, refuse, study};
-use sprag_analysis::bisect::choice::Costs;
+use sprag_analysis::bisect::choice::{Costs, Pending};
 use sprag_analysis::bisect::cluster::{Cluster, only_culprit};
 use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
 use sprag_analysis::bisect::search::Search;
@@ -102,7 +103,8 @@ pub fn plan(request: &BisectRequest, observer: &dyn Observer) -> crate::Result<S
     let (_, suite) = compare::chosen_suite(&project, Some(state.suite.as_str()), false)?;
     let builds = Builds::new(&project, observer, false);
     let built = builds.present(suite, &state.stage().commits)?;
-    plan::plan(&project, &state, Seconds::before(&project, &builds, (&state.suite, suite)), &built)
+    let inputs = builds.inputs(suite, &state.stage().commits)?;
+    plan::plan(&project, &state, Seconds::before(&project, &builds, (&state.suite, suite)), &built, &inputs)
 }
 
 /// Nothing where the worst event is asked for and there is none.
@@ -254,8 +256,7 @@ impl Run<'_> {
     fn is_late(&self, sha: &str, unmeasured: &Unmeasured) -> bool {
         let is_late = unmeasured.obstacle == Obstacle::Late;
         if is_late {
-            let commit = text::short(sha, 12);
-            note(&format!("the budget ended while {commit} was built or measured: {}", unmeasured.reason));
+            note(&format!("{} has no answer: {}", text::short(sha, 12), unmeasured.reason));
         }
         is_late
     }
@@ -267,7 +268,7 @@ impl Run<'_> {
         loop {
             self.exchange()?;
             match judge(&self.state.ends, LEAST) {
-                Ends::Differ(question) => return Ok(Ok(question)),
+                Ends::Differ(question) => return Ok(Ok(*question)),
                 Ends::Alike => return Ok(Err(Exit::Inconclusive)),
                 Ends::Unclear if self.state.ends.len() >= MOST_ENDS || self.is_over() => {
                     return Ok(Err(Exit::Inconclusive));
@@ -312,9 +313,11 @@ impl Run<'_> {
             self.save()?;
             return Ok(Err(Exit::Inconclusive));
         }
-        let hint = match matches!(unmeasured.obstacle, Obstacle::Broken | Obstacle::Unbuilt) {
-            true => "name another end that can be built, or fix `build` of the suite in sprag.toml",
-            false => "name ends that both have the benchmark, or other benchmarks with `--filter`",
+        let is_unbuilt = matches!(unmeasured.obstacle, Obstacle::Broken | Obstacle::Unbuilt);
+        let hint = match (is_unbuilt, self.measurer.suite.build.is_empty()) {
+            (true, true) => "name another end that can be built",
+            (true, false) => "name another end that can be built, or fix `build` of the suite in sprag.toml",
+            (false, _) => "name ends that both have the benchmark, or other benchmarks with `--filter`",
         };
         let message = format!("the ends cannot be measured: {}", unmeasured.reason);
         match self.outer {
@@ -326,7 +329,6 @@ impl Run<'_> {
 
     fn search(&mut self, question: &Question) -> crate::Result<(Search, Vec<Cluster>)> {
         let good = self.state.stages[0].commits[0].clone();
-        let job = self.job();
         let loaded = study::load(self.project, self.project.store()?)?;
         let broken = share::skip_broken(&loaded, &mut self.state);
         if broken > 0 {
@@ -336,8 +338,9 @@ impl Run<'_> {
             ));
         }
         let mut built = self.measurer.builds.present(self.measurer.suite, &self.state.stage().commits)?;
+        let mut is_waiting = false;
         loop {
-            self.exchange()?;
+            let others = self.exchange()?;
             let stage = self.state.stage();
             let search = stage.search(question);
             let clusters = search.clusters(self.state.confidence);
@@ -347,7 +350,31 @@ impl Run<'_> {
                 cost: &|commit, pairs| seconds.cost(pairs, built.contains(&commit)),
                 is_built: &|commit| built.contains(&commit),
             };
-            let choice = if self.is_over() { None } else { search.next(&clusters, &costs, job) };
+            let place = |one: &Announcement| {
+                let commit = stage.commits.iter().position(|sha| *sha == one.commit);
+                commit.map(|commit| Pending { commit, pairs: one.pairs })
+            };
+            let pending: Vec<Pending> = others.iter().filter_map(place).collect();
+            let choice = if self.is_over() { None } else { search.next(&clusters, &costs, &pending) };
+            if choice.is_none() && !self.is_over() && search.next(&clusters, &costs, &[]).is_some() {
+                if !std::mem::replace(&mut is_waiting, true) {
+                    note("waiting for other jobs, which measure all that would tell more");
+                }
+                std::thread::sleep(seconds.pause());
+                continue;
+            }
+            is_waiting = false;
+            if let (Some(choice), Some(shard)) = (&choice, self.state.shard()) {
+                let expected = seconds.cost(choice.pairs, built.contains(&choice.commit));
+                let left = self.measurer.suite.seconds_left().unwrap_or(self.request.budget);
+                share::announce(self.project, &self.state, (shard.index(), choice), (expected, left))?;
+                let sha = &stage.commits[choice.commit];
+                let now = share::others(self.project, &self.state, shard.index())?;
+                let was_faster = |one: &Announcement| one.commit == *sha && !others.contains(one);
+                if now.iter().any(was_faster) {
+                    continue;
+                }
+            }
             let next = choice.as_ref().map(|choice| {
                 let most = self.measurer.suite.seconds_left().unwrap_or(self.request.budget);
                 let unbuilt = 1.0 - built.len() as f64 / stage.commits.len() as f64;
@@ -362,6 +389,9 @@ impl Run<'_> {
             match self.measurer.build(&sha)? {
                 Ok(seconds) => {
                     built.insert(choice.commit);
+                    if !self.measurer.suite.build_inputs.is_empty() {
+                        built.extend(self.measurer.builds.present(self.measurer.suite, &stage.commits)?);
+                    }
                     self.state.build_seconds.extend(seconds);
                 }
                 Err(unmeasured) => {
@@ -396,20 +426,23 @@ impl Run<'_> {
         self.state.shard().map_or(1, Shard::index)
     }
 
-    /// With the jobs that share the bisection.
-    fn exchange(&mut self) -> crate::Result<()> {
+    /// With the jobs that share the bisection; gives what they measure now.
+    fn exchange(&mut self) -> crate::Result<Vec<Announcement>> {
         match self.state.shard() {
             Some(_) => share::exchange(self.project)?,
             // What an earlier bisection recorded is taken once.
             None if self.state.recording != Recording::None && self.state.runs.is_empty() => {}
-            None => return Ok(()),
+            None => return Ok(Vec::new()),
         }
         let answers = share::join(self.project, &self.measurer.machine, &mut self.state)?;
         if answers > 0 {
             note(&format!("{} of the records are used", text::count(answers, "answer")));
             self.save()?;
         }
-        Ok(())
+        match self.state.shard() {
+            Some(shard) => share::others(self.project, &self.state, shard.index()),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Takes down the runs of a session, to be recorded. Counts of the ends are the same each time.

@@ -1,6 +1,7 @@
 //! What a bisection would do, in which order, and about how long it takes: before it begins, and at each step.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::bisect::report::{named, of_filters};
 use crate::bisect::state::{Answer, LEAST, PAIRS, Stage, State};
@@ -42,6 +43,11 @@ impl Seconds {
         let build = if is_built { 0.0 } else { self.build.unwrap_or(0.0) };
         pairs as f64 * self.pair.unwrap_or(1.0) + build
     }
+
+    /// How long to wait before the records of other jobs are read again: a part of a measurement.
+    pub(super) fn pause(self) -> Duration {
+        Duration::from_secs_f64((self.cost(PAIRS[0], true) / 4.0).clamp(0.2, 10.0))
+    }
 }
 
 /// The seconds until all culprits are certain, if each measurement tells as much as the next one.
@@ -53,20 +59,23 @@ pub(super) fn seconds_left(clusters: &[Cluster], choice: &Choice, seconds: Secon
     measurements * (seconds.cost(choice.pairs, true) + unbuilt * seconds.build.unwrap_or(0.0))
 }
 
-/// `built` are the places of commits that need no build.
+/// `built` are the places of commits that need no build, and `inputs` tells the builds of all.
 pub(super) fn plan(
     project: &Project,
     state: &State,
     seconds: Seconds,
     built: &BTreeSet<usize>,
+    inputs: &[String],
 ) -> crate::Result<String> {
     let stage = state.stage();
-    let suspects = stage.prior.len();
+    let last = stage.prior.len();
+    // What leaves the inputs of the build as they are has the build of its parent.
+    let suspects = inputs.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let sum: f64 = stage.prior.iter().sum();
     let bits: f64 = stage.prior.iter().map(|one| -one / sum * (one / sum).log2()).sum();
     // A tenth of a bit is no measurement, and nothing lies between the ends of one suspect.
-    let measurements = ((bits - 0.1).ceil() as usize + 1).min(suspects - 1);
-    let [good, bad] = [0, suspects].map(|place| named(project, &stage.commits[place]));
+    let measurements = ((bits - 0.1).ceil() as usize + 1).min(suspects.saturating_sub(1));
+    let [good, bad] = [0, last].map(|place| named(project, &stage.commits[place]));
     let mut text = format!(
         "good end  {}\nbad end   {}\nsuite     {}{}\n",
         good?,
@@ -87,8 +96,10 @@ pub(super) fn plan(
         _ if measurements == 0 => String::new(),
         commits => format!(", then about {commits}"),
     };
-    let ready = built.iter().filter(|place| [0, suspects].contains(place)).count();
-    let builds = measurements + 2 - ready;
+    let ready = built.iter().filter(|place| [0, last].contains(place)).count();
+    let ready_inputs: BTreeSet<&String> = built.iter().map(|place| &inputs[*place]).collect();
+    let unbuilt = inputs.iter().filter(|input| !ready_inputs.contains(input)).collect::<BTreeSet<_>>().len();
+    let builds = (measurements + 2 - ready).min(unbuilt);
     let pairs = (measurements + FEWEST_SESSIONS) * PAIRS[0];
     let [least, .., most] = PAIRS;
     let (how, work) = match state.instructions {
@@ -109,8 +120,18 @@ pub(super) fn plan(
         (Some(build), None) => format!("The builds take about {}; the rest is not known yet.", text::duration(build)),
         _ => "How long it takes is not known before a commit is built and measured here.".to_owned(),
     };
+    let same = match last - suspects {
+        0 => String::new(),
+        1 => {
+            " 1 other commit leaves `build_inputs` as they are, so it has the build of its parent and is not to blame."
+                .to_owned()
+        }
+        same => format!(
+            " {same} other commits leave `build_inputs` as they are, so they have the build of their parent and are not to blame."
+        ),
+    };
     let (suspects, builds) = (text::count(suspects, "suspect"), text::count(builds, "build"));
-    text.push_str(&format!("{suspects} between them.\n{how}\nThat is about {builds}{work}.\n{time}\n"));
+    text.push_str(&format!("{suspects} between them.{same}\n{how}\nThat is about {builds}{work}.\n{time}\n"));
     Ok(text)
 }
 
@@ -124,7 +145,7 @@ fn order(stage: &Stage, seconds: Seconds, built: &BTreeSet<usize>) -> Option<(us
             cost: &|commit, pairs| seconds.cost(pairs, built.contains(&commit)),
             is_built: &|commit| built.contains(&commit),
         };
-        search.next(&search.clusters(0.95), &costs, 1).map(|choice| choice.commit)
+        search.next(&search.clusters(0.95), &costs, &[]).map(|choice| choice.commit)
     };
     let first = next(stage)?;
     let after = |level: f64| {
@@ -136,7 +157,7 @@ fn order(stage: &Stage, seconds: Seconds, built: &BTreeSet<usize>) -> Option<(us
 
 fn clear() -> Option<Question> {
     match judge(&vec![clear_session(1.0); FEWEST_SESSIONS], LEAST) {
-        Ends::Differ(question) => Some(question),
+        Ends::Differ(question) => Some(*question),
         _ => None,
     }
 }

@@ -20,10 +20,12 @@ use crate::{refuse, trend};
 use sprag_analysis::bisect::question::Session;
 use sprag_base::files::write_atomic;
 use sprag_base::stats::describe;
+use sprag_base::text::{printable, shortened};
 use sprag_history::Record;
 use sprag_measure::plan::Protocol;
 use sprag_measure::{clock, environment, parity, pool};
-use sprag_model::bisection::{BisectEffect, BisectMeasurement, BisectSuspect, Bisection};
+use sprag_model::bisection::{BisectEffect, BisectMeasurement, BisectSuspect, Bisection, SkippedCommit};
+use sprag_model::event::{EventKind, Member};
 use sprag_model::event_record::{EventRecord, EventStep};
 use sprag_model::paired::Pair;
 use sprag_model::run::{FILTER, Quality, Run};
@@ -49,6 +51,9 @@ pub(super) struct Note {
 }
 
 const DIGITS: usize = 4;
+
+/// The longest reason of a skipped commit that is recorded, in characters.
+const MOST_OF_REASON: usize = 300;
 
 /// Refuses what could not be recorded, before a long search. An event without a record gets one.
 pub(super) fn check(project: &Project, state: &mut State) -> crate::Result<()> {
@@ -145,19 +150,31 @@ fn run(measurer: &Measurer<'_>, state: &State, sha: &str, taken: &Taken, place: 
 
 /// Records that an event is narrowed to the culprit, and how that was found.
 pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> crate::Result<()> {
-    let Some(id) = &report.event else { return Ok(()) };
     let is_single =
         matches!(report.outcome, BisectOutcome::Culprit | BisectOutcome::OneOfSeveral | BisectOutcome::Redone);
     let Some(culprit) = report.culprits.first().filter(|_| is_single) else {
-        note("the event is not narrowed, as no single culprit is certain");
+        if report.event.is_some() {
+            note("the event is not narrowed, as no single culprit is certain");
+        }
         return Ok(());
     };
+    let id = match &report.event {
+        Some(id) => id.clone(),
+        None => match event_of(project, state, culprit)? {
+            Some(id) => id,
+            None => {
+                note("the runs are recorded without an event: the culprit is no suspect of a recorded one");
+                return Ok(());
+            }
+        },
+    };
+    let id = &id;
     let recorded = newest(project, id)?;
     let opening = state.opening.clone().filter(|_| recorded.is_none());
     let Some(newest) = recorded.or_else(|| opening.clone()) else { return Ok(()) };
     let commits: Vec<&String> = culprit.commits.iter().map(|one| &one.sha).collect();
     // Of what a merge brought, the line of the event has the merge alone.
-    let of_merge = state.stages.get(1).and_then(|stage| stage.commits.last());
+    let of_merge = merge(state);
     let first = of_merge.unwrap_or(commits[0]);
     let last = of_merge.unwrap_or(commits[commits.len() - 1]);
     let likely = report.suspects.iter().map(|one| &one.sha).find(|sha| commits.contains(sha));
@@ -184,6 +201,29 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
     }
 }
 
+/// The merge that brought the culprit.
+fn merge(state: &State) -> Option<&String> {
+    state.stages.get(1).and_then(|stage| stage.commits.last())
+}
+
+/// The recorded event of which the culprit between two named ends is a suspect, by a benchmark that moved there.
+fn event_of(project: &Project, state: &State, culprit: &Culprit) -> crate::Result<Option<String>> {
+    let commits: Vec<&String> = match merge(state) {
+        Some(merge) => vec![merge],
+        None => culprit.commits.iter().map(|one| &one.sha).collect(),
+    };
+    for event in trend::events(project)? {
+        let is_suspect = event.suspects.iter().any(|one| commits.contains(&&one.commit.sha));
+        let has_moved = |one: &Member| culprit.effects.iter().any(|effect| effect.benchmark == one.benchmark);
+        let is_member = event.members.iter().any(|one| one.suite == state.suite && has_moved(one));
+        if event.kind == EventKind::Change && is_suspect && is_member && newest(project, &event.id)?.is_some() {
+            note(&format!("the culprit is a suspect of the event {}, which is narrowed to it", event.id));
+            return Ok(Some(event.id));
+        }
+    }
+    Ok(None)
+}
+
 fn bisection(state: &State, report: &BisectReport, culprit: &Culprit) -> Bisection {
     let round = |value: f64| describe::round_significant(value, DIGITS);
     let line = &state.stages[0].commits;
@@ -197,6 +237,10 @@ fn bisection(state: &State, report: &BisectReport, culprit: &Culprit) -> Bisecti
         interval: (round(one.interval.0), round(one.interval.1)),
         ..one.clone()
     };
+    let skipped = |one: &SkippedCommit| {
+        let reason = shortened(&printable(&one.reason), MOST_OF_REASON);
+        SkippedCommit { reason, ..one.clone() }
+    };
     let suspects = report.suspects.iter();
     Bisection {
         good: line[0].clone(),
@@ -208,6 +252,7 @@ fn bisection(state: &State, report: &BisectReport, culprit: &Culprit) -> Bisecti
         culprits: culprit.commits.iter().map(|one| one.sha.clone()).collect(),
         probability: round(culprit.probability.min(1.0)),
         effects: culprit.effects.iter().map(effect).collect(),
+        skipped: report.skipped.iter().map(skipped).collect(),
     }
 }
 

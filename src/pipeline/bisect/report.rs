@@ -13,7 +13,7 @@ use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Step, de
 use sprag_analysis::bisect::search::Search;
 use sprag_base::stats::describe;
 use sprag_history as history;
-use sprag_model::bisection::{BisectEffect, BisectMeasurement};
+use sprag_model::bisection::{BisectEffect, BisectMeasurement, SkippedCommit};
 use sprag_model::schema::patterns;
 
 const JSON_VERSION: u32 = 1;
@@ -54,6 +54,8 @@ pub struct BisectReport {
     pub effects: Vec<BisectEffect>,
     /// The most likely suspects, the most likely first.
     pub suspects: Vec<SuspectCommit>,
+    /// The others, where there are any.
+    pub unlisted: Vec<UnlistedSuspects>,
     /// What was measured, in order.
     pub measurements: Vec<BisectMeasurement>,
     /// Commits that were not measured.
@@ -138,11 +140,14 @@ pub struct SuspectCommit {
     pub benchmarks: Option<String>,
 }
 
+/// Suspects that are too many or too unlikely to be listed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SkippedCommit {
-    #[schemars(extend("pattern" = patterns::COMMIT))]
-    pub commit: String,
-    pub reason: String,
+pub struct UnlistedSuspects {
+    pub count: usize,
+    /// That one of them is to blame.
+    pub probability: f64,
+    /// Where benchmarks moved at different commits: those of which they are suspects.
+    pub benchmarks: Option<String>,
 }
 
 pub(super) fn of_filters(state: &State) -> String {
@@ -177,11 +182,7 @@ pub(super) fn progress(
     for (cluster, listed) in clusters.iter().zip(likely(project, stage, clusters)?) {
         let posterior = &cluster.posterior;
         text.push_str(&table(&listed));
-        let more = posterior.suspects.len() - listed.len();
-        if more > 0 {
-            let left = posterior.suspects.iter().sum::<f64>() - listed.iter().map(|one| one.probability).sum::<f64>();
-            text.push_str(&format!("{} more with {}\n", text::count(more, "suspect"), percentage(left.max(0.0))));
-        }
+        text.push_str(&left_out(cluster, &listed).iter().map(unlisted_line).collect::<String>());
         for (probability, words) in [
             (posterior.two, "that the change has two parts, or was undone in part"),
             (posterior.redone, "that an earlier change was undone"),
@@ -204,9 +205,28 @@ pub(super) fn progress(
     Ok(text.trim_end().to_owned())
 }
 
-/// A table for each cluster.
-fn tables(rows: &[SuspectCommit]) -> String {
-    rows.chunk_by(|one, next| one.benchmarks == next.benchmarks).map(table).collect()
+/// A table for each cluster, with how many suspects it leaves out.
+fn tables(report: &BisectReport) -> String {
+    let tables = report.suspects.chunk_by(|one, next| one.benchmarks == next.benchmarks);
+    tables.map(|rows| table(rows) + &unlisted_of(report, rows)).collect()
+}
+
+fn left_out(cluster: &Cluster, listed: &[SuspectCommit]) -> Option<UnlistedSuspects> {
+    let all = &cluster.posterior.suspects;
+    let left = all.iter().sum::<f64>() - listed.iter().map(|one| one.probability).sum::<f64>();
+    let benchmarks = listed.first().and_then(|one| one.benchmarks.clone());
+    let count = all.len() - listed.len();
+    (count > 0).then(|| UnlistedSuspects { count, probability: left.clamp(0.0, 1.0), benchmarks })
+}
+
+/// The line below a table of suspects.
+fn unlisted_of(report: &BisectReport, rows: &[SuspectCommit]) -> String {
+    let of_table = |one: &&UnlistedSuspects| rows.first().is_some_and(|row| row.benchmarks == one.benchmarks);
+    report.unlisted.iter().find(of_table).map(unlisted_line).unwrap_or_default()
+}
+
+fn unlisted_line(one: &UnlistedSuspects) -> String {
+    format!("{}, together {}\n", text::count(one.count, "more suspect"), percentage(one.probability))
 }
 
 fn table(rows: &[SuspectCommit]) -> String {
@@ -221,7 +241,11 @@ fn table(rows: &[SuspectCommit]) -> String {
 }
 
 fn percentage(probability: f64) -> String {
-    if probability > 0.99 { "> 99 %".to_owned() } else { format!("{:.0} %", 100.0 * probability) }
+    match 100.0 * probability {
+        percent if percent > 99.0 => "> 99 %".to_owned(),
+        percent if percent < 0.5 => "< 0.5 %".to_owned(),
+        percent => format!("{percent:.0} %"),
+    }
 }
 
 /// The likeliest suspects of each cluster.
@@ -291,7 +315,12 @@ fn blank(state: &State, question: Option<(&Question, &[Cluster])>) -> BisectRepo
                 let groups = so_far[0].groups();
                 measurements.push(BisectMeasurement {
                     commit: stage.commits[answer.commit].clone(),
-                    pairs: answer.session.values().map(Vec::len).max().unwrap_or(0),
+                    // The count of a commit is repeated for the search.
+                    pairs: if state.instructions {
+                        1
+                    } else {
+                        answer.session.values().map(Vec::len).max().unwrap_or(0)
+                    },
                     level: observation.level,
                     probability: groups.iter().map(|group| group.probability).fold(0.0, f64::max).min(1.0),
                 });
@@ -316,6 +345,7 @@ fn blank(state: &State, question: Option<(&Question, &[Cluster])>) -> BisectRepo
         undone: Vec::new(),
         effects: question.map(|(question, _)| question.steps.iter().map(effect).collect()).unwrap_or_default(),
         suspects: Vec::new(),
+        unlisted: Vec::new(),
         measurements,
         skipped,
         end_sessions: state.ends.len(),
@@ -398,12 +428,14 @@ pub(super) fn of_search(
             false => format!("sprag compare {before} {last} --measure --suite {}{filters}", state.suite),
         }
     };
+    let suspects = likely(project, stage, clusters)?;
     Ok(BisectReport {
         outcome,
         summary: sentences.join(" "),
         culprits,
         undone: undone.into_iter().flatten().collect(),
-        suspects: likely(project, stage, clusters)?.concat(),
+        unlisted: clusters.iter().zip(&suspects).filter_map(|(cluster, listed)| left_out(cluster, listed)).collect(),
+        suspects: suspects.concat(),
         reproduce: groups.iter().map(command).collect::<Vec<String>>().join("\n"),
         ..blank(state, Some((&search.question, clusters)))
     })
@@ -540,7 +572,7 @@ pub fn terminal(report: &BisectReport) -> String {
         report.effects.iter().for_each(|effect| text.push_str(&format!("  {}\n", change_text(effect))));
     }
     if report.is_open() {
-        text.push_str(&tables(&report.suspects));
+        text.push_str(&tables(report));
     }
     for one in &report.skipped {
         text.push_str(&format!("skipped {}: {}\n", text::short(&one.commit, 12), printable(&one.reason)));
@@ -597,6 +629,8 @@ pub fn markdown(report: &BisectReport) -> String {
             let (sha, probability) = (text::short(&one.sha, 12), percentage(one.probability));
             text.push_str(&format!("| {sha} | {probability} | {level} | {} |\n", cell(&one.subject)));
         }
+        let unlisted = unlisted_of(report, suspects);
+        text.push_str(&if unlisted.is_empty() { unlisted } else { format!("\n{unlisted}") });
     }
     for one in &report.skipped {
         let reason = printable(&one.reason).replace('\n', " ");

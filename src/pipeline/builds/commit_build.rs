@@ -1,5 +1,7 @@
 //! Checks out and builds a commit in a temporary folder. The user's working tree, index and branches stay untouched.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +26,7 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    pub fn check_out(project: &Project, commit: &Commit) -> crate::Result<Worktree> {
+    pub fn check_out(project: &Project, commit: &Commit, lacking: &Lacking) -> crate::Result<Worktree> {
         let temporary = std::env::temp_dir();
         let parent = fs::canonicalize(&temporary)
             .with_context(|| format!("cannot enter the folder for temporary files, `{}`", temporary.display()))?;
@@ -42,7 +44,7 @@ impl Worktree {
         let folder = GuardedFolder::new(&parent, &keeper)
             .with_context(|| format!("cannot make a folder in `{}`", parent.display()))?;
         let root = folder.path.join("tree");
-        check_out_files(project, commit, &root)?;
+        check_out_files(project, commit, &root, lacking)?;
         Ok(Worktree { root, folder })
     }
 
@@ -51,15 +53,19 @@ impl Worktree {
     }
 }
 
+/// What checkouts lack, each warned of once: mostly all commits lack the same.
+pub type Lacking = RefCell<BTreeSet<Vec<String>>>;
+
 /// Writes the files of a commit to `root`, which is absent, and warns of those that it lacks.
-pub fn check_out_files(project: &Project, commit: &Commit, root: &Path) -> crate::Result<()> {
+pub fn check_out_files(project: &Project, commit: &Commit, root: &Path, known: &Lacking) -> crate::Result<()> {
     let lacking = history::check_out_copy(project.store()?, &commit.sha, root)?;
     let short = commit.short();
-    if !lacking.submodules.is_empty() {
+    let is_new = |names: &Vec<String>| !names.is_empty() && known.borrow_mut().insert(names.clone());
+    if is_new(&lacking.submodules) {
         let count = text::count(lacking.submodules.len(), "submodule");
         warn(&format!("{count} of {short} not checked out: `{}`", lacking.submodules.join("`, `")));
     }
-    if !lacking.filters.is_empty() {
+    if is_new(&lacking.filters) {
         let filters = lacking.filters.join("`, `");
         warn(&format!("files of {short} behind `{filters}` are as git stores them: no filter is run"));
     }
@@ -80,8 +86,14 @@ pub struct CommitBuild {
 }
 
 /// Cargo's build folder stays, so that dependencies compile once.
-pub fn build(project: &Project, suite: &Suite, commit: &Commit, observer: &dyn Observer) -> crate::Result<CommitBuild> {
-    let worktree = Worktree::check_out(project, commit)?;
+pub fn build(
+    project: &Project,
+    suite: &Suite,
+    commit: &Commit,
+    lacking: &Lacking,
+    observer: &dyn Observer,
+) -> crate::Result<CommitBuild> {
+    let worktree = Worktree::check_out(project, commit, lacking)?;
     let short = commit.short();
     if !is_ours(&worktree.root) {
         let advice = Advice::new(

@@ -18,7 +18,7 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use crate::builds::cache::{BuildCache, Entry, MOST_BYTES, Slot};
-use crate::builds::commit_build::{CommitBuild, Worktree, check_out_files};
+use crate::builds::commit_build::{CommitBuild, Lacking, Worktree, check_out_files};
 use crate::builds::failures::{is_full_disk, lasting_failure};
 use crate::builds::key::{Inputs, key, stays_inside, tools};
 use crate::cache::is_off;
@@ -50,6 +50,7 @@ pub struct Builds<'a> {
     /// Whether a commit whose build failed before is built again.
     retry: bool,
     tools: OnceCell<String>,
+    lacking: Lacking,
     /// The entries in use, by key: both sides of a comparison may have one build.
     slots: RefCell<BTreeMap<String, Weak<Slot>>>,
 }
@@ -80,12 +81,13 @@ impl<'a> Builds<'a> {
         let is_used = project.has_cache && !is_off();
         let is_outside = |cache: &BuildCache| !cache.folder().starts_with(&project.root);
         let cache = if is_used { BuildCache::of_user().filter(is_outside) } else { None };
-        Builds { project, observer, cache, retry, tools: OnceCell::new(), slots: RefCell::default() }
+        let (tools, lacking) = (OnceCell::new(), Lacking::default());
+        Builds { project, observer, cache, retry, tools, lacking, slots: RefCell::default() }
     }
 
     /// Everything in a temporary folder, which is removed afterwards.
     pub fn aside(project: &'a Project, observer: &'a dyn Observer) -> Builds<'a> {
-        Builds { project, observer, cache: None, retry: true, tools: OnceCell::new(), slots: RefCell::default() }
+        Builds { cache: None, ..Builds::new(project, observer, true) }
     }
 
     /// What the cache has of a commit.
@@ -106,6 +108,11 @@ impl<'a> Builds<'a> {
         Ok(present)
     }
 
+    /// What tells the build of each commit.
+    pub fn inputs(&self, suite: &Suite, commits: &[String]) -> crate::Result<Vec<String>> {
+        commits.iter().map(|sha| self.files(suite, sha)).collect()
+    }
+
     /// The mean of what building the commits of this project took.
     pub fn usual_seconds(&self) -> Option<f64> {
         let root = self.project.root.to_string_lossy();
@@ -118,7 +125,7 @@ impl<'a> Builds<'a> {
         let (root, place) = match self.filled(suite, commit, &|folder| self.make_tree(folder, &settings, commit))? {
             Some(slot) => (slot.folder.join(TREE), Place::Cached { _slot: slot }),
             None => {
-                let tree = Worktree::check_out(self.project, commit)?;
+                let tree = Worktree::check_out(self.project, commit, &self.lacking)?;
                 self.build(&tree.root, &settings, commit)?;
                 (tree.root.clone(), Place::Aside { _tree: tree })
             }
@@ -128,7 +135,7 @@ impl<'a> Builds<'a> {
     }
 
     pub fn program(&self, suite: &Suite, commit: &Commit) -> crate::Result<BuiltProgram> {
-        let build = || commit_build::build(self.project, suite, commit, self.observer);
+        let build = || commit_build::build(self.project, suite, commit, &self.lacking, self.observer);
         let make = |folder: &Path| -> crate::Result<BTreeMap<String, String>> {
             let build = build()?;
             let place = folder.join(commit_build::NAME);
@@ -151,24 +158,24 @@ impl<'a> Builds<'a> {
         }
         let root = &self.project.root;
         let tools = self.tools.get_or_init(|| tools(root, &environment::environment(&BTreeMap::new()).key));
-        let tree = self.files(suite, commit)?;
+        let tree = self.files(suite, &commit.sha)?;
         let inputs = Inputs { repository: &root.to_string_lossy(), tree: &tree, tools };
         Ok(Some((cache, key(&inputs, suite))))
     }
 
     /// What tells the files that decide the build: the tree, also where none of them is there.
-    fn files(&self, suite: &Suite, commit: &Commit) -> crate::Result<String> {
+    fn files(&self, suite: &Suite, sha: &str) -> crate::Result<String> {
         let store = self.project.store()?;
         let inputs = &suite.build_inputs;
         let may_hold = |folder: &str| inputs.iter().any(|pattern| glob::may_cover_below(pattern, folder));
         let is_input = |path: &str| inputs.iter().any(|pattern| glob::covers(pattern, path));
         if !inputs.is_empty() {
-            let objects = history::objects_of(store, &commit.sha, &may_hold, &is_input)?;
+            let objects = history::objects_of(store, sha, &may_hold, &is_input)?;
             if !objects.is_empty() {
                 return Ok(digest::sha256_hex(objects.join("\n").as_bytes()));
             }
         }
-        Ok(history::tree_id(store, &commit.sha)?)
+        Ok(history::tree_id(store, sha)?)
     }
 
     /// The entry of the commit, made by `make` in an empty folder if it is absent. `None` if nothing can be cached.
@@ -236,7 +243,7 @@ impl<'a> Builds<'a> {
         commit: &Commit,
     ) -> crate::Result<BTreeMap<String, String>> {
         let root = folder.join(TREE);
-        check_out_files(self.project, commit, &root)?;
+        check_out_files(self.project, commit, &root, &self.lacking)?;
         self.copy_dependencies(&root, settings);
         self.build(&root, settings, commit)?;
         Ok(BTreeMap::new())

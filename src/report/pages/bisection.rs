@@ -7,6 +7,10 @@ use sprag_model::event::Event;
 /// What is nearer to an end than this is like that end.
 const NEAR: f64 = 0.25;
 
+/// The commits that were not measured and are listed, and the longest reason, in characters.
+const SKIPPED: usize = 60;
+const REASON: usize = 300;
+
 pub(super) fn bisection(catalog: &Catalog<'_>, of: &Event) -> Option<Section> {
     let bisection = of.bisection.as_ref()?;
     let link = |sha: &str| cell::commit_link(catalog, sha);
@@ -37,5 +41,10 @@ pub(super) fn bisection(catalog: &Catalog<'_>, of: &Event) -> Option<Section> {
         .column("Level", "n opt", |one| format!("{:.2}", one.level))
         .column("Probability", "n push", |one| words::probability(one.probability));
     let levels = "Level: 0 at the good end, 1 at the bad one. Probability: of the likeliest suspect afterwards.";
-    Some(Section::new("bisection", "Bisection").paragraph(note).rows(rows).paragraph(levels))
+    let skipped = Rows::new("Commits that were not measured", &bisection.skipped)
+        .first(SKIPPED)
+        .column("Commit", "nb", |one| link(&one.commit))
+        .column("Subject", "full any opt", |one| subject(&one.commit))
+        .column("Reason", "full any", |one| shortened(&one.reason, REASON));
+    Some(Section::new("bisection", "Bisection").paragraph(note).rows(rows).paragraph(levels).rows(skipped))
 }

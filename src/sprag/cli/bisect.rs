@@ -57,7 +57,8 @@ pub struct BisectArgs {
     /// Print what would be built and measured, and stop.
     #[arg(long, conflicts_with_all = ["resume", "record", "output_runs", "format", "out", "reports"])]
     pub dry_run: bool,
-    /// Record a run of each measured commit in the history, and the bisection of the event with its culprit.
+    /// Record a run of each measured commit in the history, and the bisection of the event. Of two ends, the event is a
+    /// recorded one of which the culprit is a suspect.
     #[arg(long)]
     pub record: bool,
     /// Write these records to this folder instead, for `sprag history add`.

@@ -6,8 +6,8 @@ use clap::{ArgGroup, Args, Subcommand};
 #[command(group(ArgGroup::new("which").required(true).args(["range", "around"])))]
 #[command(
     after_help = "Examples:\n  sprag backfill v1.0..HEAD --every 20 --budget 2h\n  sprag backfill v1.0..v2.0 --releases\n  \
-    sprag backfill --around e-1f2e3d4c\n\nExit codes: 0 done, also if some commits failed or the budget is spent; \
-    2 usage error; 5 no commit could be measured."
+    sprag backfill --around e-1f2e3d4c\n\nExit codes: 0 done, also if some commits failed or the budget ended later; \
+    2 usage error; 5 no commit could be measured, or the budget ended before the first."
 )]
 pub struct BackfillArgs {
     /// The commits, such as `v1.0..HEAD`: the first-parent line with both ends.

@@ -78,7 +78,7 @@ pub struct TrendArgs {
     /// The window of the largest changes and the geometric means, in days.
     #[arg(long, value_name = "N", default_value_t = 28, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
-    /// Show this event in full: its id, or the start of it.
+    /// Show this event in full: its id, or the start of it, or `worst`, the worst open regression with several suspects.
     #[arg(long, value_name = "ID", conflicts_with_all = ["format", "details", "all"])]
     pub event: Option<String>,
     /// Show each event in full, and the tables of coverage, movers, noise and schedule. JSON and Markdown always do.

@@ -47,7 +47,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
     let text = match args.format {
         TrendFormat::Table => {
             let width = args.output.is_none().then(text::width).flatten();
-            table(args, &output.trend, width)?.into_bytes()
+            table(&project, args, &output.trend, width)?.into_bytes()
         }
         TrendFormat::Md => report::trend::markdown(&output.trend, args.all).into_bytes(),
         TrendFormat::Json => report::trend::json(&output.trend),
@@ -62,10 +62,14 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
     Ok(Exit::Done)
 }
 
-fn table(args: &TrendArgs, trend: &Trend, width: Option<usize>) -> Result<String> {
+fn table(project: &Project, args: &TrendArgs, trend: &Trend, width: Option<usize>) -> Result<String> {
     let Some(id) = &args.event else {
         let write = if args.details { report::trend::table } else { report::trend::overview };
         return Ok(write(trend, args.all, width));
+    };
+    let worst = || trend::worst_of(project, &trend.events).map(|event| &event.id);
+    let Some(id) = (if id == trend::WORST { worst() } else { Some(id) }) else {
+        return Ok(format!("{}\n", trend::NOTHING_OPEN));
     };
     let message = || format!("no single event has an id that starts with `{}`", text::printable(id));
     let hint = "`sprag trend --all` lists the events with their ids";
