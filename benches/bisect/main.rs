@@ -2,8 +2,10 @@
 //!
 //! Prints the table of `docs/FIGURES.md`, "Bisection", and exits with 1 where a figure that is promised there is missed. It is
 //! compared with `git bisect run` by the verdict of a comparison, with the same repeated until it is decided, with the middle
-//! first and majority votes, and with the bound that information sets. `SPRAG_BISECT_SHARE=10` makes ten times the runs.
+//! first and majority votes, and with the bound that information sets. `SPRAG_BISECT_SHARE=10` makes ten times the runs. With
+//! `constants` it shows what each fitted constant is worth.
 
+mod ablation;
 mod others;
 
 use std::io::{self, Write};
@@ -56,6 +58,10 @@ fn main() -> io::Result<ExitCode> {
     let share = std::env::var("SPRAG_BISECT_SHARE").ok().and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
     let runs = ((RUNS as f64 * share) as u64).max(1);
     let out = &mut io::stdout().lock();
+    if std::env::args().any(|argument| argument == "constants") {
+        ablation::write(5 * runs, out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     writeln!(
         out,
         "| suspects | step | noise | deviations | found | open | right | said | ends | taken | bound | git | repeated | votes |\n\
