@@ -196,7 +196,8 @@ impl<'a> Elimination<'a> {
         if !self.differ(&before, &after) {
             return 0.0;
         }
-        let step = (after.level - before.level).abs();
+        // The trimmed mean of so few points follows three outliers.
+        let step = (after.level - before.level).abs().min((after.middle() - before.middle()).abs());
         let own = before.deviation.hypot(after.deviation) / 2.0_f64.sqrt();
         let needed = (tuning.large * noise.deviation * noise.inflation).max(tuning.large_nearby * own);
         let needed = needed * self.input.sensitivity.clear / Sensitivity::BALANCED.clear;

@@ -32,9 +32,14 @@ impl<'a> Side<'a> {
         Side { points, sorted, level, deviation }
     }
 
+    /// The median.
+    pub(super) fn middle(&self) -> f64 {
+        median_of_sorted(&self.sorted)
+    }
+
     /// Whether half of the points or more are equal, as where a clock ticks slowly.
     pub(super) fn is_tied(&self) -> bool {
-        let middle = median_of_sorted(&self.sorted);
+        let middle = self.middle();
         2 * self.sorted.iter().filter(|value| **value == middle).count() >= self.sorted.len()
     }
 
