@@ -84,6 +84,9 @@ pub struct SelfTest {
     pub rate: Option<f64>,
     /// Whether the rate is significantly above the allowed one.
     pub exceeded: bool,
+    /// The number of points of drifts and bimodal findings, which the test leaves out; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
 }
 
 /// A newest commit with values off their levels, too few for a change.

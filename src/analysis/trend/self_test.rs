@@ -1,9 +1,13 @@
 //! The budget of false alarms compared with the noise of the very history that is analysed.
 //!
 //! The residues of each series about its changes are put in another order and analysed like the series. Ten in a row
-//! stay together, as they may be correlated. Nothing changes in the result, so every report about it is false. (A block
-//! bootstrap without replacement; Künsch, "The jackknife and the bootstrap for general stationary observations", Annals
-//! of Statistics 17, 1989.) The order follows from the id of the series, so that equal histories give equal figures.
+//! stay together, as they may be correlated, and move by twenty places at most: among quiet points, those of a rough stretch
+//! would look like a change. Points of drifts and of two modes are left out, as residues about these are no plain noise.
+//! Nothing changes in the result, so every report about it is false. (A block bootstrap without replacement; Künsch, "The
+//! jackknife and the bootstrap for general stationary observations", Annals of Statistics 17, 1989.) The order follows from
+//! the id of the series, so that equal histories give equal figures.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -18,6 +22,9 @@ use sprag_model::metric::Better;
 use sprag_model::trend::{Budget, SelfTest};
 
 const BLOCK: usize = 10;
+
+/// The blocks next to one another that change places.
+const NEAR: usize = 3;
 
 /// In how many orders a series is tried, how many alarms in these raise its limits, and by what factor at least and at most.
 const TRIALS: usize = 5;
@@ -56,21 +63,24 @@ pub(super) fn budget(all: &[SeriesChanges<'_>], false_discovery: f64) -> Budget 
 }
 
 fn self_test(tested: &[&SeriesChanges<'_>], allowed: f64) -> SelfTest {
-    let points: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
-    if points == 0 {
+    let all: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
+    if all == 0 {
         return SelfTest::default();
     }
-    let times = ENOUGH.div_ceil(points).clamp(1, MOST_TIMES);
-    let counts: Vec<Vec<usize>> = tested.par_iter().map(|analysed| alarms(analysed, times)).collect();
-    let alarms: usize = counts.iter().flatten().sum();
+    let times = ENOUGH.div_ceil(all).clamp(1, MOST_TIMES);
+    let simulated: Vec<Simulated> = tested.par_iter().map(|analysed| simulated(analysed, times, "test")).collect();
+    let points: usize = simulated.iter().map(|one| one.points).sum();
+    let alarms: usize = simulated.iter().map(Simulated::alarms).sum();
     // Orders of one series are not independent: each order of all series is a test of its own, and the middle one decides.
-    let alarmed = |order: usize| counts.iter().filter(|of_series| of_series[order] > 0).count();
+    let alarmed = |order: usize| simulated.iter().filter(|one| alarms_of(&one.found[order]) > 0).count();
     let mut of_orders: Vec<usize> = (0..times).map(alarmed).collect();
     of_orders.sort_unstable();
     let expected = allowed / 1000.0 * points as f64;
     let exceeded = are_too_many(of_orders[times / 2], expected, (alarms, times));
+    let left_out = Some(all - points).filter(|count| *count > 0);
     let points = points * times;
-    SelfTest { points, alarms, rate: Some(alarms as f64 / points as f64 * 1000.0), exceeded }
+    let rate = (points > 0).then(|| alarms as f64 / points as f64 * 1000.0);
+    SelfTest { points, alarms, rate, exceeded, left_out }
 }
 
 /// Whether the middle order has more alarms than chance gives where so many are expected, or all orders together far more.
@@ -82,27 +92,35 @@ fn are_too_many(middle: usize, expected: f64, (alarms, times): (usize, usize)) -
 /// orders of its residues, if there are several.
 pub(super) fn needed(analysed: &SeriesChanges<'_>) -> f64 {
     // Few series alarm in the first order; more orders only say how often these do.
-    if simulated(analysed, 1, "first").iter().all(|found| alarms_of(found) == 0) {
+    if simulated(analysed, 1, "first").alarms() == 0 {
         return 1.0;
     }
-    let found = simulated(analysed, TRIALS, "limits");
-    let scores = found.iter().flat_map(|changes| changes.points.iter().map(|point| point.score));
-    let alarms: usize = found.iter().map(alarms_of).sum();
-    if alarms < FEWEST_ALARMS { 1.0 } else { scores.fold(LEAST_RAISE, f64::max).min(MOST_RAISE) }
+    let limits = simulated(analysed, TRIALS, "limits");
+    let scores = limits.found.iter().flat_map(|changes| changes.points.iter().map(|point| point.score));
+    if limits.alarms() < FEWEST_ALARMS { 1.0 } else { scores.fold(LEAST_RAISE, f64::max).min(MOST_RAISE) }
 }
 
 fn alarms_of(found: &Changes) -> usize {
     found.points.len() + found.drifts.len()
 }
 
-/// How many changes and drifts are reported in the residues of a series, in so many orders.
-fn alarms(analysed: &SeriesChanges<'_>, times: usize) -> Vec<usize> {
-    simulated(analysed, times, "test").iter().map(alarms_of).collect()
+/// The residues of a series in several orders.
+#[derive(Default)]
+struct Simulated {
+    points: usize,
+    /// What is found in each order.
+    found: Vec<Changes>,
+}
+
+impl Simulated {
+    fn alarms(&self) -> usize {
+        self.found.iter().map(alarms_of).sum()
+    }
 }
 
 /// What is found in the residues of a series, in so many orders; those of another `purpose` are others.
-fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Vec<Changes> {
-    let Some(noise) = analysed.changes.noise else { return Vec::new() };
+fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Simulated {
+    let Some(noise) = analysed.changes.noise else { return Simulated::default() };
     let level = analysed.changes.points.last().map_or(analysed.values[0], |point| point.after.value);
     let in_units = |residue: &f64| if noise.is_relative { level * residue.exp() } else { level + residue };
     let context = Context { more_is_better: analysed.series.metric.better == Better::Higher, ..Context::default() };
@@ -112,7 +130,8 @@ fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Vec<C
     };
     let mut left = residues(&analysed.values, &analysed.changes);
     // Newest points that are outliers may be the first of a new level.
-    left.truncate(analysed.apart.as_ref().map_or(left.len(), |apart| apart.begin));
+    let newest = analysed.apart.as_ref().map_or(0, |apart| analysed.values.len() - apart.begin);
+    left.truncate(left.len().saturating_sub(newest));
     // What is found in them in their own order is no noise, though it was too little among the changes of the series.
     let more = found(&[&left]);
     if alarms_of(&more) + more.modes.len() > 0 && more.noise.is_some_and(|again| again.is_relative == noise.is_relative)
@@ -122,12 +141,14 @@ fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Vec<C
     }
     let seed = digest::sha256_hex(format!("{}{purpose}", analysed.series.id).as_bytes());
     let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
-    let mut blocks: Vec<&[f64]> = left.chunks(BLOCK).collect();
     let mut order = || {
-        random.shuffle(&mut blocks);
+        // The blocks begin at other places in each order.
+        let (first, rest) = left.split_at(random.below(BLOCK).min(left.len()));
+        let mut blocks: Vec<&[f64]> = std::iter::once(first).chain(rest.chunks(BLOCK)).collect();
+        blocks.chunks_mut(NEAR).for_each(|near| random.shuffle(near));
         found(&blocks)
     };
-    (0..times).map(|_| order()).collect()
+    Simulated { points: left.len(), found: (0..times).map(|_| order()).collect() }
 }
 
 /// The points of a stretch, strays drawn in towards the median: at an end one of them would bend the line.
@@ -150,24 +171,12 @@ fn course(stretch: &[f64], place: usize) -> f64 {
     if squares > 0.0 { mean + products / squares * ((place - first) as f64 - middle) } else { mean }
 }
 
-/// What is left of each point without the levels and ramps that were found, on the scale of the noise; and without what moves
-/// more slowly than the blocks, as their order would make steps of it.
+/// What is left of each point without the levels that were found, on the scale of the noise; and without what moves more
+/// slowly than the blocks, as their order would make steps of it. Points of drifts and of two modes are left out.
 fn residues(values: &[f64], found: &Changes) -> Vec<f64> {
     let is_relative = found.noise.is_some_and(|noise| noise.is_relative);
-    let on_scale = |level: f64| if is_relative { level.ln() } else { level };
-    let mut left: Vec<f64> = values.iter().map(|value| on_scale(*value)).collect();
-    for drift in &found.drifts {
-        let height = on_scale(drift.after) - on_scale(drift.before);
-        let width = (drift.end - drift.begin) as f64;
-        for (index, value) in left.iter_mut().enumerate().skip(drift.begin) {
-            *value -= height * (((index - drift.begin) as f64 + 0.5) / width).min(1.0);
-        }
-    }
-    for modes in &found.modes {
-        let (low, high) = (on_scale(modes.low), on_scale(modes.high));
-        let of_high = left[modes.begin..modes.end].iter_mut().filter(|value| **value > low.midpoint(high));
-        of_high.for_each(|value| *value -= high - low);
-    }
+    let on_scale = |value: &f64| if is_relative { value.ln() } else { *value };
+    let mut left: Vec<f64> = values.iter().map(on_scale).collect();
     let cuts: Vec<usize> = found.points.iter().map(|point| point.index).collect();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     let segments: Vec<(usize, usize)> = begins.zip(cuts.iter().copied().chain([left.len()])).collect();
@@ -177,7 +186,10 @@ fn residues(values: &[f64], found: &Changes) -> Vec<f64> {
             *value -= course(&stretch, place);
         }
     }
-    left
+    let drifts = found.drifts.iter().map(|drift| drift.begin..drift.end);
+    let others: Vec<Range<usize>> = drifts.chain(found.modes.iter().map(|modes| modes.begin..modes.end)).collect();
+    let is_plain = |place: usize| others.iter().all(|other| !other.contains(&place));
+    left.into_iter().enumerate().filter(|(place, _)| is_plain(*place)).map(|(_, value)| value).collect()
 }
 
 /// The chance of so many events or more where so many are expected (Poisson).
@@ -213,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn residues_hold_neither_levels_nor_ramps() {
+    fn residues_hold_no_levels_and_no_drifts() {
         let mut creep = noisy("creep", 250, 1, &[(0, 1.0), (220, 0.8)], 9);
         for (place, point) in creep.points.iter_mut().enumerate() {
             point.value *= (0.09 * ((place as f64 - 60.0) / 130.0).clamp(0.0, 1.0)).exp();
@@ -222,6 +234,9 @@ mod tests {
         let all = analysed(&series);
         assert_eq!((all[0].changes.points.len(), all[0].changes.drifts.len()), (1, 1));
         let left = residues(&all[0].values, &all[0].changes);
+        let drift = &all[0].changes.drifts[0];
+        assert_eq!(left.len(), 250 - (drift.end - drift.begin));
+        assert_eq!(budget(&all, 0.05).self_test.left_out, Some(drift.end - drift.begin));
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         assert!(left.chunks(50).all(|part| mean(part).abs() < 0.006), "{left:?}");
     }

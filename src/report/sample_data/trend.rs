@@ -121,7 +121,7 @@ pub(super) fn trend(analysis: &Analysis, line: &CommitLine) -> Trend {
             expected: 1.3,
             false_discovery: SURE,
             raised: None,
-            self_test: SelfTest { points: 1_260, alarms: 1, rate: Some(0.79), exceeded: false },
+            self_test: SelfTest { points: 1_260, alarms: 1, rate: Some(0.79), exceeded: false, left_out: None },
         },
         events: planted.iter().map(|one| event(one, &series, &judged, line)).collect(),
         newest: newest(&series, line),

@@ -174,7 +174,9 @@ fn a_command_names_its_machine_where_there_are_several() {
 fn a_budget_that_is_exceeded_is_warned_of() {
     let mut trend = example::quiet();
     trend.budget.self_test.exceeded = true;
+    trend.budget.self_test.left_out = Some(120);
     both_say(&trend, "? over budget: treat events with care");
+    both_say(&trend, "like that of this history, without 120 points of drifts and two modes, gives");
     trend.budget.self_test.rate = None;
     both_say(&trend, "This history has too little noise to test that.");
     trend.coverage.judged = 0;

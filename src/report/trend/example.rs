@@ -59,7 +59,7 @@ pub(crate) fn quiet() -> Trend {
             expected: 3.06,
             false_discovery: 0.05,
             raised: None,
-            self_test: SelfTest { points: 61_200, alarms: 2, rate: Some(0.0327), exceeded: false },
+            self_test: SelfTest { points: 61_200, alarms: 2, rate: Some(0.0327), exceeded: false, left_out: None },
         },
         coverage: Coverage { judged: 42, total: 42, reasons: Vec::new() },
         schedule: vec![due("cpu", "bench-1", 0)],

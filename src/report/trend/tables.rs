@@ -208,7 +208,10 @@ fn budget(budget: &Budget) -> Section {
     text += &match test.rate {
         Some(result) => {
             let alarms = format!("{} in {}", count(test.alarms), points(test.points));
-            format!(" Simulated noise like that of this history gives {} ({alarms}).", rate(result))
+            let left_out =
+                test.left_out.map(|left_out| format!(", without {} of drifts and two modes,", points(left_out)));
+            let left_out = left_out.unwrap_or_default();
+            format!(" Simulated noise like that of this history{left_out} gives {} ({alarms}).", rate(result))
         }
         None => " This history has too little noise to test that.".to_owned(),
     };
