@@ -30,6 +30,9 @@ pub(crate) const FORMAT: Format = Format {
 
 const BENCHMARKS: &str = "benchmarks.json";
 
+/// Runs of more bytes of source are no more in memory at once: their results take many times as much.
+const PART_BYTES: usize = 2 << 20;
+
 const MACHINE: &str = "machine.json";
 
 /// The longest fact, in characters.
@@ -56,21 +59,23 @@ fn read(outputs: &[&Output], take: Take<'_>) -> Result<(), FormatError> {
             machines.insert(folder(output), fields);
         }
     }
-    for part in results(outputs).chunks(PART) {
-        let mut runs = Vec::new();
-        for output in part {
-            let file = ResultFile::read(json::parse_with_not_finite(output)?);
-            let file = file.map_err(|reason| outputs::schema(output, reason))?;
-            let run = run(output, &file, &suite, machines.get(folder(output)), &mut notes)?;
-            if run.entries.is_empty() {
-                notes.add("no benchmark that is still the same has a result in it", || output.name.clone());
-            } else {
-                runs.push(run);
-            }
+    let (mut runs, mut bytes) = (Vec::new(), 0);
+    for output in results(outputs) {
+        let file = ResultFile::read(json::parse_with_not_finite(output)?);
+        let file = file.map_err(|reason| outputs::schema(output, reason))?;
+        let run = run(output, &file, &suite, machines.get(folder(output)), &mut notes)?;
+        if run.entries.is_empty() {
+            notes.add("no benchmark that is still the same has a result in it", || output.name.clone());
+        } else {
+            runs.push(run);
         }
-        take(outputs::imported("asv", runs, Vec::new()));
+        bytes += output.bytes.len();
+        if runs.len() == PART || bytes > PART_BYTES {
+            take(outputs::imported("asv", std::mem::take(&mut runs), Vec::new()));
+            bytes = 0;
+        }
     }
-    take(outputs::imported("asv", Vec::new(), notes.sentences()));
+    take(outputs::imported("asv", runs, notes.sentences()));
     Ok(())
 }
 
