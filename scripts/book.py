@@ -19,6 +19,13 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "target" / "book-source"
 
+# Pages that are made here: title, file, and the page that they follow. Those of `docs/` do not link to them, as the repository lacks them.
+GENERATED = (
+    ("Help of all commands", "HELP.md", "COMMANDS.md"),
+    ("Formats that can be imported", "FORMATS.md", "CONFIGURATION.md"),
+    ("Settings", "SETTINGS.md", "CONFIGURATION.md"),
+)
+
 
 def printed(program, *arguments):
     done = subprocess.run([program, *arguments], capture_output=True, text=True, cwd=ROOT)
@@ -130,9 +137,9 @@ def broken(folder):
                 continue
             to = (page.parent / urllib.parse.unquote(parts.path)).resolve() if parts.path else page
             if not to.exists():
-                yield f"{page.relative_to(folder)}: `{target}` is no file"
+                yield f"{page.relative_to(folder)}: `{target}` is not a file"
             elif parts.fragment and to in pages and urllib.parse.unquote(parts.fragment) not in pages[to].anchors:
-                yield f"{page.relative_to(folder)}: `{target}` is no anchor"
+                yield f"{page.relative_to(folder)}: `{target}` is not an anchor"
 
 
 def main():
@@ -144,6 +151,10 @@ def main():
     shutil.rmtree(SOURCE, ignore_errors=True)
     shutil.copytree(ROOT / "docs", SOURCE)
     shutil.copy(ROOT / "GLOSSARY.md", SOURCE)
+    summary = (SOURCE / "SUMMARY.md").read_text().replace("(../GLOSSARY.md)", "(GLOSSARY.md)")
+    for title, page, after in GENERATED:
+        summary = re.sub(rf"(\({after}\)\n)", rf"\1- [{title}]({page})\n", summary)
+    (SOURCE / "SUMMARY.md").write_text(summary)
     formats = printed(program, "import", "--list")
     (SOURCE / "HELP.md").write_text(commands(program))
     (SOURCE / "SETTINGS.md").write_text(settings(program))

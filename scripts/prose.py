@@ -3,7 +3,8 @@
 
     scripts/prose.py            # prints FILE:LINE: MESSAGE for each fault, exits with 1 on any
 
-Sentences are counted outside code blocks, tables and headings; inline code counts as one word.
+Sentences are counted in running text and in cells of tables; inline code counts as one word.
+Prints the words of `docs/` too, and fails where they are more than 30,000.
 """
 
 import pathlib
@@ -11,6 +12,7 @@ import re
 import sys
 
 LONGEST = 30  # words in a sentence
+MOST = 30_000  # words of the pages of docs/, with those of their code
 
 # Words not to write, and what to write in their place. CONTRIBUTING.md shows them; messages.py checks messages for them.
 BANNED = (
@@ -32,6 +34,9 @@ BANNED = (
     (("anew",), "again, or new"),
     (("mend", "mended"), "fix, or correct"),
     (("learnt",), "estimated"),
+    (("tells most", "tell most"), "is most informative"),
+    (("does not hold together",), "is damaged or was changed"),
+    (("settle it", "would settle"), "would decide"),
 )
 INSTEAD = {word: instead for words, instead in BANNED for word in words}
 ANY_BANNED = re.compile(rf"\b(?:{'|'.join(INSTEAD)})\b".replace(" ", r"\s+"), re.IGNORECASE)
@@ -40,14 +45,14 @@ VOCABULARY = "\n".join(["| Not | But |", "|---|---|", *(f"| {', '.join(f'`{word}
 # "What is unchanged is not listed": name the thing instead.
 RIDDLE = re.compile(r"^\W*What (?:is|was|are|were|has|had) [^?:]*\b(?:is|was|are|were|has|gets|goes|stays|counts)\b[^?:]*[.!]\s*$")
 
+# "It is no file": write that it is not a file.
+IS_NO = re.compile(r"(?<!\bthere )\b(?:is|are) no (?!longer\b|more\b|less\b|evidence\b)[a-z`]", re.IGNORECASE)
+
 # Pages that are still to be rewritten. Empty this.
 NOT_YET = ()
 
-# Pages of the book that `scripts/book.py` adds: of what the program prints, and the glossary.
-GENERATED = ("FORMATS.md", "GLOSSARY.md", "HELP.md", "SETTINGS.md")
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "GLOSSARY.md")
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "GLOSSARY.md", "benches/CONSTANTS.md")
 
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")
@@ -100,6 +105,20 @@ def paragraphs(text):
         yield current
 
 
+def cells(text):
+    """Cells of tables, each as a paragraph."""
+    for number, kind, line in classified(text):
+        if kind == "table":
+            plain = CODE.sub(lambda code: code[0].replace("|", " "), line).replace("\\|", " ")
+            yield from ([(number, cell)] for cell in plain.split("|") if cell.strip())
+
+
+def words(text):
+    """The words outside code blocks, and all of them."""
+    counts = [(kind, sum(1 for word in line.split() if re.search(r"[A-Za-z0-9]", word))) for _, kind, line in classified(text)]
+    return sum(count for kind, count in counts if kind != "code"), sum(count for _, count in counts)
+
+
 def sentences(paragraph):
     """Sentences of a paragraph as (number of their first line, text)."""
     joined, starts = "", []
@@ -140,6 +159,8 @@ def wrong_sentences(paragraph):
         count = sum(1 for word in sentence.split() if re.search(r"\w", word))
         if RIDDLE.match(" ".join(sentence.split())):
             yield number, f"a riddle, name the thing: {' '.join(sentence.split()[:8])} ..."
+        if IS_NO.search(" ".join(sentence.split())):
+            yield number, f"write `is not a`: {' '.join(sentence.split()[:8])} ..."
         if count > LONGEST:
             yield number, f"{count} words in a sentence, at most {LONGEST}: {' '.join(sentence.split()[:6])} ..."
 
@@ -157,7 +178,7 @@ def faults(page, name):
                 continue
             file, _, anchor = target.partition("#")
             other = page.parent / file if file else page
-            if not other.exists() and file not in GENERATED:
+            if not other.exists():
                 yield number, f"no such file: {target}"
             elif anchor and other.suffix == ".md" and anchor not in slugs(other):
                 yield number, f"no such heading: {target}"
@@ -168,7 +189,7 @@ def faults(page, name):
     if name in NOT_YET:
         return
     yield from wrong_words(checked)
-    for paragraph in paragraphs(text):
+    for paragraph in [*paragraphs(text), *cells(text)]:
         yield from wrong_sentences(paragraph)
 
 
@@ -197,7 +218,11 @@ def main():
         for number, message in sorted(found):
             print(f"{name}:{number}: {message}")
             count += 1
-    print(f"{len(pages)} pages, {count} faults", file=sys.stderr)
+    prose_words, all_words = (sum(one) for one in zip(*(words(page.read_text(encoding="utf-8")) for page in (ROOT / "docs").rglob("*.md"))))
+    if all_words > MOST:
+        print(f"docs: {all_words} words with code, at most {MOST}")
+        count += 1
+    print(f"{len(pages)} pages, {prose_words} words of docs, {all_words} with code; {count} faults", file=sys.stderr)
     return 1 if count else 0
 
 

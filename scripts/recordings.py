@@ -102,6 +102,11 @@ def main():
                 picture.write_text(drawn)
             elif not picture.is_file() or picture.read_text() != drawn:
                 stale.append(f"{picture.relative_to(ROOT)} shows something else than `{command}` prints; run `scripts/recordings.py SPRAG`")
+        log = subprocess.run(["git", "-C", folder, "log", "--format=%H"], check=True, capture_output=True, text=True).stdout
+        known = log + "".join(one.name for one in (folder / "_site" / "events").iterdir())
+        hunt = (ROOT / "docs" / "HUNT.md").read_text()
+        ids = set(re.findall(r"\b(?:e-[0-9a-f]{6}|(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40})\b", hunt))
+        stale += [f"docs/HUNT.md names `{one}`, which the demo does not have" for one in sorted(ids) if one not in known]
         if not options.check:
             page_pictures(folder / "_site")
     print("\n".join(stale), end="\n" if stale else "")

@@ -154,7 +154,7 @@ pub(crate) fn write(runs: u64, out: &mut dyn Write) -> io::Result<()> {
          sessions and builds. \"Several\" are two parts, a change undone and redone, benchmarks that moved at two commits, \
          drifts and six steps; of the last two, no commit is to blame. Differences of a point or two are chance. Measurements are means, ends \
          included. \"Equal\" is how often equal ends have a culprit.\n\n\
-         `SPRAG_BISECT_SHARE=0.3 cargo bench --bench bisect -- constants >> docs/CONSTANTS.md` adds this part again.\n\n\
+         `SPRAG_BISECT_SHARE=0.3 cargo bench --bench bisect -- constants >> benches/CONSTANTS.md` adds this part again.\n\n\
          | constant | value | meaning | without it | one: wrong | open | measured | several: wrong | open | measured | equal |\n\
          |---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|\n\
          | all | | | | {} |",

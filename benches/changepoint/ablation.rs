@@ -114,7 +114,7 @@ pub(crate) fn write(folder: Vec<Labelled>, out: &mut impl Write) -> io::Result<(
          points is that of the labelled and of the generated series, and the precision that of the generated ones. False alarms are those \
          in 1,000 points of series without a change. Each constant was fitted to these series and to real histories. Some change \
          little here: they matter for outliers next to a step and for drifts that grow, which unit tests cover.\n\n\
-         `cargo bench --bench changepoint -- constants FOLDER > docs/CONSTANTS.md` makes this page again; FOLDER holds \
+         `cargo bench --bench changepoint -- constants FOLDER > benches/CONSTANTS.md` makes this page again; FOLDER holds \
          labelled series.\n\n\
          | constant | value | meaning | without it | F1, labelled | F1, generated | precision | false alarms |\n\
          |---|--:|---|---|--:|--:|--:|--:|\n\

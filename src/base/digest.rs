@@ -70,7 +70,7 @@ impl From<Digest> for String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is no SHA-256: that is 64 lower-case hexadecimal digits", .0.escape_debug())]
+#[error("`{}` is not a SHA-256: that is 64 lower-case hexadecimal digits", .0.escape_debug())]
 pub struct NoDigest(String);
 
 impl FromStr for Digest {

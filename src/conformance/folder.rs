@@ -130,7 +130,8 @@ fn recognise(file: &Path, mut value: Value, result: &mut Vec<GoldenCase>) -> Res
         (Some(Value::Array(cases)), _) => cases.into_iter().map(|case| (name_of(&case), case)).collect::<Vec<_>>(),
         (Some(_), _) => return Err("`cases` is not a list"),
         (None, Some(family)) if family == IDENTICAL_CODE => {
-            let kernels = value.get_mut("kernels").and_then(Value::as_object_mut).ok_or("`kernels` is no object")?;
+            let kernels =
+                value.get_mut("kernels").and_then(Value::as_object_mut).ok_or("`kernels` is not an object")?;
             std::mem::take(kernels).into_iter().map(|(name, kernel)| (Some(name), kernel)).collect()
         }
         (None, Some(_)) => return Err("it bears a `family` but no `cases`"),

@@ -242,7 +242,7 @@ fn monotonic_trend(Inputs { y, .. }: &Inputs) -> Answer {
 
 fn adjusted(Inputs { p, .. }: &Inputs) -> Answer {
     let adjusted = |adjust: fn(&[f64]) -> Option<Vec<f64>>| {
-        let adjusted = adjust(p).ok_or("`p` holds a number that is no p-value");
+        let adjusted = adjust(p).ok_or("`p` holds a number that is not a p-value");
         adjusted.map(|adjusted| near(adjusted, P_VALUES))
     };
     Ok(vec![("bh", adjusted(benjamini_hochberg)?), ("by", adjusted(benjamini_yekutieli)?), ("holm", adjusted(holm)?)])

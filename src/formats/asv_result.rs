@@ -34,16 +34,16 @@ pub(super) struct AsvRow {
 impl ResultFile {
     pub(super) fn read(value: Value) -> Result<ResultFile, String> {
         let Value::Object(mut fields) = value else {
-            return Err("is no result of asv: an object is needed".to_owned());
+            return Err("is not a result of asv: an object is needed".to_owned());
         };
         if let Some(version) = fields.get("version").and_then(Value::as_u64).filter(|version| *version > NEWEST) {
             return Err(format!("has version {version}, this build reads up to {NEWEST}; a newer sprag can"));
         }
         let sha = fields.get("commit_hash").and_then(Value::as_str).and_then(commit_id);
-        let sha = sha.ok_or("is no result of asv: its `commit_hash` is no hexadecimal id")?;
+        let sha = sha.ok_or("is not a result of asv: its `commit_hash` is not a hexadecimal id")?;
         let time = fields.get("date").and_then(provenance::time_of_millis);
         let Some(Value::Object(results)) = fields.remove("results") else {
-            return Err("is no result of asv: it has no object `results`".to_owned());
+            return Err("is not a result of asv: it has no object `results`".to_owned());
         };
         let rows: Vec<AsvRow> = match fields.get("result_columns") {
             Some(columns) => {
@@ -146,9 +146,9 @@ impl AsvRow {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(params)) => {
                 let lists: Option<Vec<_>> = params.iter().map(words).collect();
-                lists.ok_or_else(|| "its `params` are no lists of words".to_owned())
+                lists.ok_or_else(|| "its `params` are not lists of words".to_owned())
             }
-            Some(_) => Err("its `params` are no list".to_owned()),
+            Some(_) => Err("its `params` are not a list".to_owned()),
         }
     }
 
@@ -269,7 +269,7 @@ fn observation(
             let read = |sample| field::figure("samples", sample, metric, factor);
             samples.iter().map(read).collect::<Result<Vec<f64>, String>>().map_err(failed)?
         }
-        Some(_) => return Err(failed("its `samples` are no list".to_owned())),
+        Some(_) => return Err(failed("its `samples` are not a list".to_owned())),
     };
     let repeat = row.at("stats_repeat", place).and_then(Value::as_u64).unwrap_or(0);
     let n = repeat.max(samples.len() as u64);

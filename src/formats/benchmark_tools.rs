@@ -31,7 +31,7 @@ fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let mut entries = Vec::new();
     let saved = value.get(1).and_then(Value::as_array);
     let saved =
-        saved.ok_or_else(|| outputs::schema(output, "is no file of BenchmarkTools: it holds no list of values"))?;
+        saved.ok_or_else(|| outputs::schema(output, "is not a file of BenchmarkTools: it holds no list of values"))?;
     for value in saved {
         take(output, String::new(), value, &mut entries)?;
     }

@@ -95,11 +95,11 @@ fn entries(output: &Output) -> Result<Vec<Value>, FormatError> {
         }
         Some(0) | None => {
             let reason =
-                "is no report: it has no `schema_version`; begin with `{\"schema_version\": 1, \"benchmarks\": [`";
+                "is not a report: it has no `schema_version`; begin with `{\"schema_version\": 1, \"benchmarks\": [`";
             return Err(schema(reason.to_owned()));
         }
     }
-    let report: Report = serde_json::from_value(value).map_err(|error| schema(format!("is no report: {error}")))?;
+    let report: Report = serde_json::from_value(value).map_err(|error| schema(format!("is not a report: {error}")))?;
     if report.benchmarks.is_empty() {
         return Err(FormatError::Nothing(output.name.clone()));
     }
@@ -188,7 +188,7 @@ fn metric(value: &Value) -> Result<ReportedMetric, String> {
 }
 
 fn finite(metric: &Metric, value: &Value) -> Result<f64, String> {
-    let number = field::number(value).ok_or_else(|| "holds what is no number".to_owned())?;
+    let number = field::number(value).ok_or_else(|| "holds what is not a number".to_owned())?;
     match metric.fault(number) {
         Some(fault) => Err(format!("holds {fault}")),
         None => Ok(number),

@@ -195,13 +195,13 @@ fn unit<'a>(cell: Option<&&'a str>) -> &'a str {
 fn benchmark(series: &str, cells: &[&str]) -> Entry {
     let time = |place: usize| {
         let (cell, column) = (cells.get(place).unwrap_or(&"").trim(), COLUMNS.get(place).unwrap_or(&""));
-        let seconds = console::seconds(cell).ok_or_else(|| format!("its `{column}` is no time"))?;
+        let seconds = console::seconds(cell).ok_or_else(|| format!("its `{column}` is not a time"))?;
         outputs::possible(&Metric::time(), column, seconds)
     };
     let count = |place: usize| cells.get(place).and_then(|cell| cell.trim().parse::<u64>().ok());
     let result = time(MEDIAN).and_then(|median| {
         let times = [(0, time(0)?), (1, time(1)?), (3, time(3)?)];
-        let n = count(4).ok_or("its `samples` is no count")?;
+        let n = count(4).ok_or("its `samples` is not a count")?;
         Ok((times, Observation { n, ..Observation::summary(Metric::time(), unit(cells.get(MEDIAN)), median) }))
     });
     let (times, result) = match result {

@@ -51,13 +51,13 @@ pub(super) fn all_measured(object: &Value, key: &str, metric: &Metric, factor: f
             let one = |(place, value)| possible(&format!("{key}[{place}]"), number(value), metric, factor);
             list.iter().enumerate().map(one).collect()
         }
-        Some(_) => Err(format!("its `{key}` is no list")),
+        Some(_) => Err(format!("its `{key}` is not a list")),
     }
 }
 
 /// The number in its base unit, if there is one and the metric can have it.
 pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: f64) -> Result<f64, String> {
-    let value = number.ok_or_else(|| format!("its `{key}` is no number"))?;
+    let value = number.ok_or_else(|| format!("its `{key}` is not a number"))?;
     outputs::possible(metric, key, quantity::to_base(value, factor))
 }
 
@@ -175,20 +175,20 @@ mod tests {
         let object = json!({"a": 2, "nan": "NaN", "word": "x", "zero": 0, "null": null, "list": [1, "inf"], "b": [3]});
         let field = |key: &str| measured(&object, key, &Metric::time(), 0.5);
         check(field("a"), Ok(1.0));
-        check(field("nan"), Err("its `nan` is NaN, which is no number"));
-        check(field("word"), Err("its `word` is no number"));
+        check(field("nan"), Err("its `nan` is NaN, which is not a number"));
+        check(field("word"), Err("its `word` is not a number"));
         check(field("zero"), Err("its `zero` is 0 s, where more than zero is needed"));
         check(field("null"), Err("it has no `null`"));
         check(field("none"), Err("it has no `none`"));
         let list = |key: &str| all_measured(&object, key, &Metric::time(), 0.5);
         assert_eq!((list("b"), list("none")), (Ok(vec![1.5]), Ok(vec![])));
-        assert_eq!(list("list"), Err("its `list[1]` is inf, which is no number".to_owned()));
-        assert_eq!(list("a"), Err("its `a` is no list".to_owned()));
+        assert_eq!(list("list"), Err("its `list[1]` is inf, which is not a number".to_owned()));
+        assert_eq!(list("a"), Err("its `a` is not a list".to_owned()));
         let value = |value: Value| figure("value", &value, &Metric::time(), 1e-3);
         check(value(json!(1500)), Ok(1.5));
         check(value(json!(" 2.5e3 ")), Ok(2.5));
         check(value(json!(0)), Err("its `value` is 0 s, where more than zero is needed"));
-        check(value(json!("NaN")), Err("its `value` is NaN, which is no number"));
+        check(value(json!("NaN")), Err("its `value` is NaN, which is not a number"));
         check(value(json!(5e-324)), Err("its `value` is 0 s, where more than zero is needed"));
         check(value(json!("fast\u{202e}")), Err("its `value` is `fast\\u{202e}`, where a number is needed"));
         check(value(json!(null)), Err("its `value` is null, where a number is needed"));

@@ -88,7 +88,7 @@ fn read_history(outputs: &[&Output], take: Take<'_>) -> Result<(), FormatError> 
     let mut suites = Vec::new();
     for output in outputs {
         let body = assigned(json::text(output)?);
-        let fault = || outputs::schema(output, "is no data.js: it holds neither JSON nor an assignment of JSON");
+        let fault = || outputs::schema(output, "is not a data.js: it holds neither JSON nor an assignment of JSON");
         let body = body.ok_or_else(fault)?.trim_end();
         let page: Page = typed(output, body.strip_suffix(';').unwrap_or(body), "data.js")?;
         if page.entries.0.iter().map(|(_, parts)| parts.len()).sum::<usize>() > MOST_RUNS {
@@ -215,11 +215,11 @@ fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -
     }
     let time = part.date.as_ref().and_then(|Strict(date)| provenance::time_of_millis(date));
     if time.is_none() {
-        notes.add("`date` is no moment in milliseconds, so the run has no time", &place);
+        notes.add("`date` is not a moment in milliseconds, so the run has no time", &place);
     }
     let commit = part.commit.as_ref().and_then(commit);
     if commit.is_none() {
-        notes.add("`commit.id` is no hexadecimal id, so the run has no commit", &place);
+        notes.add("`commit.id` is not a hexadecimal id, so the run has no commit", &place);
     }
     let entries =
         part.benches.iter().map(|bench| bench.entry(&part.tool, format!("{suite}/{}", bench.name.0))).collect();
@@ -371,7 +371,7 @@ fn typed<T: for<'de> Deserialize<'de>>(output: &Output, text: &str, what: &str) 
         }
     }
     if error.is_data() {
-        return Err(outputs::schema(output, format!("is no {what}: {error}")));
+        return Err(outputs::schema(output, format!("is not a {what}: {error}")));
     }
     Err(FormatError::Json { name: output.name.clone(), error })
 }

@@ -198,7 +198,7 @@ fn read_json(output: &Output) -> Result<Source, FormatError> {
     let tool_version =
         field::text(context, "library_version").map(|version| field::one_line(version.trim_start_matches('v')));
     let fits = repetitions.iter().filter(|one| one.is_fit()).count();
-    let notes = (fits > 0).then(|| format!("{} has {fits} lines of fits, which are no measurements", output.name));
+    let notes = (fits > 0).then(|| format!("{} has {fits} lines of fits, which are not measurements", output.name));
     Ok(Source { run, tool_version, notes: notes.into_iter().collect(), ..Source::default() })
 }
 

@@ -50,7 +50,7 @@ const FIGURES: [&str; 3] = ["stddev", "user", "system"];
 
 fn read_json(output: &Output) -> Result<Vec<Entry>, FormatError> {
     let value = json::parse_with_not_finite(output)?;
-    let results = json::list(output, &value, "results", "export of hyperfine")?;
+    let results = json::list(output, &value, "results", "file of hyperfine")?;
     check_count(&output.name, results.len())?;
     let command = |(place, result): (usize, &Value)| {
         // A command may be empty, so its presence alone counts.

@@ -27,7 +27,7 @@ fn is_report(output: &Output) -> bool {
 
 fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
     let value = json::parse_with_not_finite(output)?;
-    let fault = |reason: &str| outputs::schema(output, format!("is no report of JMH: {reason}"));
+    let fault = |reason: &str| outputs::schema(output, format!("is not a report of JMH: {reason}"));
     let results = value.as_array().ok_or_else(|| fault("a list of results is needed"))?;
     let mut entries = Vec::new();
     for (place, result) in results.iter().enumerate() {
@@ -63,6 +63,6 @@ fn observed(result: &Value) -> Result<Observation, String> {
 }
 
 fn numbers(fork: &Value, metric: &Metric, factor: f64) -> Result<Vec<f64>, String> {
-    let list = fork.as_array().ok_or("its `rawData` is no list of lists")?;
+    let list = fork.as_array().ok_or("its `rawData` is not a list of lists")?;
     list.iter().map(|number| field::possible("rawData", field::number(number), metric, factor)).collect()
 }

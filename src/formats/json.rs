@@ -40,7 +40,7 @@ pub(super) fn list<'a>(
 ) -> Result<&'a [Value], FormatError> {
     match document.get(key) {
         Some(Value::Array(list)) => Ok(list),
-        _ => Err(schema(output, format!("is no {what}: it has no list `{key}`"))),
+        _ => Err(schema(output, format!("is not a {what}: it has no list `{key}`"))),
     }
 }
 

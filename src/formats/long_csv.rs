@@ -345,7 +345,7 @@ fn metric(name: &str, unit: &str, better: Better) -> Result<Metric, String> {
     let base = quantity(unit).unit;
     if name == TIME && base != Unit::Second {
         return Err(format!(
-            "`unit` is `{}`, which is no unit of time: `s`, `ms`, `us`, `ns`, `ps`, `min` or `h`",
+            "`unit` is `{}`, which is not a unit of time: `s`, `ms`, `us`, `ns`, `ps`, `min` or `h`",
             shown(unit)
         ));
     }
@@ -381,7 +381,7 @@ fn joined(text: &str) -> Result<Vec<(String, String)>, String> {
 fn object(text: &str) -> Result<Vec<(String, String)>, String> {
     let value = json::parse_text("`params`", text).map_err(|error| error.to_string())?;
     let Value::Object(fields) = value else {
-        return Err("`params` is no object".to_owned());
+        return Err("`params` is not an object".to_owned());
     };
     let pair = |(key, value): (String, Value)| match value {
         Value::String(text) => Ok((key, text)),

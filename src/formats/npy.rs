@@ -14,7 +14,7 @@ pub struct Array {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NpyError {
-    #[error("is no `.npy` file: {0}")]
+    #[error("is not a `.npy` file: {0}")]
     Head(&'static str),
     #[error("has elements of the type `{0}`; save little-endian numbers, as by `array.astype(\"<f4\")`")]
     Kind(String),

@@ -262,7 +262,7 @@ mod tests {
         check("x.bin", Some(3.0), Err("its times in `d/x.bin` have 8 bytes for 3 numbers"));
         check("x.bin", Some(-1.0), Err("its times in `d/x.bin` have 8 bytes for -1 numbers"));
         check("x.bin", None, Err("its times in `d/x.bin` have 8 bytes for an unknown number of numbers"));
-        check("nan.bin", Some(1.0), Err("its `d/nan.bin[0]` is NaN, which is no number"));
+        check("nan.bin", Some(1.0), Err("its `d/nan.bin[0]` is NaN, which is not a number"));
         assert_eq!(check("../x.bin", None, Ok(Vec::new())).missing, 1);
     }
 }

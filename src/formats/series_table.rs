@@ -90,7 +90,7 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
         };
         let text = |place: usize| {
             let shown = || String::from_utf8_lossy(cell(place)).escape_debug().to_string();
-            std::str::from_utf8(cell(place)).map_err(|_| fault(format!("`{}` is no text", shown())))
+            std::str::from_utf8(cell(place)).map_err(|_| fault(format!("`{}` is not text", shown())))
         };
         let name = cell(series);
         let row = match last.filter(|last| rows[*last].0.as_bytes() == name) {
@@ -111,12 +111,14 @@ pub fn read(bytes: &[u8]) -> Result<SeriesTable, SeriesTableError> {
         last = Some(row);
         let number = text(index)?;
         let number: u64 = number.parse().map_err(|_| {
-            fault(format!("its index `{}` is no whole number from 0 to 2^64 - 1", number.escape_debug()))
+            fault(format!("its index `{}` is not a whole number from 0 to 2^64 - 1", number.escape_debug()))
         })?;
         let shown = text(value)?;
         let result: f64 = match shown {
             "" => f64::NAN,
-            shown => shown.parse().map_err(|_| fault(format!("its value `{}` is no number", shown.escape_debug())))?,
+            shown => {
+                shown.parse().map_err(|_| fault(format!("its value `{}` is not a number", shown.escape_debug())))?
+            }
         };
         if result.is_finite() {
             rows[row].1.push((number, result));

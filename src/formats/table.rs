@@ -52,7 +52,7 @@ pub(super) fn rows(output: &Output, header: &str, is_text: impl Fn(&str) -> bool
     let mut reader = ReaderBuilder::new().flexible(true).has_headers(false).from_reader(&text.as_bytes()[start..]);
     let (mut columns, mut rows) = (Vec::new(), Vec::new());
     for record in reader.records() {
-        let record = record.map_err(|error| schema(output, format!("is no table: {error}")))?;
+        let record = record.map_err(|error| schema(output, format!("is not a table: {error}")))?;
         let line = skipped + record.position().map_or(1, |position| position.line());
         if columns.is_empty() {
             columns = header_of(output, &record)?;

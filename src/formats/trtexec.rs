@@ -51,7 +51,7 @@ fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
         Some(Kind::Profile) => profile(output, &mut notes)?,
         None => {
             strict::text(output)?;
-            return Err(outputs::schema(output, "is no list with `computeMs` or `averageMs`"));
+            return Err(outputs::schema(output, "is not a list with `computeMs` or `averageMs`"));
         }
     };
     Ok(Source { run: outputs::run(entries, &[output]), notes, ..Source::default() })

@@ -431,7 +431,7 @@ impl Checkout {
             match fs::symlink_metadata(&folder) {
                 Ok(metadata) if metadata.is_dir() => {}
                 // A link to a folder may lead anywhere.
-                Ok(_) => return Ok(Some(format!("`{path}` was not written, because `{part}` is no folder there"))),
+                Ok(_) => return Ok(Some(format!("`{path}` was not written, because `{part}` is not a folder there"))),
                 Err(_) => match fs::create_dir(&folder) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                         return Err(HistoryError::io("create the folder", &folder)(error));

@@ -93,6 +93,8 @@ pub(crate) fn resolve<'r>(repository: &'r Repository, revision: &str) -> Result<
         let reason = match error.message() {
             text if text.starts_with("parent ") => "the line of commits is shorter",
             _ if error.code() == git2::ErrorCode::NotFound => "there is no such commit, tag or branch",
+            text if text.contains("too short") => "there is no such commit, tag or branch",
+            _ if error.code() == git2::ErrorCode::Ambiguous => "several objects have an id that begins like that",
             text => text,
         };
         HistoryError::Revision { revision: revision.to_owned(), reason: reason.to_owned() }

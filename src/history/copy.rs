@@ -68,7 +68,7 @@ fn borrow(repository: &Repository, git_folder: &Path) -> Result<(), HistoryError
     let objects = fs::canonicalize(&objects).map_err(HistoryError::io("find", &objects))?;
     // The list of folders cannot hold a path with a line feed.
     let Some(text) = objects.to_str().filter(|text| !text.contains('\n')) else {
-        let reason = "its path is no line of text".to_owned();
+        let reason = "its path is not a line of text".to_owned();
         return Err(HistoryError::Unusable { action: "borrow the objects of the repository", reason });
     };
     let file = git_folder.join("objects/info/alternates");

@@ -80,6 +80,9 @@ impl HistoryError {
             HistoryError::Owner(path) => {
                 format!("if you trust it, run `git config --global --add safe.directory {}`", path.display())
             }
+            HistoryError::Revision { .. } => {
+                "`git fetch --tags` fetches tags and commits, `git log --oneline` lists the commits here".to_owned()
+            }
             HistoryError::Shallow => {
                 "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned()
             }
@@ -104,7 +107,6 @@ impl HistoryError {
                 format!("spell it as in `{other}`: file systems of macOS and Windows hold only one of the two")
             }
             HistoryError::Unreadable { .. }
-            | HistoryError::Revision { .. }
             | HistoryError::BadRecord { .. }
             | HistoryError::Different { .. }
             | HistoryError::NotAFolder { .. }

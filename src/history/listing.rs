@@ -179,7 +179,7 @@ impl<'r> Walk<'r> {
                 let reason = "is of a newer layout and was not read; a newer sprag can read it";
                 self.warnings.push(format!("`{path}/` {reason}"));
             } else if entry.kind() == Some(ObjectType::Tree) {
-                self.warnings.push(format!("`{path}/` is no part of the layout and was not read"));
+                self.warnings.push(format!("`{path}/` is not part of the layout and was not read"));
             }
         }
     }

@@ -149,7 +149,7 @@ fn configured_branch(repository: &Repository, name: &str) -> Result<Target, Hist
     let reference = format!("refs/heads/{short}");
     let valid = Branch::name_is_valid(short).unwrap_or(false) && Reference::is_valid_name(&reference);
     if !valid || short == "HEAD" || short == "@" {
-        return Err(bad("it is no valid name of a branch"));
+        return Err(bad("it is not a valid name of a branch"));
     }
     // A branch may be an alias of another one.
     let reference = match repository.find_reference(&reference).and_then(|branch| branch.resolve()) {
@@ -158,7 +158,7 @@ fn configured_branch(repository: &Repository, name: &str) -> Result<Target, Hist
         Err(error) => return Err(failed("read the ref of the history")(error)),
     };
     if !reference.starts_with("refs/heads/") {
-        return Err(bad("it points to something that is no branch"));
+        return Err(bad("it points to something that is not a branch"));
     }
     let remote = remote_branch(repository, &reference);
     Ok(Target { reference, remote, configured: true })

@@ -234,7 +234,7 @@ impl RemoteFault {
         match self {
             RemoteFault::Unreachable => "cannot be reached",
             RemoteFault::Denied => "does not let us in",
-            RemoteFault::NoRepository => "is no repository",
+            RemoteFault::NoRepository => "is not a repository",
             RemoteFault::Locked => "cannot be fetched from, because another git holds a lock here",
             RemoteFault::Unwritable => "cannot be fetched from, because a file cannot be written here",
             RemoteFault::Other => "cannot be used",

@@ -312,7 +312,7 @@ fn total(text: &str) -> u64 {
 fn usable_version(version: &str) -> Result<(), String> {
     let numbers: Vec<u32> = version.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
     let [major, minor, ..] = numbers[..] else {
-        return Err(format!("valgrind_failed: `{}` is no version", start(version)));
+        return Err(format!("valgrind_failed: `{}` is not a version", start(version)));
     };
     if (major, minor) < OLDEST {
         let (oldest, second) = OLDEST;
@@ -402,7 +402,7 @@ mod tests {
         };
         assert_eq!(usable_version("3.19.0"), Ok(()));
         check("3.14.0", "valgrind_too_old: 3.14.0 is installed, 3.15 is needed");
-        check("3", "`3` is no version");
+        check("3", "`3` is not a version");
     }
 
     fn plan(benchmark: &str) -> CountPlan {
@@ -477,7 +477,7 @@ mod tests {
             assert!(error.contains(words), "{error}");
         };
         check("echo valgrind-3.14.0", "valgrind_too_old: 3.14.0 is installed, 3.15 is needed");
-        check("echo valgrind-3", "`3` is no version");
+        check("echo valgrind-3", "`3` is not a version");
         check("echo hello", "said `hello`");
         check("echo valgrind-3.19.0; exit 1", "ended with exit status: 1");
         let on =

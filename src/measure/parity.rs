@@ -10,7 +10,7 @@ pub fn unchecked() -> Parity {
 pub fn difference(error: Option<f64>) -> String {
     match error {
         Some(error) => format!("differs from the reference by {error:e}"),
-        None => "differs from the reference: parts of it are not written, or are no numbers".to_owned(),
+        None => "differs from the reference: parts of it are not written or not numbers".to_owned(),
     }
 }
 

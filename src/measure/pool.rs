@@ -101,7 +101,7 @@ fn measurement(
     }
     let walls = || workers.iter().flat_map(|one| &one.turns).flat_map(|turn| &turn.own.samples).map(|one| one.wall);
     if let Some(bad) = walls().find(|wall| !(wall.is_finite() && *wall > 0.0)) {
-        measurement.failure = Some(format!("a sample of {bad} s is no time"));
+        measurement.failure = Some(format!("a sample of {bad} s is not a time"));
         return measurement;
     }
     match estimates(workload, workers, seed) {
@@ -409,7 +409,7 @@ mod tests {
         };
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let reason = failure(&campaign(vec![worker(&[1.0, bad], &[1.0, 1.0])]));
-            assert_eq!(reason, format!("a sample of {bad} s is no time"));
+            assert_eq!(reason, format!("a sample of {bad} s is not a time"));
         }
         assert_eq!(failure(&campaign(Vec::new())), "no worker timed it");
         let mut broken = campaign(vec![worker(&[1.0], &[1.0])]);

@@ -299,7 +299,7 @@ mod tests {
             assert_eq!(prepared.failure().as_deref(), Some(words), "{got:?} {expected:?}");
         };
         check(&[1.0, 4.0], &[1.0, 2.0], "parity: the result differs from the reference by 2e0, more than 5e-1");
-        let unwritten = "parity: the result differs from the reference: parts of it are not written, or are no numbers";
+        let unwritten = "parity: the result differs from the reference: parts of it are not written or not numbers";
         check(&[1.0, f32::NAN], &[1.0, 2.0], unwritten);
         check(&[f32::NAN, 4.0], &[1.0, 2.0], unwritten);
     }

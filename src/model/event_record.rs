@@ -218,7 +218,10 @@ impl EventRecord {
             return fault("members", "without any");
         }
         if let Some(wrong) = self.members.iter().find(|member| !Series::is_id(&member.series)) {
-            return fault("members", &format!("with `{}`, which is no id of a series", wrong.series.escape_debug()));
+            return fault(
+                "members",
+                &format!("with `{}`, which is not an id of a series", wrong.series.escape_debug()),
+            );
         }
         check_order("members", self.members.iter().map(|member| &member.series))?;
         if !(0.0..=1.0).contains(&self.chance) {
@@ -496,7 +499,7 @@ mod tests {
             ("/last_suspect", json!("0123"), "has `last_suspect` `0123`, which is not 40 lower-case"),
             ("/most_likely", json!("0123"), "has `most_likely` `0123`, which is not 40 lower-case"),
             ("/members", json!([]), "has `members` without any"),
-            ("/members/0/series", json!("../x"), "has `members` with `../x`, which is no id of a series"),
+            ("/members/0/series", json!("../x"), "has `members` with `../x`, which is not an id of a series"),
             ("/members/0/before", json!("1"), "does not follow the schema"),
             ("/members/0/before", json!(null), "invalid type: null, expected f64"),
             ("/bisection", json!({}), "missing field"),

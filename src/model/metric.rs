@@ -67,7 +67,7 @@ impl Metric {
         let unit = self.unit;
         let is_ratio = self.name == RATIO;
         match unit {
-            _ if !value.is_finite() => Some(format!("{value}, which is no number")),
+            _ if !value.is_finite() => Some(format!("{value}, which is not a number")),
             _ if value.abs() > LARGEST => Some(format!("{value:e} {unit}, which is beyond {LARGEST:e}")),
             Unit::Second | Unit::PerSecond if value <= 0.0 => {
                 Some(format!("{value} {unit}, where more than zero is needed"))

@@ -50,7 +50,7 @@ pub enum Proof {
 pub enum ProofError {
     #[error("has schema version {0}, this build reads {SCHEMA_VERSION}")]
     Version(u64),
-    #[error("is no proof: {0}")]
+    #[error("is not a proof: {0}")]
     Shape(#[from] serde_json::Error),
 }
 

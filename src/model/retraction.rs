@@ -60,7 +60,7 @@ impl Retraction {
             return Err(format!("has schema version {newer}, this build reads up to {SCHEMA_VERSION}"));
         }
         let retraction: Retraction =
-            serde_json::from_value(value).map_err(|error| format!("is no retraction of a run: {error}"))?;
+            serde_json::from_value(value).map_err(|error| format!("is not a retraction of a run: {error}"))?;
         retraction.check()?;
         let (own_path, own_bytes, _) = retraction.to_file();
         match (own_bytes == bytes, own_path == path) {
@@ -113,7 +113,7 @@ mod tests {
         check(&path.replace("/05/", "/06/"), &text, "should be at");
         check(&path, text.trim_end(), "not in canonical form");
         check(&path, "{", "is not JSON");
-        check(&path, "{}", "is no retraction");
+        check(&path, "{}", "is not a retraction");
         check(&path, &text.replace("\"schema_version\":1", "\"schema_version\":2"), "has schema version 2");
         check(&path, &text.replace("v1/cpu", "v1/_events"), "names no run");
         check(&path, &text.replace("the fan was broken", " "), "has a reason");

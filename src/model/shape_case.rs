@@ -15,7 +15,7 @@ pub enum ShapeCaseError {
     NoName(String),
     #[error("the shape `{0}` has no sizes")]
     NoSizes(String),
-    #[error("the shape `{piece}` has the size `{size}`, which is no whole number")]
+    #[error("the shape `{piece}` has the size `{size}`, which is not a whole number")]
     NoNumber { piece: String, size: String },
     #[error("the shape `{0}` has a size that is not above zero")]
     NotPositive(String),
@@ -151,8 +151,8 @@ mod tests {
             ("a=b=1", "the size `b=1`"),
             ("a=1.5", "the size `1.5`"),
             ("a=1__0", "the size `1__0`"),
-            ("a=99999999999999999999", "is no whole number"),
-            ("a=9223372036854775808", "is no whole number"),
+            ("a=99999999999999999999", "is not a whole number"),
+            ("a=9223372036854775808", "is not a whole number"),
         ] {
             let error = ShapeCase::parse(text).expect_err("the case is faulty").to_string();
             assert!(error.contains(words), "{error}");

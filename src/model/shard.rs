@@ -49,7 +49,9 @@ impl Shard {
             (Ok(small), Ok(many)) if many <= MOST_SHARDS && (1..=many).contains(&small) => {
                 Ok(Shard { index: small, count: many })
             }
-            _ => Err(ShardError(format!("{index}/{count} is no shard: n is from 1 to {MOST_SHARDS}, i from 1 to n"))),
+            _ => {
+                Err(ShardError(format!("{index}/{count} is not a shard: n is from 1 to {MOST_SHARDS}, i from 1 to n")))
+            }
         }
     }
 
@@ -58,7 +60,7 @@ impl Shard {
         let number = |part: &str| part.trim().parse::<u64>().ok();
         match text.split_once('/').map(|(index, count)| (number(index), number(count))) {
             Some((Some(index), Some(count))) => Shard::new(index, count),
-            _ => Err(ShardError(format!("`{}` is no shard: it must be `i/n`, such as `2/4`", text.escape_debug()))),
+            _ => Err(ShardError(format!("`{}` is not a shard: it must be `i/n`, such as `2/4`", text.escape_debug()))),
         }
     }
 
@@ -142,7 +144,7 @@ mod tests {
         }
         assert_eq!(
             Shard::new(5, 4).map_err(|error| error.to_string()),
-            Err("5/4 is no shard: n is from 1 to 10000, i from 1 to n".to_owned())
+            Err("5/4 is not a shard: n is from 1 to 10000, i from 1 to n".to_owned())
         );
     }
 

@@ -28,7 +28,7 @@ impl FolderKind {
         match fs::read_dir(folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotADirectory => refuse(
-                format!("cannot use `{}` as the folder of the {}: it is no folder", folder.display(), self.name),
+                format!("cannot use `{}` as the folder of the {}: it is not a folder", folder.display(), self.name),
                 "name an empty folder or a new one with `--out`",
             ),
             Err(error) => Err(error)
@@ -37,7 +37,7 @@ impl FolderKind {
                 if folder.join(self.marker).is_file() || entries.next().is_none() {
                     return Ok(());
                 }
-                let message = format!("`{}` holds files that are no {} of sprag", folder.display(), self.name);
+                let message = format!("`{}` holds files that `sprag {}` did not write", folder.display(), self.name);
                 refuse(message, "name an empty folder or a new one with `--out`")
             }
         }
@@ -68,7 +68,7 @@ impl FolderKind {
             None => names.filter(is_strange).min(),
         };
         let Some(stranger) = stranger else { return self.check_place(folder) };
-        let message = format!("`{}` holds `{stranger}`, which is no part of the {}", folder.display(), self.name);
+        let message = format!("`{}` holds `{stranger}`, which is not part of the {}", folder.display(), self.name);
         let hint =
             "the folder is replaced as a whole: move that out of it, or name another one with `--out`".to_owned();
         refuse(message, hint)

@@ -1,7 +1,7 @@
 //! Errors of this crate: what to do about them, and exit codes.
 
 use std::error::Error as StdError;
-use std::fmt;
+use std::{fmt, io};
 
 use sprag_evidence::play::VerifyError;
 use sprag_evidence::release::ReleaseError;
@@ -100,7 +100,11 @@ impl Error {
     }
 
     pub fn chain(&self) -> String {
-        let causes = self.causes().map(ToString::to_string);
+        let causes = self.causes().map(|cause| match cause.downcast_ref::<io::Error>() {
+            Some(error) if error.kind() == io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+            // Without the number of the system.
+            _ => cause.to_string().split(" (os error").next().unwrap_or_default().to_owned(),
+        });
         self.contexts.iter().rev().cloned().chain(causes).collect::<Vec<_>>().join(": ")
     }
 
@@ -111,7 +115,9 @@ impl Error {
         let sync = || self.cause::<SyncError>().and_then(SyncError::hint);
         let replay = || self.cause::<VerifyError>().and_then(VerifyError::hint).map(str::to_owned);
         let release = || self.cause::<ReleaseError>().and_then(ReleaseError::hint);
-        own().or_else(suite).or_else(history).or_else(sync).or_else(replay).or_else(release)
+        let path = || self.cause::<io::Error>().filter(|error| error.kind() == io::ErrorKind::NotFound);
+        let path = || path().map(|_| "check the path".to_owned());
+        own().or_else(suite).or_else(history).or_else(sync).or_else(replay).or_else(release).or_else(path)
     }
 
     pub fn is_damage(&self) -> bool {
@@ -181,10 +187,10 @@ impl Exit {
             Exit::Failed => "regressed, missing, or a check failed",
             Exit::Usage => "used wrongly, or it could not work",
             Exit::Inconclusive => "inconclusive, not comparable, or no baseline",
-            Exit::Integrity => "what is recorded does not hold together",
+            Exit::Integrity => "data are damaged or were changed",
             Exit::NotMeasured => "could not measure: everything that was asked for was skipped",
             Exit::CannotTell => "`--bisect` alone: this commit cannot tell",
-            Exit::Abort => "`--bisect` alone: used wrongly, or what is recorded does not hold together",
+            Exit::Abort => "`--bisect` alone: used wrongly, or data are damaged or were changed",
         }
     }
 }

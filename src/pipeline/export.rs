@@ -161,7 +161,7 @@ pub fn write_text(
     out: &mut dyn Write,
 ) -> crate::Result<usize> {
     if let Some(file) = file {
-        check_parent(file)?;
+        check_parent(file, "--out")?;
         check_writable(file)?;
     }
     let mut export = Export::new(project, selected);
@@ -207,17 +207,17 @@ fn write(form: Form, export: &mut Export<'_>, mut entries: Vec<Entry>, out: &mut
     }
 }
 
-fn check_parent(path: &Path) -> crate::Result<()> {
+pub(crate) fn check_parent(path: &Path, option: &str) -> crate::Result<()> {
     let is_absent = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
     let Some(folder) = path.parent().filter(is_absent) else { return Ok(()) };
     let message = format!("cannot write `{}`: there is no folder `{}`", path.display(), folder.display());
-    refuse(message, "make the folder first, or choose another place with `--out`")
+    refuse(message, format!("make the folder first, or choose another place with `{option}`"))
 }
 
 /// Two Parquet tables, a file a month in folders `suite=/year=/month=`, in place of an earlier export. Returns the
 /// numbers of runs and of files.
 pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> crate::Result<(usize, usize)> {
-    check_parent(folder)?;
+    check_parent(folder, "--out")?;
     EXPORT.check_replaceable(folder)?;
     let mut export = Export::new(project, selected);
     let entries = export.list()?;

@@ -71,7 +71,7 @@ pub fn span(option: &str, given: &str) -> Result<(DateTime<Utc>, DateTime<Utc>),
         }
     };
     range.map(|[first, after]| (first, after)).ok_or_else(|| {
-        let message = format!("`{option} {}` is no date or time", text::printable(given));
+        let message = format!("`{option} {}` is not a date or time", text::printable(given));
         Advice::new(message, "give a day in UTC such as 2026-05-31, or RFC 3339 such as 2026-05-31T12:00:00Z")
     })
 }
@@ -103,7 +103,14 @@ pub fn refuse_unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let message = format!("the history has no {what} `{}`", text::printable(name));
-    refuse(message, if names.is_empty() { "it has no run yet".to_owned() } else { suggestion(name, &names) })
+    refuse(
+        message,
+        match (names.is_empty(), what) {
+            (false, _) => suggestion(name, &names),
+            (true, "event") => "no event was found yet; `sprag trend` shows what is judged".to_owned(),
+            (true, _) => "it has no run yet".to_owned(),
+        },
+    )
 }
 
 /// `--shard` without a value.
@@ -300,8 +307,8 @@ mod tests {
     fn partial_and_contradictory_shards_are_refused() {
         check("", Err("looked for SPRAG_SHARD, Buildkite (BUILDKITE_PARALLEL_JOB,"));
         check("SPRAG_SHARD= CI=true", Err("no shard was found"));
-        check("SPRAG_SHARD=4/2", Err("SPRAG_SHARD: 4/2 is no shard"));
-        check("SPRAG_SHARD=two", Err("SPRAG_SHARD: `two` is no shard"));
+        check("SPRAG_SHARD=4/2", Err("SPRAG_SHARD: 4/2 is not a shard"));
+        check("SPRAG_SHARD=two", Err("SPRAG_SHARD: `two` is not a shard"));
         check("BUILDKITE_PARALLEL_JOB=0", Err("BUILDKITE_PARALLEL_JOB_COUNT is not"));
         check("STRATEGY_JOB_TOTAL=2", Err("STRATEGY_JOB_TOTAL is set, STRATEGY_JOB_INDEX is not"));
         check("JOB_COMPLETION_INDEX=1", Err("JOB_COMPLETIONS or SPRAG_SHARDS is not"));
@@ -315,6 +322,6 @@ mod tests {
         let wanted = |option| shard_option(option).map_err(|advice| advice.message);
         assert_eq!(wanted(None), Ok(None));
         assert_eq!(wanted(Some("2/4")).map(|shard| shard.map(|one| one.to_string())), Ok(Some("2/4".to_owned())));
-        assert!(wanted(Some("4")).is_err_and(|message| message.contains("`4` is no shard")));
+        assert!(wanted(Some("4")).is_err_and(|message| message.contains("`4` is not a shard")));
     }
 }

@@ -36,7 +36,7 @@ impl Project {
         let folder = fs::canonicalize(folder).with_context(|| format!("cannot enter `{}`", folder.display()))?;
         let store = history::open(&folder);
         if !folder.is_dir() {
-            return Err(Error::message(format!("cannot enter `{}`: it is no folder", folder.display())));
+            return Err(Error::message(format!("cannot enter `{}`: it is not a folder", folder.display())));
         }
         let workdir = match &store {
             Ok(store) => history::facts(store)?.workdir,
@@ -169,7 +169,7 @@ pub(crate) fn files(folder: &Path, extension: &str) -> crate::Result<Vec<PathBuf
 /// The fault reads after the name. A folder or a pipe must not look like an absent file.
 pub(crate) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, String> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err("is no file".to_owned());
+        return Err("is not a file".to_owned());
     }
     read_bounded(path, most).map_err(|error| format!("cannot be read: {error}"))
 }

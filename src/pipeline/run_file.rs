@@ -20,8 +20,7 @@ pub enum RunFile {
 pub fn read(path: &Path) -> crate::Result<RunFile> {
     let bytes = match path.is_dir() {
         true => Vec::new(),
-        false => read_bounded(path, MAX_RECORD_BYTES)
-            .map_err(|error| Error::message(format!("cannot read `{}`: {error}", path.display())))?,
+        false => read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?,
     };
     // Each attempt below reads the whole file.
     let looks_like_baseline = is_baseline(&bytes);
@@ -66,7 +65,7 @@ pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
         Ok((id, run)) => Ok(RecordedRun { path: path.display().to_string(), id, run }),
         Err(error) => refuse(
             format!("`{}` {error}", path.display()),
-            "a record is as `sprag run --output-run FILE` wrote it: measure again",
+            "give a record that `sprag run --output-run FILE` wrote, or results in a format of `sprag import --list`",
         ),
     }
 }

@@ -261,7 +261,7 @@ pub fn warn_unknown(ledger: &Ledger, trend: &Trend) {
     for one in &ledger.acceptances {
         if trend.events.iter().all(|event| event.id != one.event) {
             text::warn(&format!(
-                "{} accepts `{}`, which is no event of the history; it has no effect",
+                "{} accepts `{}`, which is not an event of the history; it has no effect",
                 one.terms.entry, one.event
             ));
         }

@@ -52,7 +52,7 @@ fn where_there_is_no_event_sentences_say_so() {
     ];
     holds(&html, &sentences);
     let digest = pages::digest(&sample.catalog()).expect("it renders");
-    let none = "No event of the four weeks since 2\u{202f}Nov 2026 is still present.";
+    let none = "No event since 2\u{202f}Nov 2026 (four weeks) is still present.";
     holds(text(&digest), &["No event is present.", none]);
     // The script fills the hidden one where the site itself is old.
     assert_eq!(html.matches("class=\"banner").count(), 1);

@@ -289,10 +289,10 @@ fn recent_events(trend: &Trend) -> Phrase {
     let new: Vec<&Event> = recent(trend).collect();
     let from = date::day(as_of - Duration::days(RECENT));
     if new.is_empty() {
-        return Phrase::plain(format!("No event of the four weeks since {from} is still present."));
+        return Phrase::plain(format!("No event since {from} (four weeks) is still present."));
     }
     let present = counted(new.len(), "event is", "events are");
-    let mut words = Phrase::plain(format!("Of the four weeks since {from}, {present} still present: "));
+    let mut words = Phrase::plain(format!("Since {from} (four weeks), {present} still present: "));
     for (place, one) in new.iter().take(NAMED).enumerate() {
         words = words.text(if place == 0 { "" } else { ", " }).link(link::event(&one.id), one.id.as_str());
     }
@@ -300,7 +300,7 @@ fn recent_events(trend: &Trend) -> Phrase {
     words.text(if more > 0 { format!(" and {} more.", count(more)) } else { ".".to_owned() })
 }
 
-/// The most useful next step: what the newest runs did comes first, then open regressions of the history, then what would settle
+/// The most useful next step: what the newest runs did comes first, then open regressions of the history, then what would decide
 /// doubts.
 fn next_step(analysis: &Analysis, trend: &Trend) -> Fact {
     let (answer, note) = step(analysis, trend);
@@ -550,13 +550,13 @@ mod tests {
         let recent = |trend: &Trend| recent_events(trend).words().replace('\u{202f}', " ");
         assert_eq!(with_regressions(calm.clone(), &trend).words(), "2 open regressions; No change in all 24 metrics");
         assert_eq!(with_regressions(bad, &trend).words(), "Regressed: 1 metric; 2 open regressions");
-        assert_eq!(recent(&trend), "Of the four weeks since 2 Nov 2026, 1 event is still present: e-7c1f03.");
+        assert_eq!(recent(&trend), "Since 2 Nov 2026 (four weeks), 1 event is still present: e-7c1f03.");
         let one = trend.events[0].clone();
         trend.events.extend(std::iter::repeat_n(one, 4));
         assert!(recent(&trend).ends_with("e-7c1f03, e-7c1f03, e-7c1f03 and 2 more."));
         trend.events.iter_mut().for_each(|one| one.state = EventState::TakenBack { by: "e-000000".to_owned() });
         assert_eq!(with_regressions(calm.clone(), &trend), calm);
-        assert_eq!(recent(&trend), "No event of the four weeks since 2 Nov 2026 is still present.");
+        assert_eq!(recent(&trend), "No event since 2 Nov 2026 (four weeks) is still present.");
     }
 
     #[test]

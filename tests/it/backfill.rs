@@ -138,7 +138,7 @@ fn ranges_that_cannot_be_measured_are_named() {
     sandbox.git(&["checkout", "-q", "main"]);
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge it", "side"]);
     for (arguments, words) in [
-        (&["c1"][..], &["`c1` is no range of commits", "hint: write both ends"][..]),
+        (&["c1"][..], &["`c1` is not a range of commits", "hint: write both ends"][..]),
         (&["c1...c4"], &["three dots"]),
         (&["c1..nowhere"], &["`nowhere` names no commit"]),
         (&["c4..c1"], &["`c4` is newer than `c1`", "hint: turn the ends around: `c1..c4`"]),
@@ -149,8 +149,8 @@ fn ranges_that_cannot_be_measured_are_named() {
         (&["--around", "e-0"], &["the history has no event `e-0`"]),
         (&["c1..c2", "--around", "e-0"], &["cannot be used with"]),
         (&[], &["required"]),
-        (&["c1..c2", "--shard", "3/2"], &["3/2 is no shard"]),
-        (&["c1..c2", "--budget", "soon"], &["`--budget soon` is no time"]),
+        (&["c1..c2", "--shard", "3/2"], &["3/2 is not a shard"]),
+        (&["c1..c2", "--budget", "soon"], &["`--budget soon` is not a time"]),
     ] {
         backfill(&sandbox, arguments, 2).says(words);
     }

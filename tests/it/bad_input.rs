@@ -172,7 +172,7 @@ fn an_unusable_output_folder_is_refused_before_measuring() {
     sandbox.write("mine/thesis.tex", "x");
     sandbox.sprag(&["weekly", "--quick", "--out", "file"]).expect(2).says(&["file"]);
     sandbox.sprag(&["weekly", "--quick", "--out", "file/below"]).expect(2).says(&["file"]);
-    sandbox.sprag(&["weekly", "--quick", "--out", "mine"]).expect(2).says(&["no site of sprag", "hint:"]);
+    sandbox.sprag(&["weekly", "--quick", "--out", "mine"]).expect(2).says(&["`sprag site` did not write", "hint:"]);
     assert!(sandbox.records("HEAD").is_empty(), "it measured all the same");
     assert_eq!(sandbox.read("mine/thesis.tex"), "x");
 }
@@ -186,7 +186,7 @@ fn usage_errors_exit_with_2() {
     sandbox.sprag(&["conformance"]).expect(2);
     sandbox.sprag(&["conformance", "nowhere"]).expect(2).says(&["nowhere"]);
     sandbox.sprag(&["-C", "nowhere", "site"]).expect(2).says(&["nowhere"]);
-    sandbox.sprag(&["-C", "sprag.toml", "site"]).expect(2).says(&["no folder"]);
+    sandbox.sprag(&["-C", "sprag.toml", "site"]).expect(2).says(&["not a folder"]);
     sandbox.sprag(&["run", "--suite", "cpu", "--output-run", "."]).expect(2).says(&["it is a folder"]);
 }
 

@@ -37,7 +37,7 @@ fn the_list_shows_what_each_is_and_names_what_is_broken() {
         &[
             "baselines/cut.json is not JSON",
             "baselines/seed.json is a baseline of Apex-X, not a baseline of Sprag",
-            "baselines/folder.json is no file",
+            "baselines/folder.json is not a file",
         ],
     );
 

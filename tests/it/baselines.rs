@@ -177,7 +177,7 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
     for (text, words) in [
         (before.replacen("suite\": \"cpu\"", "suite\": \"gpu\"", 1), "is of the suite `gpu`, not of `cpu`"),
         (before.replacen("Example CPU", "Example-CPU", 1), "of the class `Example-CPU`, not of `Example CPU`"),
-        ("{}".to_owned(), "no baseline of ours"),
+        ("{}".to_owned(), "is not a baseline"),
         ("{\"schema_version\": 9}".to_owned(), "has schema version 9"),
     ] {
         crafted.write(BASELINE, &text);
@@ -189,8 +189,8 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
     assert_eq!(archive(&crafted), Vec::<String>::new());
     crafted.remove(BASELINE);
     crafted.write(&format!("{BASELINE}/x"), "");
-    crafted.ends(2, &ACCEPT).says(&["is no file", "hint:"]);
-    crafted.ends(2, &["check"]).says(&["is no file", "hint:"]);
+    crafted.ends(2, &ACCEPT).says(&["is not a file", "hint:"]);
+    crafted.ends(2, &["check"]).says(&["is not a file", "hint:"]);
 }
 
 #[test]

@@ -354,7 +354,7 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
         (&["HEAD~2", "HEAD~1", "--suite", "absent"], 2, &["there is no suite `absent`"]),
         (&["HEAD~2", "HEAD~1", "--shard", "1/2"], 2, &["--record"]),
         (&["HEAD~2", "HEAD~1", "--shard", "1/2", "--record"], 2, &["there is no remote to sync with"]),
-        (&["HEAD~2", "HEAD~1", "--shard", "3/2", "--record"], 2, &["3/2 is no shard"]),
+        (&["HEAD~2", "HEAD~1", "--shard", "3/2", "--record"], 2, &["3/2 is not a shard"]),
         (&["HEAD~2", "HEAD~1", "--instructions", "--filter", "sort"], 2, &["no effect on the instructions"]),
         (&["HEAD~2", "HEAD~1", "--instructions", "--metric", "time"], 2, &["cannot be used with"]),
         (&["HEAD~2", "HEAD~1", "--confidence", "2"], 2, &["give a share from 0.5 to 0.999"]),

@@ -60,7 +60,7 @@ fn a_commit_is_built_once_and_anew_with_other_settings() {
     let table = sandbox.sprag(&["cache"]).expect(0);
     table.prints(&["Make v1", "Make v2", "built", "6 builds"]);
     sandbox.sprag(&["cache", "clear", "--older-than", "1d"]).expect(0).prints(&["removed 0 builds"]);
-    sandbox.sprag(&["cache", "clear", "--older-than", "soon"]).expect(2).says(&["is no time", "hint: "]);
+    sandbox.sprag(&["cache", "clear", "--older-than", "soon"]).expect(2).says(&["is not a time", "hint: "]);
     sandbox.sprag(&["cache", "clear"]).expect(0).prints(&["removed 6 builds"]);
     assert!(cached(&sandbox).is_empty());
     assert_eq!(fs::read_dir(folder(&sandbox)).expect("a folder").count(), 1, "only the lock stays");

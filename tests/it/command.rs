@@ -80,7 +80,7 @@ printf '{"schema_version": 1, "benchmarks": [{"name": "%s", "failure": "%s"}]}' 
          env = { WORD = \"named $HOME\" }\nbuild = [\"sh\", \"-c\", \"echo once >> built\"]\nprocesses = 2\n",
     );
     let (_, run) = run(&sandbox, 1);
-    assert_eq!(run["status"], "ok", "a benchmark that fails is no failed run: {run}");
+    assert_eq!(run["status"], "ok", "a benchmark that fails is not a failed run: {run}");
     // No shell expands the variable; the build step ran once for both processes, in the same folder.
     assert_eq!(run["benchmarks"][0]["name"], "named $HOME");
     assert_eq!(run["benchmarks"][0]["failure"], "deep once (process 1)");
@@ -128,7 +128,7 @@ fn a_report_of_another_format_is_named() {
     let report =
         r#"echo '{"context": {"num_cpus": 1}, "benchmarks": [{"name": "a", "real_time": 1, "time_unit": "ns"}]}'"#;
     let hint = "it looks like Google Benchmark, JSON or CSV: set `format = \"google-benchmark\"`";
-    fails(report, "", &["is no report: it has no `schema_version`", hint]);
+    fails(report, "", &["is not a report: it has no `schema_version`", hint]);
     fails(report, "format = \"hyperfine\"", &[hint]);
     fails("", "format = \"go\"", &["standard output is empty, where a report was expected"]);
     fails("echo hello", "format = \"go\"", &["standard output lists no benchmark"]);
@@ -154,7 +154,7 @@ fn one_bad_benchmark_leaves_the_others() {
     assert_eq!(run["status"], "ok");
     assert_eq!(run["benchmarks"][0]["failure"], Value::Null);
     let failure = run["benchmarks"][1]["failure"].as_str().expect("it failed");
-    assert_contains(failure, &["its metric `time` holds NaN, which is no number"]);
+    assert_contains(failure, &["its metric `time` holds NaN, which is not a number"]);
     assert_contains(&ended.out, &[": its metric `time` holds NaN"]);
 }
 
@@ -338,7 +338,7 @@ fn a_suite_gets_no_token_and_no_file_of_the_runner() {
             "sprag.toml",
             &format!("[suites.theirs]\nkind = \"command\"\ncommand = [\"x\"]\npass_env = [{odd}]\n"),
         );
-        sandbox.sprag(&["run"]).expect(2).says(&["sprag.toml:4:", "which is no name of variables"]);
+        sandbox.sprag(&["run"]).expect(2).says(&["sprag.toml:4:", "which is not the name of a variable"]);
     }
 }
 

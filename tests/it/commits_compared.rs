@@ -180,7 +180,10 @@ fn reports_say_that_both_sides_took_turns() {
         .flat_map(|form| ["--report".to_owned(), format!("{form}=out/{form}")])
         .collect();
     let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
-    sprag(&sandbox, &[&["compare", "v1", "v2", "--measure"], &reports[..]].concat()).expect(1);
+    let compare = [&["compare", "v1", "v2", "--measure"], &reports[..]].concat();
+    sprag(&sandbox, &compare).expect(2).says(&["there is no folder", "hint: make the folder first"]);
+    sandbox.write("out/.keep", "");
+    sprag(&sandbox, &compare).expect(1);
     let check = |form: &str, words: &[&str]| {
         let text = sandbox.read(&format!("out/{form}"));
         assert_contains(&text, words);

@@ -147,11 +147,11 @@ fn points_count_in_the_order_of_their_indices() {
 fn what_is_no_table_is_refused_with_its_line() {
     let hint = "hint: the header is `series,index,commit,time,value`";
     for (table, words) in [
-        ("", &["`t.csv` is no table of histories: line 1 has no column `series`", hint][..]),
+        ("", &["`t.csv` is not a table of histories: line 1 has no column `series`", hint][..]),
         ("a,b\n1,2\n", &["line 1 has no column `series`", hint]),
         (HEADER, &["it holds no point"]),
-        (&format!("{HEADER}a,0,,,1\na,1,,,fast\n"), &["line 3: its value `fast` is no number", hint]),
-        (&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is no whole number from 0 to 2^64 - 1"]),
+        (&format!("{HEADER}a,0,,,1\na,1,,,fast\n"), &["line 3: its value `fast` is not a number", hint]),
+        (&format!("{HEADER}a,1.5,,,1\n"), &["line 2: its index `1.5` is not a whole number from 0 to 2^64 - 1"]),
         (&format!("{HEADER}a,1\n"), &["line 2: it has 2 cells where the header has 5"]),
     ] {
         let sandbox = sandbox(table);

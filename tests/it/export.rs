@@ -62,8 +62,8 @@ fn every_form_gives_the_same(sandbox: &Sandbox) {
 fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &Sandbox) {
     sandbox.write("mine/thesis.tex", "x");
     let refused = sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "../mine"]).expect(2);
-    refused.says(&["holds files that are no export of sprag", "hint: name an empty folder"]);
-    sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "_site"]).expect(2).says(&["no export of sprag"]);
+    refused.says(&["holds files that `sprag export` did not write", "hint: name an empty folder"]);
+    sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "_site"]).expect(2).says(&["`sprag export` did not"]);
     export(sandbox, &["parquet", "--out", "../out"]);
     let before = files(&sandbox.project.join("out")).len();
     export(sandbox, &["parquet", "--out", "../out", "--until", "2026-08-31"]);
@@ -77,7 +77,7 @@ fn an_impossible_export_is_refused() {
     let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history fits"]);
     assert_eq!(ended.out.lines().count(), 1);
     sandbox.sprag(&["export", "csv", "--suite", "gqu"]).expect(2).says(&["has no suite `gqu`", "hint:"]);
-    sandbox.sprag(&["export", "jsonl", "--since", "noon"]).expect(2).says(&["`--since noon` is no date", "hint:"]);
+    sandbox.sprag(&["export", "jsonl", "--since", "noon"]).expect(2).says(&["`--since noon` is not a date", "hint:"]);
     sandbox.sprag(&["export", "xml"]).expect(2).says(&["xml"]);
     sandbox.sprag(&["export", "csv", "--out", "."]).expect(2).says(&["it is a folder"]);
     let absent = ["export", "csv", "--out", "absent/x.csv"];

@@ -136,7 +136,7 @@ fn imported_runs_are_gated_against_their_history() {
     sandbox.write("times", "5\n");
     sandbox.commit("Make it slow");
     check(2, &["--suite", "theirs"])
-        .says(&["no run of `theirs`, which is no suite of sprag.toml", "sprag import FILE --suite theirs"]);
+        .says(&["no run of `theirs`, which is not a suite of sprag.toml", "sprag import FILE --suite theirs"]);
     sandbox.sprag(&["import", "../report.json", "--suite", "theirs", "--time", "2026-01-06"]).expect(0);
     check(1, &["--suite", "theirs"]).prints(&["1 regressed"]);
     check(2, &["--suite", "nope"]).says(&["there is no suite `nope`"]);

@@ -108,7 +108,7 @@ fn what_the_source_does_not_tell_is_assumed_aloud_or_asked_for() {
     sandbox
         .sprag(&["import", &file, "--commit", "none", "--time", "noon"])
         .expect(2)
-        .says(&["`--time noon` is no date"]);
+        .says(&["`--time noon` is not a date"]);
     sandbox.sprag(&["import", &file, "--commit", "none", "--time", "2026-01-02T03:04:05Z"]).expect(0);
     assert_eq!(records(&sandbox).len(), 2);
     let text = r#"{"suite":"apex_x_cpu_perf_regression","timestamp_utc":"1013-02-11T00:00:00Z","metrics":{"a_ms":1}}"#;

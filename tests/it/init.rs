@@ -407,9 +407,9 @@ fn nothing_is_written_through_a_link_or_over_a_folder() {
     check(&|sandbox| link(sandbox, ".github"), &[".github` is a link", "make it a plain folder"]);
     check(&|sandbox| link(sandbox, "baselines"), &["baselines` is a link"]);
     check(&|sandbox| link(sandbox, ".gitignore"), &[".gitignore` is a link", "make it a plain file"]);
-    check(&|sandbox| sandbox.write(".github", "x"), &[".github` is no folder"]);
-    check(&|sandbox| sandbox.write(".github/workflows/ci.yml/x", "x"), &["ci.yml` is no file"]);
-    check(&|sandbox| sandbox.write(".gitignore/x", "x"), &[".gitignore` is no file"]);
+    check(&|sandbox| sandbox.write(".github", "x"), &[".github` is not a folder"]);
+    check(&|sandbox| sandbox.write(".github/workflows/ci.yml/x", "x"), &["ci.yml` is not a file"]);
+    check(&|sandbox| sandbox.write(".gitignore/x", "x"), &[".gitignore` is not a file"]);
 }
 
 #[test]

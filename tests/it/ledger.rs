@@ -183,7 +183,7 @@ fn a_fault_of_the_ledger_stops_whatever_reads_it() {
     sandbox.write(FILE, &fine);
     check(&sandbox, &[]).expect(0);
     std::fs::create_dir(sandbox.project.join("shop/ledger/folder.toml")).expect("a folder");
-    sprag(&sandbox, &["trend"]).expect(2).says(&["`ledger/folder.toml` is no file"]);
+    sprag(&sandbox, &["trend"]).expect(2).says(&["`ledger/folder.toml` is not a file"]);
     std::fs::remove_dir(sandbox.project.join("shop/ledger/folder.toml")).expect("a folder");
     sandbox.write("shop/ledger/README.md", "[[accept]]");
     sprag(&sandbox, &["trend"]).expect(0);

@@ -68,7 +68,7 @@ fn absurd_efforts_and_unknown_names_are_refused_with_advice() {
     check(&["--budget", "0s"], &["`--budget 0s` is out of range", "from 1 s to 24 h"]);
     check(&["--budget", "-5s"], &["out of range"]);
     check(&["--budget", "400h"], &["out of range"]);
-    check(&["--budget", "soon"], &["`--budget soon` is no time", "`60s`"]);
+    check(&["--budget", "soon"], &["`--budget soon` is not a time", "`60s`"]);
     check(&["--quick", "--rigorous"], &["cannot be used with"]);
     check(&["--quick", "--budget", "5s"], &["cannot be used with"]);
     check(&["--pin", "99999"], &["there is no processor 99999", "may run on"]);

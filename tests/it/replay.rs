@@ -109,7 +109,7 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["record", "--config", "config.json", "--seed", "1", "--output", "config.json"], &["name the same file"]);
     check(&["verify", "list.json"], &["`list.json` is no manifest"]);
     check(&["verify", "long.json"], &["no manifest"]);
-    check(&["verify", "list.json", "--root", "gone"], &["is no folder"]);
+    check(&["verify", "list.json", "--root", "gone"], &["is not a folder"]);
     let small: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
     let changed = |change: &dyn Fn(&mut Value), words: &[&str]| {
         let mut one = small.clone();

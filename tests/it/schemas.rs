@@ -125,7 +125,7 @@ fn every_past_version_is_read_for_ever() {
 
     let text = read("fixtures/records/autotune-1.json");
     follows("autotune-1", &text);
-    let reading = Store::from_json(text.as_bytes()).expect("it is no newer one");
+    let reading = Store::from_json(text.as_bytes()).expect("it is not a newer one");
     assert_eq!((reading.damage, reading.store.to_json()), (None, text));
 
     let text = read("fixtures/records/metrics-1.json");

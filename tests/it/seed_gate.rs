@@ -54,11 +54,11 @@ fn files_of_two_kinds_are_not_mixed() {
     refused(&["check", "--run", "report.json"], &["`[project]/report.json` is a report of Apex-X"]);
     sandbox
         .write("native.json", "{\"schema_version\": 1, \"suite\": \"cpu\", \"machine_class\": \"m\", \"metrics\": {}}");
-    refused(&["check", "--run", "report.json", "--baseline", "native.json"], &["is no baseline of Apex-X"]);
+    refused(&["check", "--run", "report.json", "--baseline", "native.json"], &["is not a baseline of Apex-X"]);
     sandbox.write("run.json", "{\"schema_version\": 1, \"suite\": \"cpu\"}");
     refused(
         &["check", "--run", "run.json", "--baseline", "base.json"],
-        &["is a baseline of Apex-X", "no report of it"],
+        &["is a baseline of Apex-X", "is not a report of it"],
     );
     refused(&[&CHECK[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
     sandbox
@@ -114,7 +114,7 @@ fn compare_judges_a_report_against_its_baseline() {
     refused(&[&compared[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
     refused(&[&compared[..], &["--policy", "p.toml"]].concat(), &["`--policy` names rules"]);
     sandbox.write("run.json", "{\"schema_version\": 1, \"suite\": \"cpu\"}");
-    refused(&["compare", "base.json", "run.json"], &["is a baseline of Apex-X", "no report of it"]);
+    refused(&["compare", "base.json", "run.json"], &["is a baseline of Apex-X", "is not a report of it"]);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {}}");
     refused(&other, &["holds no figure"]);
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": NaN}}");
-    sandbox.sprag(&other).expect(2).says(&["`a_ms` is no finite number"]);
+    sandbox.sprag(&other).expect(2).says(&["`a_ms` is not a finite number"]);
     assert!(!sandbox.project.join("other.json").exists());
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": 2}}");
     sandbox.sprag(&[&other[..], &["--notes", "mine"]].concat()).expect(0);

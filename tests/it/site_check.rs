@@ -25,7 +25,7 @@ fn a_site_is_proven_or_named_where_it_differs() {
     );
     // The check writes nothing; rendering keeps files of others.
     assert!(!site.join("coverage.html").exists());
-    let refused = &["holds `series/another.html`, which is no part of the site", "move that out of it"];
+    let refused = &["holds `series/another.html`, which is not part of the site", "move that out of it"];
     sandbox.sprag(&["-C", "shop", "site"]).expect(2).says(refused);
     assert!(site.join("series/another.html").exists() && !site.join("coverage.html").exists());
     fs::remove_file(site.join("series/another.html")).expect("it was left alone");
@@ -39,9 +39,9 @@ fn what_is_no_site_is_not_checked() {
     sandbox.sprag(&["site", "--check"]).expect(2).says(&["there is no site of sprag at", "sprag site"]);
     fs::create_dir(sandbox.project.join("mine")).expect("a folder");
     fs::write(sandbox.project.join("mine/letter.txt"), "mine").expect("a file");
-    sandbox.sprag(&["site", "--check", "--out", "mine"]).expect(2).says(&["holds files that are no site"]);
+    sandbox.sprag(&["site", "--check", "--out", "mine"]).expect(2).says(&["files that `sprag site` did not write"]);
     fs::write(sandbox.project.join("file"), "mine").expect("a file");
-    sandbox.sprag(&["site", "--check", "--out", "file"]).expect(2).says(&["cannot use `", "it is no folder", "--out"]);
+    sandbox.sprag(&["site", "--check", "--out", "file"]).expect(2).says(&["cannot use `", "not a folder", "--out"]);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn a_remote_that_cannot_be_used_is_no_first_push() {
     clones.record("a", 1);
     let before = clones.records("a");
     clones.git("a", &["remote", "set-url", "origin", "../gone.git"]);
-    clones.sync("a", &[]).expect(2).says(&["`origin` is no repository", "gone.git", "hint: the records are safe"]);
+    clones.sync("a", &[]).expect(2).says(&["`origin` is not a repository", "gone.git", "hint: the records are safe"]);
     clones.git("a", &["remote", "set-url", "origin", "ssh://localhost:1/x.git"]);
     clones.sync_with("a", &[("GIT_SSH_COMMAND", "false")], &[]).expect(2).says(&["the remote `origin` "]);
     clones.git("a", &["remote", "set-url", "origin", "https://127.0.0.1:1/x.git"]);

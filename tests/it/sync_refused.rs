@@ -234,7 +234,7 @@ fn hostile_files_of_a_remote_reach_no_working_tree() {
     clones.git("b", &["push", "-q"]);
     let path = clones.record("a", 1);
     let ended = clones.sync("a", &[]).expect(0);
-    ended.says(&["`main` stays where it is: the remote has files below `history/v1/` that are no records"]);
+    ended.says(&["`main` stays where it is: the remote has files below `history/v1/` that are not records"]);
     assert!(clones.records("remote.git").contains(&path));
     assert!(!clones.path("a/history/v1/.hidden").exists() && !clones.path("a/history/v1/_notes").exists());
     assert_eq!(clones.git("a", &["status", "--porcelain"]), "");

@@ -229,7 +229,7 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["--record", "--suite", "cpu"], &["does not go with `--suite`", "leave out"]);
     check(&["--as-of", "yesterday"], &["RFC 3339"]);
     check(&["--days", "0"], &["--days"]);
-    check(&["--event", "e-none"], &["no single event has an id that starts with `e-none`", "sprag trend --all"]);
+    check(&["--event", "e-none"], &["no event has an id that starts with `e-none`", "sprag trend --all"]);
     check(&["--output", ".git"], &[".git"]);
     sandbox
         .sprag(&["-C", "shop", "trend", "--as-of", "2025-01-01T00:00:00Z"])

@@ -63,11 +63,11 @@ fn a_pipe_or_a_device_given_as_a_file_is_refused() {
 fn a_pipe_among_the_files_of_a_repository_stops_nothing() {
     for (path, command, code, words) in [
         ("sprag.toml", "trend", 2, NO_FILE),
-        ("baselines/cpu.x.json", "baseline list", 0, "is no file"),
-        ("ledger/x.toml", "trend", 2, "is no file"),
+        ("baselines/cpu.x.json", "baseline list", 0, "is not a file"),
+        ("ledger/x.toml", "trend", 2, "is not a file"),
         ("release/checklist.toml", "release checklist v1", 2, NO_FILE),
         ("release/releases.toml", "release checklist v1", 2, "release/"),
-        (".sprag/pending/a.json", "history fsck", 0, "is no run that can be recorded"),
+        (".sprag/pending/a.json", "history fsck", 0, "is not a run that can be recorded"),
         (".sprag/pending/a.json", "history add ../other.json", 0, NO_FILE),
         (".sprag/cache/runs", "trend", 0, ""),
         (".sprag/cache/folders", "site", 0, ""),
@@ -182,7 +182,7 @@ fn every_command_says_what_is_wrong_with_its_input() {
     symlink("loop", crafted.project.join("loop")).expect("a link");
     pipe(&crafted, "pipe");
     let answer = |row: &str| {
-        let [_, arguments, _] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else { panic!("`{row}` is no row") };
+        let [_, arguments, _] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else { panic!("`{row}` is not a row") };
         let ended = soon(&crafted, &arguments.split(' ').collect::<Vec<_>>());
         let said = ended.err.lines().find(|line| line.starts_with("error")).or(ended.err.lines().next());
         let said = said.or(ended.out.lines().next()).unwrap_or_default();

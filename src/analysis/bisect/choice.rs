@@ -1,4 +1,4 @@
-//! Which commit is measured next, and in how many pairs: what tells most for its cost.
+//! Which commit is measured next, and in how many pairs: what is most informative for its cost.
 //!
 //! A measurement of a commit tells at which of three levels it is: good, bad, or between two steps. The information is that
 //! of a channel with three inputs and normal noise (Shannon, "A Mathematical Theory of Communication", 1948).
@@ -51,7 +51,7 @@ const FINE_SHARES: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 /// How many points of the level its density is summed at.
 const POINTS: usize = 48;
 
-/// The measurement that tells most about all clusters, given that others measure `pending`; `None` where none would tell
+/// The measurement that is most informative about all clusters, given that others measure `pending`; `None` where none would tell
 /// anything.
 pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
     let (parts, least) =

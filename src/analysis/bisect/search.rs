@@ -88,7 +88,7 @@ impl Search {
     }
 
     /// What to measure while other jobs measure `pending`: another commit, unless a second measurement of one of these still
-    /// tells most. `None` where nothing else would tell anything.
+    /// is most informative. `None` where nothing else would tell anything.
     pub fn next(&self, clusters: &[Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
         let open: Vec<&Cluster> = clusters.iter().filter(|cluster| cluster.finding == Finding::Open).collect();
         if open.is_empty() {

@@ -1,6 +1,6 @@
 //! The fitted constants of a bisection.
 
-/// The fitted constants: `docs/CONSTANTS.md` shows what each is worth, made by `cargo bench --bench bisect -- constants`.
+/// The fitted constants: `benches/CONSTANTS.md` shows what each is worth, made by `cargo bench --bench bisect -- constants`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// The probability of a step where there is none, over all benchmarks, by one judgement of the ends.

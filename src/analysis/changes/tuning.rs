@@ -1,6 +1,6 @@
 //! The fitted constants of change points.
 
-/// The fitted constants: `docs/CONSTANTS.md` shows what each is worth, made by `cargo bench --bench changepoint -- constants`.
+/// The fitted constants: `benches/CONSTANTS.md` shows what each is worth, made by `cargo bench --bench changepoint -- constants`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// Single outliers are clipped before the partition to so many deviations beyond both neighbours.

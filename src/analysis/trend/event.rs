@@ -268,7 +268,7 @@ fn taken_back(analysed: &SeriesChanges<'_>, later: usize, before: f64, after: f6
     points.into_iter().find(|(_, point)| is_back(point.after.value)).map(|(place, _)| place)
 }
 
-/// What to measure next: on the machine where a run tells most, by the members that its command measures.
+/// What to measure next: on the machine where a run is most informative, by the members that its command measures.
 fn next(draft: &Draft, all: &[SeriesChanges<'_>], suites: &BTreeMap<String, bool>) -> Option<NextStep> {
     let Moved::Changes(changes) = &draft.moved else { return None };
     let axis = &all[changes[0].series].axis;

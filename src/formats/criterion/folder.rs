@@ -271,7 +271,7 @@ mod tests {
         check(&named, "[]", "`new/sample.json` cannot be read");
         check(&named, r#"{"iters":[1],"times":[]}"#, "has 0 times of 1 samples");
         check(&named, r#"{"iters":[],"times":[]}"#, "has 0 times of 0 samples");
-        check(&named, r#"{"iters":[0],"times":[1]}"#, "a sample is inf, which is no number");
+        check(&named, r#"{"iters":[0],"times":[1]}"#, "a sample is inf, which is not a number");
         check(&named, r#"{"iters":[1],"times":[-1]}"#, "more than zero is needed");
     }
 

@@ -95,7 +95,7 @@ impl<'r> Walk<'r> {
                     Finding::at(FindingKind::Newer, &format!("{text}/"), what).advise("a newer sprag can read it"),
                 );
             } else if entry.kind() == Some(ObjectType::Tree) {
-                let what = "is no part of the layout, and is not read";
+                let what = "is not part of the layout, and is not read";
                 self.tip.findings.push(Finding::at(FindingKind::Foreign, &format!("{text}/"), what));
             }
         }

@@ -276,7 +276,7 @@ fn obstacle(
     let added = difference.right.iter().map(|(path, entry)| (path, entry.mode));
     let changed = difference.changed.iter().map(|(path, (_, entry))| (path, entry.mode));
     if added.chain(changed).any(odd) {
-        return waits("the remote has files below `history/v1/` that are no records");
+        return waits("the remote has files below `history/v1/` that are not records");
     }
     Ok(None)
 }

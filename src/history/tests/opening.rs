@@ -249,7 +249,7 @@ fn files_that_are_no_runs_are_quarantined_with_the_reason() {
         assert!(quarantined.reason.contains(reason), "`{}` should say `{reason}`", quarantined.reason);
     }
     let [old, newer] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
-    assert_eq!(old, "`history/old/` is no part of the layout and was not read");
+    assert_eq!(old, "`history/old/` is not part of the layout and was not read");
     assert_eq!(newer, "`history/v2/` is of a newer layout and was not read; a newer sprag can read it");
     let fixture = Fixture::new();
     fixture.commit("history", "a file\n", "Add a file");

@@ -63,7 +63,7 @@ impl Drop for GuardedFolder {
 /// Waits for the end of `input`, then removes the folder: the hidden command of the keeper.
 pub fn keep(mut input: impl Read, folder: &Path) -> io::Result<()> {
     if !is_ours(folder) {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "that is no folder of ours"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "that is not a folder of ours"));
     }
     io::copy(&mut input, &mut io::sink())?;
     for _ in 1..ATTEMPTS {

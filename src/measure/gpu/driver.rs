@@ -328,7 +328,7 @@ impl Context {
 
 impl Module {
     pub fn function(self: &Rc<Module>, name: &str) -> Result<Function, DeviceError> {
-        let text = CString::new(name).map_err(|_| DeviceError::Program(format!("`{name}` is no name of a kernel")))?;
+        let text = CString::new(name).map_err(|_| DeviceError::Program(format!("`{name}` is not a kernel's name")))?;
         // SAFETY: the module is loaded.
         let raw = checked("cuModuleGetFunction", unsafe { result::module::get_function(self.raw, text) })?;
         Ok(Function { module: self.clone(), raw })

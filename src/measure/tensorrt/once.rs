@@ -301,7 +301,7 @@ fn find_in(
         let shown = path.display();
         let fault = match std::fs::metadata(&path) {
             Err(_) => format!("there is no program `{shown}`"),
-            Ok(metadata) if !metadata.is_file() => format!("`{shown}` is no file"),
+            Ok(metadata) if !metadata.is_file() => format!("`{shown}` is not a file"),
             Ok(metadata) if !may_run(&metadata) => format!("`{shown}` is not executable"),
             Ok(_) => return Ok(absolute(path)),
         };
@@ -349,7 +349,7 @@ pub(crate) fn identify(path: &Path) -> Result<EngineFile, Reason> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fault = |why: &str| Reason::new(ReasonCode::EngineMissing, format!("the engine `{name}` {why}"));
     if !path.is_file() {
-        return Err(fault(if path.exists() { "is no file" } else { "is not there" }));
+        return Err(fault(if path.exists() { "is not a file" } else { "is not there" }));
     }
     if path.metadata().is_ok_and(|facts| facts.len() == 0) {
         return Err(fault("is empty"));
@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(identify(&path), Ok(expected));
         fs::remove_file(&path).expect("it is there");
         fs::create_dir(&path).expect("a folder");
-        assert_eq!(fault(), "tensorrt_engine_missing: the engine `m.plan` is no file");
+        assert_eq!(fault(), "tensorrt_engine_missing: the engine `m.plan` is not a file");
     }
 
     fn program(path: &Path, mode: u32) {
@@ -503,7 +503,7 @@ mod tests {
         };
         check(None, &[], Err("`trtexec` is neither on the search path"));
         check(Some("absent"), &[], Err("there is no program"));
-        check(Some("."), &[], Err("is no file"));
+        check(Some("."), &[], Err("is not a file"));
         program(&at("usual/trtexec"), 0o755);
         check(None, &[], Ok("usual/trtexec"));
         program(&at("root/bin/trtexec"), 0o755);

@@ -120,7 +120,7 @@ fn check_paths(sweep: &Sweep) -> Result<(), Reason> {
     ];
     for (code, path) in paths {
         if path.is_some_and(|path| path.to_str().is_none()) {
-            return Err(Reason::new(code, "its path is no UTF-8 text"));
+            return Err(Reason::new(code, "its path is not UTF-8 text"));
         }
     }
     match &sweep.plugin {

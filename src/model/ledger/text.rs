@@ -56,8 +56,11 @@ pub fn rounded_up(change: f64) -> f64 {
 pub fn acceptance_fault(of: &Acceptance) -> Option<(&'static str, String)> {
     let Acceptance { event, scope, at_most, terms } = of;
     if !is_event_id(event) {
-        let must = "is not an event id such as `e-9a73a6`; `sprag trend` lists them";
-        return Some(("event", must.to_owned()));
+        let must = format!(
+            "is not an event id: `{}` lacks the form of `e-9a73a6`; `sprag trend` lists them",
+            event.escape_debug()
+        );
+        return Some(("event", must));
     }
     if let Some(fault) = text_fault(scope, MOST_TEXT) {
         return Some(("scope", fault));

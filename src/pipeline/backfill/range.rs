@@ -35,7 +35,7 @@ pub(super) fn suites<'a>(project: &'a Project, asked: &[String]) -> crate::Resul
 pub(super) fn of_range(project: &Project, range: &str) -> crate::Result<Vec<CommitOnLine>> {
     let hint = "write both ends, as in `v1.0..HEAD`";
     let Some((first, last)) = range.split_once("..").filter(|(first, _)| !first.is_empty()) else {
-        return refuse(format!("`{}` is no range of commits", text::printable(range)), hint);
+        return refuse(format!("`{}` is not a range of commits", text::printable(range)), hint);
     };
     if last.starts_with('.') {
         return refuse("a range with three dots has no first commit", hint);

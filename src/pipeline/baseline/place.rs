@@ -34,7 +34,7 @@ impl<'p> Place<'p> {
         let path = Baseline::path(suite, class);
         let file = project.root.join(&path);
         if fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(move_away(format!("`{path}` is no file, so it is not replaced")).into());
+            return Err(move_away(format!("`{path}` is not a file, so it is not replaced")).into());
         }
         let bytes = match read_bounded(&file, MAX_RECORD_BYTES) {
             Ok(bytes) => bytes,
@@ -49,7 +49,7 @@ impl<'p> Place<'p> {
                 let message = format!("`{path}` {error}, so it is not replaced");
                 return refuse(message, "use the newer sprag, or move the file away");
             }
-            Err(_) => return Err(move_away(format!("`{path}` is no baseline of ours, so it is not replaced")).into()),
+            Err(_) => return Err(move_away(format!("`{path}` is not a baseline, so it is not replaced")).into()),
         };
         for (what, is, wanted) in [("suite", &*present.suite, suite), ("class", &present.machine_class, class)] {
             if is != wanted {

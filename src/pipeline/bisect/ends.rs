@@ -42,7 +42,7 @@ pub(super) fn named(project: &Project, good: &str, bad: &str) -> crate::Result<S
 /// From the last commit before the event to the first one that surely has it.
 pub(super) fn of_event(event: &Event) -> crate::Result<Span> {
     let Some(lead) = event.members.first().filter(|_| event.kind == EventKind::Change) else {
-        let message = format!("the event {} is no change at one commit", event.id);
+        let message = format!("the event {} is not a change at one commit", event.id);
         return refuse(message, format!("`sprag trend --event {}` shows what it is", event.id));
     };
     let Some(good) = &event.last_good else {

@@ -163,7 +163,7 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
         None => match event_of(project, state, culprit)? {
             Some(id) => id,
             None => {
-                note("the runs are recorded without an event: the culprit is no suspect of a recorded one");
+                note("the runs are recorded without an event: the culprit is not a suspect of a recorded one");
                 return Ok(());
             }
         },

@@ -254,11 +254,11 @@ fn words(remedy: Remedy, pairs: usize, rigorous: usize, is_timed: bool) -> Strin
     // A comparison takes twice as many pairs as a run has processes.
     let processes = wanted.div_ceil(2);
     if wanted <= rigorous {
-        format!("{words} (`--rigorous` takes {rigorous} in all)")
+        format!("{words} (use `--rigorous`)")
     } else if is_timed && wanted <= MOST_PROCESSES as usize {
-        format!("{words} (`sprag bench --runs {wanted}` takes so many)")
+        format!("{words} (use `sprag bench --runs {wanted}`)")
     } else if processes <= MOST_PROCESSES as usize {
-        format!("{words} (`processes = {processes}` of the suite takes {} in all)", 2 * processes)
+        format!("{words} (set `processes = {processes}`)")
     } else {
         words
     }
@@ -478,11 +478,11 @@ mod tests {
         let check = |remedy: Remedy, pairs: usize, expected: &str| {
             assert_eq!(advised(remedy, pairs, false), Some(format!("why; {expected}")));
         };
-        let words = "why; about 7 more process pairs would decide it (`sprag bench --runs 17` takes so many)";
+        let words = "why; about 7 more process pairs would decide it (use `sprag bench --runs 17`)";
         assert_eq!(advised(Remedy::Pairs(7), 10, true).as_deref(), Some(words));
-        check(Remedy::Pairs(1), 3, "about 1 more process pair would decide it (`--rigorous` takes 15 in all)");
-        check(Remedy::Pairs(5), 10, "about 5 more process pairs would decide it (`--rigorous` takes 15 in all)");
-        let words = "about 7 more process pairs would decide it (`processes = 9` of the suite takes 18 in all)";
+        check(Remedy::Pairs(1), 3, "about 1 more process pair would decide it (use `--rigorous`)");
+        check(Remedy::Pairs(5), 10, "about 5 more process pairs would decide it (use `--rigorous`)");
+        let words = "about 7 more process pairs would decide it (set `processes = 9`)";
         check(Remedy::Pairs(7), 10, words);
         check(Remedy::Pairs(900), 10, "about 900 more process pairs would decide it");
         check(Remedy::Turns, 10, &Remedy::Turns.words());

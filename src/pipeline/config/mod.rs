@@ -143,19 +143,19 @@ impl Config {
         match text(&path) {
             Ok(text) => Config::parse(&text, &path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Config::default().with_built_in_suites()),
-            Err(error) => Err(unreadable(&path, &error)),
+            Err(error) => Err(unreadable(&path, error)),
         }
     }
 
     /// The section `[rules]` of a file that has nothing else.
     pub fn load_rules(path: &Path) -> crate::Result<Rules> {
-        let text = text(path).map_err(|error| unreadable(path, &error))?;
+        let text = text(path).map_err(|error| unreadable(path, error))?;
         let config = Config::parse(&text, path)?;
         let name = path.display().to_string();
         let text = TomlText::new(&name, &text);
         let table: toml::Table = text.parse().map_err(content_error)?;
         match table.keys().find(|key| *key != "rules") {
-            Some(key) => Err(content_error(text.error_at_key(&[key], format!("`{key}` is no part of a policy")))),
+            Some(key) => Err(content_error(text.error_at_key(&[key], format!("`{key}` is not part of a policy")))),
             None if table.is_empty() => Err(content_error(text.error(0, "there is no section `[rules]`".to_owned()))),
             None => Ok(config.rules),
         }
@@ -279,8 +279,8 @@ fn is_device(name: &str) -> bool {
     matches!(name, "con" | "nul" | "aux" | "prn") || numbered.is_some_and(|n| matches!(n.as_bytes(), [b'0'..=b'9']))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::message(format!("cannot read `{}`: {error}", path.display()))
+fn unreadable(path: &Path, error: io::Error) -> Error {
+    Error::from(error).context(format!("cannot read `{}`", path.display()))
 }
 
 /// The fault with its place; a suggestion where serde says "unknown field `x`, expected one of `a`, `b`".
@@ -489,13 +489,13 @@ mod tests {
         check(&command("max_output_bytes = 0"), "9:1", "from 1 to 1073741824");
         check(&command("processes = 101"), "9:1", "from 1 to 100");
         check(&command("build = [\"a\\u0000\"]"), "9:1", "holds a NUL");
-        check(&command("cwd = \"\""), "9:1", "is no path");
+        check(&command("cwd = \"\""), "9:1", "is not a path");
         check(&command("env = { \"A=B\" = \"x\" }"), "9:9", "cannot set the variable `A=B`");
         check(&command("env = { SPRAG_PADDING = \"x\" }"), "9:9", "cannot set the variable `SPRAG_PADDING`");
         check(&command("env = { A = 3 }"), "9:13", "invalid type");
         let trt = |settings: &str| format!("kind = \"trt\"\n{settings}");
         check(&trt(""), "6:9", "`suites.x` is of the kind `trt` and has no `engine`");
-        check(&trt("engine = \"\""), "8:1", "`suites.x.engine` is no path");
+        check(&trt("engine = \"\""), "8:1", "`suites.x.engine` is not a path");
         check(&trt("engine = \"e\"\nduration_seconds = 4000"), "9:1", "from 0 to 3600");
         check(&trt("engine = \"e\"\niteration = 3"), "9:1", "did you mean");
         check(&trt("engine = \"e\"\niterations = 0"), "9:1", "`suites.x.iterations` is 0, from 1 to 1000000");

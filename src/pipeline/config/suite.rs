@@ -417,7 +417,7 @@ impl Suite {
         ];
         let is_bad = |path: &PathBuf| path.as_os_str().is_empty() || path.to_string_lossy().contains('\0');
         if let Some((key, _)) = paths.into_iter().find(|(_, path)| path.as_ref().is_some_and(is_bad)) {
-            return Some((vec![key], format!(".{key}` is no path")));
+            return Some((vec![key], format!(".{key}` is not a path")));
         }
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let is_variable = |name: &&String| {
@@ -427,7 +427,7 @@ impl Suite {
         if let Some(odd) = self.pass_env.iter().find(|name| !is_variable(name)) {
             return Some((
                 vec!["pass_env"],
-                format!(".pass_env` has `{}`, which is no name of variables", odd.escape_debug()),
+                format!(".pass_env` has `{}`, which is not the name of a variable", odd.escape_debug()),
             ));
         }
         let (key, _) = self.env.iter().find(|(key, value)| {

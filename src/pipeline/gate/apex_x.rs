@@ -198,7 +198,7 @@ fn read(path: &Path) -> crate::Result<File> {
 
 fn read_text(path: &Path, shown: &str) -> crate::Result<String> {
     let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{shown}`"))?;
-    String::from_utf8(bytes).with_context(|| format!("`{shown}` is no UTF-8 text"))
+    String::from_utf8(bytes).with_context(|| format!("`{shown}` is not UTF-8 text"))
 }
 
 fn parse(text: String, shown: String) -> crate::Result<File> {
@@ -242,7 +242,7 @@ fn refuse_suites(suites: &[String], report: &File) -> Result<(), Advice> {
 
 /// `usage` shows how to do it.
 fn no_report(baseline: &File, usage: &str) -> Advice {
-    let message = format!("`{}` is a baseline of Apex-X, and what it would judge is no report of it", baseline.shown);
+    let message = format!("`{}` is a baseline of Apex-X, and the judged file is not a report of it", baseline.shown);
     Advice::new(message, format!("give two files of one kind, as in `{usage}`"))
 }
 
@@ -310,7 +310,7 @@ const SCHEMA: f64 = 1.0;
 fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
     let shown = &baseline.shown;
     if !is_baseline(&baseline.value) {
-        let message = format!("`{shown}` is no baseline of Apex-X, and `{}` is a report of it", report.shown);
+        let message = format!("`{shown}` is not a baseline of Apex-X, and `{}` is a report of it", report.shown);
         let hint = format!("make one: `sprag baseline emit --run {} --output BASELINE.json`", report.shown);
         return refuse(message, hint);
     }

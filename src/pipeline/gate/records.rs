@@ -417,7 +417,7 @@ fn unconfigured(
     let newest: BTreeMap<_, RecordedRun> = runs.into_iter().map(|one| (key(&one), one)).collect();
     if let Some(suite) = suites.iter().find(|suite| !newest.keys().any(|(one, _)| one == *suite)) {
         let suite = text::printable(suite);
-        let message = format!("no run of `{suite}`, which is no suite of sprag.toml, is recorded at {short}");
+        let message = format!("no run of `{suite}`, which is not a suite of sprag.toml, is recorded at {short}");
         let hint = format!("record one with `sprag import FILE --suite {suite}`, or name its file with `--run`");
         return Err(Advice::new(message, hint).because(Cause::Unmeasured).into());
     }

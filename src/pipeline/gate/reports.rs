@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{FILE_NAME, nearest};
 use crate::error::{Context as _, Exit};
+use crate::export::check_parent;
 use crate::gate::outcome::{CheckRequest, GateRequest, PrintFormat, for_bisection};
 use crate::gate::summary;
 use crate::options::{NamedFile, check_distinct};
@@ -126,7 +127,9 @@ pub fn check(folder: &Path, reports: &[ReportRequest], others: Vec<NamedFile<'_>
     let named = files.clone().map(|report| NamedFile::written(OPTION, Some(&report.path), report.format.what()));
     check_distinct(folder, &others.into_iter().chain(named).collect::<Vec<NamedFile<'_>>>())?;
     for report in files {
-        check_writable(&folder.join(&report.path))?;
+        let path = folder.join(&report.path);
+        check_parent(&path, OPTION)?;
+        check_writable(&path)?;
     }
     Ok(())
 }
@@ -229,7 +232,8 @@ mod tests {
             let run = NamedFile::read("--run", Some(Path::new("run.json")), "the run");
             check(folder.path(), &parsed(texts).expect("all are known"), vec![run])
         };
-        check(&["json=a.json", "junit=below/a.xml", "md=-"]).expect("all can be written");
+        check(&["json=a.json", "junit=below/a.xml"]).expect_err("there is no such folder");
+        check(&["json=a.json", "junit=a.xml", "md=-"]).expect("all can be written");
         let (message, hint) = advice(check(&["json=a", "junit=./a"]).expect_err("they are one"));
         assert_eq!(message, "`--report` and `--report` name the same file");
         assert!(hint.contains("the first writes the JSON report, the second the JUnit report"), "{hint}");

@@ -254,7 +254,7 @@ mod tests {
         };
         failed(entry("a", vec![]), "holds no value");
         failed(entry("a", vec![time(&[0.0])]), "more than zero is needed");
-        failed(entry("a", vec![time(&[f64::NAN])]), "which is no number");
+        failed(entry("a", vec![time(&[f64::NAN])]), "which is not a number");
         failed(entry("a", vec![time(&[1.0]), time(&[1.0])]), "twice");
         let skipped = |why: &str| Entry { status: EntryStatus::Skipped(why.to_owned()), ..entry("a", vec![]) };
         failed(skipped("no\n GPU"), "skipped: no GPU");

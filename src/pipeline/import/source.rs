@@ -80,8 +80,14 @@ fn chosen(path: &Path, outputs: &[Output], named: Option<&str>) -> crate::Result
             if is_program(outputs) {
                 return refuse(message + ": it is a program", "to measure it, use `sprag bench -- PROGRAM`");
             }
-            let alone = if path.is_dir() { "give its files one by one, or " } else { "" };
-            refuse(message, format!("{alone}name the format with `--format`, one of {}", names()))
+            let (why, alone) = match path.is_dir() {
+                true => (": it is a folder", "give its files one by one, or "),
+                false if outputs.iter().all(|one| one.bytes.is_empty()) => {
+                    (": it is empty", "write results to it, or ")
+                }
+                false => ("", ""),
+            };
+            refuse(message + why, format!("{alone}name the format with `--format`, one of {}", names()))
         }
         ref several => {
             let options: Vec<String> = several.iter().map(|format| format!("`--format {}`", format.name)).collect();
@@ -168,8 +174,8 @@ pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
         let hint = match is_program {
             true => "to run two programs in turns, use `sprag compare A B --measure`",
             false => {
-                "give a record, a baseline, or results in a format that `sprag import --list` names; what has to be \
-                 named there is recorded first"
+                "give a record, a baseline, or results in a format that `sprag import --list` names; results that \
+                 need `--suite` or `--commit` are imported first with `sprag import`"
             }
         };
         Advice::new(error.to_string(), hint)

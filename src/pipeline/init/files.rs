@@ -89,8 +89,8 @@ pub(super) fn refuse_odd_places(root: &Path, path: &str) -> crate::Result<()> {
         let is_last = parts.peek().is_none();
         let (what, wanted) = match metadata.file_type() {
             kind if kind.is_symlink() => ("is a link", if is_last { "file" } else { "folder" }),
-            kind if is_last && !kind.is_file() => ("is no file", "file"),
-            kind if !is_last && !kind.is_dir() => ("is no folder", "folder"),
+            kind if is_last && !kind.is_file() => ("is not a file", "file"),
+            kind if !is_last && !kind.is_dir() => ("is not a folder", "folder"),
             _ => continue,
         };
         let message = format!("`{}` {what}", text::path(&place));

@@ -177,7 +177,12 @@ fn verified(run: &Run) -> String {
 }
 
 fn next_steps(exit: Exit, more: &[String], out: &mut dyn Write) -> crate::Result<()> {
-    if exit != Exit::Done {
+    if exit == Exit::NotMeasured {
+        writeln!(
+            out,
+            "\nNothing was measured: the suite needs a device with its driver, so go on where there is one."
+        )?;
+    } else if exit != Exit::Done {
         writeln!(out, "\nA suite does not work yet: edit it in `{FILE_NAME}`, and try `sprag run --quick`.")?;
         writeln!(
             out,

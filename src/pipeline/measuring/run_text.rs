@@ -35,6 +35,9 @@ pub fn table(run: &Run) -> String {
             table.push_str(&text::line(&format!("{word}{}: {failure}", measurement.benchmark.id()), 0));
         }
     }
+    if let Some(hint) = run.reason.as_deref().and_then(hint) {
+        table.push_str(&format!("hint: {hint}\n"));
+    }
     for reason in &run.quality.reasons {
         table.push_str(&text::line(&format!("note: {reason}"), 0));
     }
@@ -55,6 +58,15 @@ fn heading(run: &Run) -> String {
         head.push_str(&format!(", {reason}"));
     }
     head
+}
+
+/// What to do about a command that did not work, where its reason does not say so itself.
+fn hint(reason: &str) -> Option<&'static str> {
+    if reason.ends_with("there is no such program") {
+        return Some("install it, or correct the suite in sprag.toml");
+    }
+    let is_silent = reason.contains("it ended with exit code") || reason.contains("it was ended by signal");
+    is_silent.then_some("run it by itself in the folder of the suite to see why")
 }
 
 fn row(measurement: &Measurement, is_counted: bool) -> Vec<String> {

@@ -232,7 +232,7 @@ fn pending(project: &Project, store: &Store, source: &Target) -> crate::Result<V
         let run = read_bounded(&file, MAX_RECORD_BYTES).ok().and_then(|bytes| Run::from_json(&bytes).ok());
         let finding = |kind, what: &str, advice: &str| Finding::at(kind, &path, what).advise(advice);
         findings.push(match run {
-            None => finding(FindingKind::Leftover, "is no run that can be recorded", "look at it, and remove it"),
+            None => finding(FindingKind::Leftover, "is not a run that can be recorded", "look at it, and remove it"),
             Some((id, run)) if recorded.as_ref().is_some_and(|all| all.contains(&run.path(&id))) => {
                 finding(FindingKind::Leftover, "is in the history already", "the next record removes it")
             }

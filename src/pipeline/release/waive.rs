@@ -177,7 +177,7 @@ fn find(events: &[Event], id: &str) -> Result<usize, ReleaseError> {
     };
     if !events[place].is_ongoing_regression() {
         return Err(ReleaseError::refused(
-            format!("`{id}` is no confirmed open regression, so there is nothing to accept"),
+            format!("`{id}` is not a confirmed open regression, so there is nothing to accept"),
             "see `sprag trend --all`",
         ));
     }

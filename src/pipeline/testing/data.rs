@@ -59,7 +59,7 @@ impl PerformanceData {
             return Err(format!("Subsection {name} cannot be empty"));
         }
         if let Some(place) = samples.iter().position(|sample| !sample.is_finite()) {
-            return Err(format!("sample {} of {name} is {}, which is no number", place + 1, samples[place]));
+            return Err(format!("sample {} of {name} is {}, which is not a number", place + 1, samples[place]));
         }
         if self.samples(section, subsection).is_some() {
             return Err(format!("{name} is there twice"));
@@ -222,7 +222,7 @@ mod tests {
         let mut data = PerformanceData::new();
         for (samples, expected) in [
             (&[][..], Some("no performance data: Subsection 's.a' cannot be empty")),
-            (&[1.0, f64::NAN], Some("no performance data: sample 2 of 's.a' is NaN, which is no number")),
+            (&[1.0, f64::NAN], Some("no performance data: sample 2 of 's.a' is NaN, which is not a number")),
             (&[1.0], None),
             (&[1.0], Some("no performance data: 's.a' is there twice")),
         ] {

@@ -226,7 +226,14 @@ fn environment(suites: &[SuiteAnalysis]) -> Section {
 fn baselines(suites: &[SuiteAnalysis]) -> Section {
     let path = |suite: &&SuiteAnalysis| match &suite.baseline {
         Ok(facts) => Cell::Words(Phrase::code(facts.path.clone())),
-        Err(reason) => Cell::noted(Mark::new(Tone::Plain, "○", "none"), Phrase::quoted(&reason.to_string())),
+        Err(reason) => {
+            let reason = reason.to_string();
+            let (word, note) = match reason.strip_prefix("there is no ") {
+                Some(file) => ("not taken", file),
+                None => ("none", &*reason),
+            };
+            Cell::noted(Mark::new(Tone::Plain, "○", word), Phrase::quoted(note))
+        }
     };
     let taken = |suite: &&SuiteAnalysis| match &suite.baseline {
         Ok(facts) => Phrase::default()
@@ -324,7 +331,7 @@ fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Ca
         })
         .column("Against previous", "n opt", |(_, comparison, _)| cell::percent(previous(comparison)))
         .column("Against baseline", "n push", |(.., judgement)| judgement.change.clone())
-        .column("95\u{202f}% interval", "n ci opt", |(.., judgement)| judgement.interval.clone())
+        .column("Interval", "n ci opt", |(.., judgement)| judgement.interval.clone())
         .column("Limit", "n opt", |(.., judgement)| judgement.limit.clone())
         .column("Detectable", "n opt2", |(.., judgement)| judgement.detectable.clone())
         .column("Verdict", "verdict", |(_, comparison, judgement)| {

@@ -173,7 +173,7 @@ fn table<'a>(
         let judged = |row: &GridRow<'a>| row.of_machines[0].map(Judgement::new);
         let figure = |row: &GridRow<'a>, of: fn(Judgement) -> String| judged(row).map_or_else(String::new, of);
         table = table
-            .column("95\u{202f}% interval", "n ci opt", move |(_, row)| figure(row, |one| one.interval))
+            .column("Interval", "n ci opt", move |(_, row)| figure(row, |one| one.interval))
             .column("Limit", "n opt", move |(_, row)| figure(row, |one| one.limit))
             .column("Detectable", "n opt2", move |(_, row)| figure(row, |one| one.detectable))
             .column("Verdict", "verdict", move |(_, row)| {
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((folded.rows.len(), folded.folded.as_deref()), (24, Some("30 metrics without a baseline")));
         assert!(sections[0].prose().ends_with("6 more rows are in the matrix: 6 without a baseline."), "{sections:?}");
         let dash = Cell::from(number::NONE.to_owned());
-        let interval = folded.columns.iter().position(|column| column.head.contains("interval"));
+        let interval = folded.columns.iter().position(|column| column.head == "Interval");
         assert!(interval.is_some_and(|place| folded.rows.iter().all(|row| row.cells[place] == dash)), "{folded:?}");
     }
 

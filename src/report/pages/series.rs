@@ -236,7 +236,7 @@ fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
         .column(number::column("Before", scale), "n from", |(_, before, ..)| before.clone())
         .column(number::column("Newest", scale), "n", |(_, _, now, _)| now.clone())
         .column("Change", "n push", |(.., judgement)| judgement.change.clone())
-        .column("95\u{202f}% interval", "n ci", |(.., judgement)| judgement.interval.clone())
+        .column("Interval", "n ci", |(.., judgement)| judgement.interval.clone())
         .column("Limit", "n opt2", |(.., judgement)| judgement.limit.clone())
         .column("Detectable", "n opt2", |(.., judgement)| judgement.detectable.clone())
         .column("Verdict", "full", |(.., judgement)| Cell::noted(judgement.mark.clone(), judgement.reason.clone()))

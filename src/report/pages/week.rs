@@ -60,7 +60,7 @@ fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> 
             |row| Cell::noted(row.worse.map_or_else(String::new, number::percent), event_of(catalog, of, &row.series)),
         )
     };
-    let note = "The worst series is the one whose weekly median worsened most; positive is worse. Without an event this figure is no evidence of a change.";
+    let note = "The worst series is the one whose weekly median worsened most; positive is worse. Without an event this figure is not evidence of a change.";
     let section = Rows::new("Weeks, newest first", weeks)
         .column("Week of", "nb", |of| Phrase::linked(link::week(of.monday), date::calendar_day(of.monday)))
         .column("What happened", "full", |of| headline(of))

@@ -180,7 +180,7 @@ fn a_budget_that_is_exceeded_is_warned_of() {
     trend.budget.self_test.rate = None;
     both_say(&trend, "This history has too little noise to test that.");
     trend.coverage.judged = 0;
-    both_say(&trend, "? not enough data; 0 of 42 series are judged.");
+    both_say(&trend, "? not enough data; 0 of 42 series are judged, which takes 8 points.");
 }
 
 #[test]

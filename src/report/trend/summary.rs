@@ -46,8 +46,12 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
         _ => Mark::new(Tone::Plain, "=", "no change"),
     });
     let rest: String = marks.map(|mark| format!(", {}", mark.word)).collect();
-    let judged =
-        format!("; {} of {} judged", count(coverage.judged), counted(coverage.total, "series is", "series are"));
+    let needed = if coverage.judged == 0 { ", which takes 8 points" } else { "" };
+    let judged = format!(
+        "; {} of {} judged{needed}",
+        count(coverage.judged),
+        counted(coverage.total, "series is", "series are")
+    );
     Phrase::from(mark).text(rest + &judged + ".")
 }
 

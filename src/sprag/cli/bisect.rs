@@ -11,6 +11,9 @@ const EXITS: &str = "Exit codes: 0 a culprit has the asked probability, or no ev
 
 #[derive(Args, Debug)]
 #[command(after_help = EXITS)]
+#[command(
+    override_usage = "sprag bisect [OPTIONS] <GOOD> [BAD]\n       sprag bisect [OPTIONS] --event <ID>\n       sprag bisect --continue"
+)]
 #[command(group(ArgGroup::new("sharing").args(["record", "resume"]).multiple(true)))]
 pub struct BisectArgs {
     /// The last commit or tag that is fine, an ancestor of BAD.

@@ -61,24 +61,24 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Set up a project: find its benchmarks, write `sprag.toml`, and try each suite once. Existing files are kept.
+    /// Find the benchmarks of a project, write `sprag.toml`, and try each suite once.
     Init(InitArgs),
     /// Run benchmark suites.
     Run(Box<RunArgs>),
-    /// Compare the newest run at HEAD with a baseline, a release or earlier sessions, and fail on a regression.
+    /// Measure and record all suites, render the site, and print the digest.
+    Weekly(WeeklyArgs),
+    /// Compare the newest run with a baseline or earlier sessions, and fail on a regression.
     Check(CheckArgs),
-    /// Compare two commits, tags or files by their recorded results, or build and measure both now (`--measure`).
+    /// Compare two commits by recorded results, or measure both now (`--measure`).
     Compare(CompareArgs),
     /// Time any command, or two in turn with `--vs`.
     Bench(BenchArgs),
-    /// Find the commit that made code slower or faster: build, measure and choose until it is certain.
+    /// Find the commit that made code slower or faster, by measuring.
     Bisect(Box<BisectArgs>),
     /// Measure commits of the past into the history, coarse to fine.
     Backfill(BackfillArgs),
     /// Show regressions, improvements and drifts over the recorded history.
     Trend(TrendArgs),
-    /// Run the scheduled build: measure every suite, record, analyse, render the site and print the digest.
-    Weekly(WeeklyArgs),
     /// Render the site from the recorded history, without measuring.
     Site(SiteArgs),
     /// Create, accept, list and compare baselines.
@@ -118,10 +118,10 @@ pub enum Command {
     },
     /// Find change points in a CSV table of time series.
     Detect(DetectArgs),
-    /// Compile every CUDA kernel, or check each one on the device.
+    /// Compile every CUDA kernel, or check them on the device.
     #[command(subcommand)]
     Kernels(KernelsCommand),
-    /// List the commits that were built to be measured, with their sizes and ages; or remove them.
+    /// List or remove the commits that were built to be measured.
     Cache(CacheArgs),
     /// Print the JSON Schema of a file that sprag writes, or list all schemas.
     Schema {

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub enum ReleaseCommand {
     /// Fill the checklist of a release from what is recorded: go or no-go, what blocks, and what to do next. Exits with 1
-    /// where it is no-go, and with 4 where what is recorded does not hold together.
+    /// where it is no-go, and with 4 where recorded data are damaged or were changed.
     Checklist(ChecklistArgs),
     /// Write all that a release rests on into a folder, with a statement that others can verify without us.
     Attest(AttestArgs),

@@ -51,7 +51,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut 
     };
     let bytes = bytes.with_context(|| format!("cannot read `{}`", args.file.display()))?;
     let table = series_table::read(&bytes).map_err(|error| {
-        let message = text::printable(&format!("`{}` is no table of histories: {error}", args.file.display()));
+        let message = text::printable(&format!("`{}` is not a table of histories: {error}", args.file.display()));
         Advice::new(message, format!("the header is `{}`; one row is one point", COLUMNS.join(",")))
     })?;
     if args.stream {

@@ -48,7 +48,7 @@ pub(super) fn seconds(option: &str, text: &str, (least, most): (f64, f64)) -> Re
         Some((place, 'd')) => (&trimmed[..place], 86_400.0),
         _ => (trimmed, 1.0),
     };
-    let seconds = number.trim().parse::<f64>().map_err(|_| fault("is no time".to_owned()))? * factor;
+    let seconds = number.trim().parse::<f64>().map_err(|_| fault("is not a time".to_owned()))? * factor;
     if !(least..=most).contains(&seconds) {
         let range = format!("from {least} s to {} h", most / 3600.0);
         return Err(fault(format!("is out of range: {range} is allowed")));

@@ -71,7 +71,7 @@ fn settings(folder: &Path, config: &Path) -> Result<Map<String, Value>> {
     };
     match file::value(&bytes) {
         Ok(Value::Object(settings)) => Ok(settings),
-        Ok(_) => Err(refused("it is no object".to_owned()).into()),
+        Ok(_) => Err(refused("it is not an object".to_owned()).into()),
         Err(error) => Err(refused(error.to_string()).into()),
     }
 }
@@ -79,7 +79,7 @@ fn settings(folder: &Path, config: &Path) -> Result<Map<String, Value>> {
 /// Also writes its trace and manifest if asked to.
 fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> Result<Fixture> {
     let fixture: Fixture = file::read(&read(folder, path)?).map_err(|error| {
-        let message = text::printable(&format!("`{}` is no fixture: {error}", path.display()));
+        let message = text::printable(&format!("`{}` is not a fixture: {error}", path.display()));
         Advice::new(message, "`sprag schema replay-fixture-1` prints what one holds")
     })?;
     let trace_path = args.trace.as_deref().unwrap_or(Path::new("trace.json")).display().to_string();
@@ -96,7 +96,7 @@ fn played_fixture(folder: &Path, path: &Path, args: &RecordArgs) -> Result<Fixtu
 fn verify(folder: &Path, files: &[PathBuf], root: Option<&Path>, out: &mut dyn Write) -> Result<Exit> {
     let root = root.map_or_else(|| folder.to_owned(), |root| folder.join(root));
     if !root.is_dir() {
-        let message = format!("`--root {}` is no folder", root.display());
+        let message = format!("`--root {}` is not a folder", root.display());
         return refuse(message, "name the folder that the paths of the manifests count from");
     }
     let mut failed = 0;

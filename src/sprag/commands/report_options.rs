@@ -130,7 +130,7 @@ mod tests {
             (" =1x2", "names no tensor"),
             ("a=x", "has no sizes"),
             ("a=1x0", "has a size that is not above zero"),
-            ("a=1xb", "has the size `b`, which is no whole number"),
+            ("a=1xb", "has the size `b`, which is not a whole number"),
         ] {
             let message = input_shape(text).expect_err("it is no shape").message;
             assert!(message.starts_with("`--trt-input-shape` ") && message.contains(words), "{message}");

@@ -43,7 +43,8 @@ pub(super) fn demo(folder: &Path, seed: u64, is_today: bool, out: &mut dyn Write
     }
     writeln!(out, "\nIn that folder (cd {}):", folder.display())?;
     writeln!(out, "- `SPRAG_MACHINE=bench-xeon sprag check` fails, as the gate sees the regression")?;
-    writeln!(out, "- `sprag trend` lists the events, and names the command that finds the commit of one")?;
+    let as_of = if is_today { "" } else { " --as-of 2026-11-14T00:00:00Z" };
+    writeln!(out, "- `sprag trend{as_of}` lists the events, and names the command that finds the commit of one")?;
     writeln!(out, "\nSite: {}", site.join("index.html").display())?;
     Ok(Exit::Done)
 }

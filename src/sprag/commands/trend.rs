@@ -71,9 +71,12 @@ fn table(project: &Project, args: &TrendArgs, trend: &Trend, width: Option<usize
     let Some(id) = (if id == trend::WORST { worst() } else { Some(id) }) else {
         return Ok(format!("{}\n", trend::NOTHING_OPEN));
     };
-    let message = || format!("no single event has an id that starts with `{}`", text::printable(id));
-    let hint = "`sprag trend --all` lists the events with their ids";
-    report::trend::event(trend, id, width).ok_or_else(|| Advice::new(message(), hint.to_owned()).into())
+    report::trend::event(trend, id, width).ok_or_else(|| {
+        let several = trend.events.iter().filter(|one| one.id.starts_with(id.as_str())).count() > 1;
+        let subject = if several { "several events have" } else { "no event has" };
+        let message = format!("{subject} an id that starts with `{}`", text::printable(id));
+        Advice::new(message, "`sprag trend --all` lists the events with their ids").into()
+    })
 }
 
 fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) -> Error {

@@ -60,7 +60,7 @@ impl SeedSuite {
 /// Why two files cannot be compared, or no baseline can be made of a report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    #[error("`metrics` of the {0} is no object")]
+    #[error("`metrics` of the {0} is not an object")]
     Metrics(&'static str),
     #[error("the baseline names no `value_ms` of `{0}`")]
     NoValue(String),
@@ -78,7 +78,7 @@ fn figure(suite: SeedSuite, report: &Value, name: &str) -> Result<Option<f64>, C
         SeedSuite::Cpu => match report.pointer("/metrics").and_then(|metrics| metrics.get(name)) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => {
-                let fault = || CompareError::Other(format!("the report's `{name}` is no number"));
+                let fault = || CompareError::Other(format!("the report's `{name}` is not a number"));
                 json::as_number(value).map(Some).ok_or_else(fault)
             }
         },
@@ -185,16 +185,16 @@ pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<Com
     let other = CompareError::Other;
     for (which, value) in [("report", report), ("baseline", baseline)] {
         if !value.is_object() {
-            return Err(other(format!("the {which} is no JSON object")));
+            return Err(other(format!("the {which} is not a JSON object")));
         }
     }
     let text = |which: &str, value: &Value, field: &str, default: &str| match value.get(field) {
         None => Ok(default.to_owned()),
         Some(Value::String(text)) => Ok(text.clone()),
-        Some(_) => Err(other(format!("`{field}` of the {which} is no text"))),
+        Some(_) => Err(other(format!("`{field}` of the {which} is not text"))),
     };
     if report.get("suite").is_some_and(|suite| !suite.is_null() && !suite.is_string()) {
-        return Err(other("`suite` of the report is no text".to_owned()));
+        return Err(other("`suite` of the report is not text".to_owned()));
     }
     let statuses = if suite.has_status() {
         let required = text("baseline", baseline, "required_status", "ok")?;
@@ -218,12 +218,12 @@ pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<Com
 
 fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -> Result<Check, CompareError> {
     if !spec.is_object() {
-        return Err(CompareError::Other(format!("what the baseline says of `{name}` is no object")));
+        return Err(CompareError::Other(format!("what the baseline says of `{name}` is not an object")));
     }
     let number = |field: &str| match spec.get(field) {
         None => Ok(None),
         Some(value) => {
-            let fault = || CompareError::Other(format!("the baseline's `{field}` of `{name}` is no number"));
+            let fault = || CompareError::Other(format!("the baseline's `{field}` of `{name}` is not a number"));
             json::as_number(value).map(Some).ok_or_else(fault)
         }
     };
@@ -387,7 +387,7 @@ impl Template {
             match figure(suite, report, &name) {
                 Ok(Some(value)) if value.is_finite() => drop(metrics.insert(name, value)),
                 Ok(None) => {}
-                _ => return Err(CompareError::Other(format!("`{name}` is no finite number"))),
+                _ => return Err(CompareError::Other(format!("`{name}` is not a finite number"))),
             }
         }
         Ok(Template { suite, metrics })

@@ -54,7 +54,7 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
     for output in outputs {
         let document = json::parse_with_not_finite(output)?;
         if !document.is_object() {
-            return Err(outputs::schema(output, "is no object"));
+            return Err(outputs::schema(output, "is not an object"));
         }
         let entries = entries(&document, output, &mut notes)?;
         if entries.is_empty() {
@@ -105,7 +105,7 @@ fn time(document: &Value, output: &Output, notes: &mut Vec<String>) -> Option<Da
     let text = document.get("timestamp_utc")?.as_str()?;
     let time = text.parse::<DateTime<Utc>>().ok();
     if time.is_none() {
-        notes.push(format!("{}: its `timestamp_utc` is no time", output.name));
+        notes.push(format!("{}: its `timestamp_utc` is not a time", output.name));
     }
     time
 }
@@ -146,7 +146,7 @@ fn seconds(name: &str) -> Metric {
 
 /// A figure as an observation of so many calls; the fault names the field.
 fn observed(metric: Metric, unit: &str, name: &str, value: &Value, n: u64) -> Result<Observation, String> {
-    let number = field::any_number(value).ok_or_else(|| format!("its `{}` is no number", name.escape_debug()))?;
+    let number = field::any_number(value).ok_or_else(|| format!("its `{}` is not a number", name.escape_debug()))?;
     let number = quantity::to_base(number, quantity::quantity(unit).factor);
     Ok(Observation { n, ..outputs::summary(metric, unit, name, number)? })
 }
@@ -346,7 +346,7 @@ fn block(entries: &mut Entries, series: &str, fields: &Map<String, Value>, n: u6
     }
     let entry = entries.entry(series);
     if entry.status == EntryStatus::Ok && !entry.observations.iter().any(|one| one.metric.name == TIME) {
-        outputs::fail(entry, "its `p50_ms` is no number".to_owned());
+        outputs::fail(entry, "its `p50_ms` is not a number".to_owned());
     }
 }
 

@@ -52,7 +52,7 @@ fn autotune(markdown: &mut String, report: &Value) -> Result<(), String> {
     bullet(markdown, "cache_hit_rate", rate.as_deref().unwrap_or(NOTHING));
     let entries = match report["triton_autotune"].get("entries") {
         None => return Ok(()),
-        Some(entries) => entries.as_array().ok_or("has `triton_autotune.entries`, which is no list")?,
+        Some(entries) => entries.as_array().ok_or("has `triton_autotune.entries`, which is not a list")?,
     };
     if entries.is_empty() {
         return Ok(());
@@ -224,11 +224,11 @@ fn field<'a>(report: &'a Value, path: &str) -> Result<&'a Value, String> {
 }
 
 fn text<'a>(report: &'a Value, path: &str) -> Result<&'a str, String> {
-    field(report, path)?.as_str().ok_or_else(|| format!("has `{path}`, which is no text"))
+    field(report, path)?.as_str().ok_or_else(|| format!("has `{path}`, which is not text"))
 }
 
 fn number(report: &Value, path: &str) -> Result<String, String> {
-    number_text(field(report, path)?).ok_or_else(|| format!("has `{path}`, which is no number"))
+    number_text(field(report, path)?).ok_or_else(|| format!("has `{path}`, which is not a number"))
 }
 
 /// An integer unchanged, a float with four decimals.
@@ -301,14 +301,14 @@ mod tests {
         };
         check("/status", None, "has no `status`");
         check("/benchmarks/tilessm/backend", None, "has no `benchmarks.tilessm.backend`");
-        check("/triton_autotune/entries", Some(json!(3)), "has `triton_autotune.entries`, which is no list");
+        check("/triton_autotune/entries", Some(json!(3)), "has `triton_autotune.entries`, which is not a list");
         check(
             "/triton_autotune/entries",
             Some(json!([{}])),
             "has no `selected_config` in `triton_autotune.entries[0]`",
         );
-        let wrong = "has `benchmarks.tile_ops.tilepack.dispatch.p50_ms`, which is no number";
+        let wrong = "has `benchmarks.tile_ops.tilepack.dispatch.p50_ms`, which is not a number";
         check("/benchmarks/tile_ops/tilepack/dispatch/p50_ms", Some(json!("fast")), wrong);
-        check("/environment/device", Some(json!(0)), "has `environment.device`, which is no text");
+        check("/environment/device", Some(json!(0)), "has `environment.device`, which is not text");
     }
 }

@@ -33,7 +33,7 @@ fn read(output: &Output, _: &[Output]) -> Result<Source, FormatError> {
 
 fn entries(output: &Output) -> Result<Vec<Entry>, FormatError> {
     let value = json::parse_with_not_finite(output)?;
-    let Value::Object(sections) = value else { return Err(outputs::schema(output, "is no object of sections")) };
+    let Value::Object(sections) = value else { return Err(outputs::schema(output, "is not an object of sections")) };
     let mut entries = Vec::new();
     for (section, configurations) in sections {
         let Value::Object(configurations) = configurations else {

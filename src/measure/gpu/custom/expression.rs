@@ -189,7 +189,7 @@ impl Parser {
         self.skip_space();
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             let number = word.replace('_', "").parse();
-            return number.map(Kind::Number).map_err(|_| (at, format!("`{word}` is no number of 64 bits")));
+            return number.map(Kind::Number).map_err(|_| (at, format!("`{word}` is not a number of 64 bits")));
         }
         if word.is_empty() {
             let here = self.characters.get(at).map_or("the end".to_owned(), |c| format!("`{c}`"));
@@ -274,8 +274,8 @@ mod tests {
             ("min(1)", 5, "`,` is missing here"),
             ("floor(1, 2)", 0, "there is no function `floor` (ceil_div, min, max)"),
             ("1 + $", 4, "not `$`"),
-            ("2n", 0, "`2n` is no number"),
-            ("99999999999999999999", 0, "is no number of 64 bits"),
+            ("2n", 0, "`2n` is not a number"),
+            ("99999999999999999999", 0, "is not a number of 64 bits"),
             ("n * most", 2, "the result exceeds 64 bits"),
             ("-(-most - 1)", 0, "the result exceeds 64 bits"),
             ("1 + n / zero", 6, "division by zero"),

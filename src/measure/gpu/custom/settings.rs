@@ -328,7 +328,7 @@ impl KernelSettings {
         let entries = self.entry.iter().map(|entry| ("entry", entry));
         let bad_entry = entries.clone().find(|(_, entry)| !is_identifier(entry));
         if let Some((key, entry)) = bad_entry {
-            return fault(&[key], format!("`{}` is no name of a function", entry.escape_debug()));
+            return fault(&[key], format!("`{}` is not the name of a function", entry.escape_debug()));
         }
         if !is_image && !self.file.ends_with(".cu") {
             return fault(&["file"], "the file must end with `.cu`, `.ptx`, `.cubin` or `.fatbin`".to_owned());
@@ -345,7 +345,7 @@ impl KernelSettings {
             return fault(&["options", &place.to_string()], "name folders of headers in `include`".to_owned());
         }
         let tolerance = self.tolerance.filter(|one| !(one.is_finite() && *one >= 0.0));
-        tolerance.and_then(|one| fault(&["tolerance"], format!("{one} is no tolerance; it must be zero or more")))
+        tolerance.and_then(|one| fault(&["tolerance"], format!("{one} is not a tolerance; it must be zero or more")))
     }
 
     fn shape_fault(&self) -> Option<KernelFault> {
@@ -393,7 +393,7 @@ impl KernelSettings {
         let at = |key: &str, text: String| fault(&["arguments", &place_text, key], text);
         let ArgumentSettings { name, element, value, shape, role, fill, low, high } = argument;
         if !is_identifier(name) || self.arguments[..place].iter().any(|other| other.name == *name) {
-            return at("name", format!("`{}` is no name, or is there twice", name.escape_debug()));
+            return at("name", format!("`{}` is not a name, or is there twice", name.escape_debug()));
         }
         let is_buffer = match (value, shape) {
             (Some(_), None) => false,
@@ -426,7 +426,7 @@ impl KernelSettings {
             let all = FILLS.join("`, `");
             return at(
                 "fill",
-                format!("`{}` is no content; there is `{all}`, a number or a `.npy` file", text.escape_debug()),
+                format!("`{}` is not content; there is `{all}`, a number or a `.npy` file", text.escape_debug()),
             );
         }
         if text == Some("normal") && is_integer {
@@ -503,7 +503,7 @@ impl KernelSettings {
                 fault(&["reference"], "`command` names no program".to_owned())
             }
             Reference::Kernel(kernel) if !is_identifier(&kernel.entry) => {
-                fault(&["reference"], format!("`{}` is no name of a function", kernel.entry.escape_debug()))
+                fault(&["reference"], format!("`{}` is not the name of a function", kernel.entry.escape_debug()))
             }
             Reference::Kernel(kernel)
                 if kernel.entry == self.entry()
