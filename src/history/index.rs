@@ -204,17 +204,19 @@ fn entry(wanted: &Wanted<'_>) -> IndexEntry {
         flags_extended: 0,
         path: wanted.path.into(),
     };
-    #[cfg(unix)]
     if let Some(stat) = &wanted.stat {
-        use std::os::unix::fs::MetadataExt;
         // The index holds the low 32 bits of each.
-        entry.ctime = IndexTime::new(stat.ctime() as i32, stat.ctime_nsec() as u32);
-        entry.mtime = IndexTime::new(stat.mtime() as i32, stat.mtime_nsec() as u32);
-        entry.dev = stat.dev() as u32;
-        entry.ino = stat.ino() as u32;
-        entry.uid = stat.uid();
-        entry.gid = stat.gid();
-        entry.file_size = stat.size() as u32;
+        entry.file_size = stat.len() as u32;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            entry.ctime = IndexTime::new(stat.ctime() as i32, stat.ctime_nsec() as u32);
+            entry.mtime = IndexTime::new(stat.mtime() as i32, stat.mtime_nsec() as u32);
+            entry.dev = stat.dev() as u32;
+            entry.ino = stat.ino() as u32;
+            entry.uid = stat.uid();
+            entry.gid = stat.gid();
+        }
     }
     entry
 }
