@@ -13,6 +13,7 @@ use sprag_model::series::Series;
 use sprag_model::shard::{CompleteRun, IncompleteRun};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
+use super::rules::remedy::{TURNS, refit};
 use super::{compare, rollup, sentence, tip};
 
 pub struct Input<'a> {
@@ -201,7 +202,17 @@ fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
 
 fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[BaselineFile]) -> SuiteAnalysis {
     let baseline_found = find_baseline(baselines, &run.suite, &run.machine.class);
-    let comparisons = judge(run, &baseline_found);
+    let mut comparisons = judge(run, &baseline_found);
+    let base = baseline_found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
+    let own = run.commit.as_ref().filter(|commit| !commit.dirty && !run.is_imported());
+    if let (Some(base), Some(own)) = (base.and_then(|base| base.get(..12)), own) {
+        let command = format!("sprag compare {base} {} --measure", own.short());
+        for one in &mut comparisons {
+            if let Verdict::Inconclusive(reason) = &mut one.verdict {
+                *reason = refit(reason, |remedy| Some(remedy.words().replace(TURNS, &command)));
+            }
+        }
+    }
     let failures = run
         .measurements
         .iter()

@@ -27,17 +27,20 @@ enum Machine {
     /// The deviation of processes and of runs; that of sessions, for a check on the next day; and the share of processes that
     /// something slows by half on average.
     Simulated { deviation: f64, sessions: f64, slowed: f64 },
+    /// As `sprag bench` measures short commands: sixty processes that differ by a tenth, in runs that differ by a hundredth.
+    Bench,
     /// Processes of `aa_invocations.json`, five in a row each.
     Recorded,
 }
 
-const MACHINES: [(&str, Machine); 7] = [
+const MACHINES: [(&str, Machine); 8] = [
     ("0.3 %", Machine::Simulated { deviation: 0.003, sessions: 0.0, slowed: 0.0 }),
     ("1 %", Machine::Simulated { deviation: 0.01, sessions: 0.0, slowed: 0.0 }),
     ("2 %, 2 % of processes slowed", Machine::Simulated { deviation: 0.02, sessions: 0.0, slowed: 0.02 }),
     ("3 %, 2 % of processes slowed", Machine::Simulated { deviation: 0.03, sessions: 0.0, slowed: 0.02 }),
     ("1 %, on the next day 2 %", Machine::Simulated { deviation: 0.01, sessions: 0.02, slowed: 0.0 }),
     ("2 %, on the next day 4 %", Machine::Simulated { deviation: 0.02, sessions: 0.04, slowed: 0.0 }),
+    ("1 %, 60 processes by 10 %", Machine::Bench),
     ("recorded processes", Machine::Recorded),
 ];
 
@@ -62,6 +65,13 @@ impl Machine {
                     factors.iter().map(&mut benchmark).collect()
                 })
             }
+            Machine::Bench => [&vec![1.0; factors.len()][..], factors].map(|factors| {
+                let mut benchmark = |slower: &f64| {
+                    let level = slower * factor(0.01, random);
+                    (0..60).map(|_| level * factor(0.1, random)).collect()
+                };
+                factors.iter().map(&mut benchmark).collect()
+            }),
             Machine::Recorded => {
                 let windows = recorded[0].len() / PROCESSES;
                 let base = random.below(windows);

@@ -49,6 +49,9 @@ const ASSUMED_FREEDOM: f64 = 4.0;
 /// 4 %; with 8, still under 2 % of unchanged runs are called slower.
 const SPREAD_FREEDOM: f64 = 8.0;
 
+/// The processes of a run where the spread of theirs is that of runs.
+const USUAL_PROCESSES: f64 = 5.0;
+
 /// The fewest processes whose spread is used.
 const FEWEST_PROCESSES: usize = 3;
 
@@ -136,7 +139,10 @@ impl MachineNoise {
             return (![INSTRUCTIONS, PEAK_MEMORY].contains(&estimate.metric.name.as_str())).then_some(QUICK);
         }
         let (own, machine) = (spread(&estimate.workers)?, self.by_metric.get(&estimate.metric.name)?);
-        Some(((own.powi(2) + machine.powi(2)) / 2.0).sqrt())
+        let both = ((own.powi(2) + machine.powi(2)) / 2.0).sqrt();
+        // The median of many processes moves less than that of five, but not less than a machine does meanwhile.
+        let more = (estimate.workers.len() as f64 / USUAL_PROCESSES).max(1.0);
+        Some((both / more.sqrt()).max(both.min(ASSUMED_DRIFT)))
     }
 }
 

@@ -13,7 +13,7 @@ use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryInitOptions, Tree};
 
 use crate::error::{HistoryError, failed};
 use crate::objects::{self, LooseObjects};
-use crate::repository::Store;
+use crate::repository::{Store, head_branch};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissingParts {
@@ -48,7 +48,8 @@ pub fn check_out_copy(store: &Store, sha: &str, folder: &Path) -> Result<Missing
         let path = git_folder.join(name);
         fs::write(&path, text).map_err(HistoryError::io("write", &path))
     };
-    write("packed-refs", &tags(repository)?)?;
+    let branch = head_branch(repository)?.unwrap_or_else(|| "refs/heads/main".to_owned());
+    write("packed-refs", &format!("{sha} {branch}\n{}", tags(repository)?))?;
     write("HEAD", &format!("{sha}\n"))?;
 
     let own = Repository::open(folder).map_err(failed("open the new repository"))?;

@@ -208,6 +208,17 @@ pub(crate) fn last_words(stderr: &str) -> Option<String> {
     Some(last.chars().take(LONGEST).collect())
 }
 
+/// The last line that names an error, as pytest, Go and compilers do.
+pub(crate) fn named_error(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = || text.lines().map(str::trim).rev();
+    let names = |line: &&str| {
+        line.starts_with("E  ") || ["Error:", "error:", "panic:", "FAIL"].iter().any(|word| line.contains(word))
+    };
+    let line = lines().find(|line| line.starts_with("E  ")).or_else(|| lines().find(names))?;
+    Some(line.trim_start_matches("E ").trim_start().chars().take(LONGEST).collect())
+}
+
 /// Whether a line is what Rust adds to every panic.
 fn is_advice(line: &str) -> bool {
     line.starts_with("note: ") || line.starts_with("stack backtrace:")

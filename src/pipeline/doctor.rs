@@ -1,6 +1,7 @@
 //! What can be measured here and why not, and the text of `sprag doctor`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use crate::error::Context as _;
 use crate::project::{PRIVATE_FOLDER, Project};
 use crate::text::{self, printable};
 use sprag_base::files::{read_bounded, write_atomic};
+use sprag_base::process::find_program;
 use sprag_history::{self as history};
 use sprag_measure::doctor::findings::{
     Ability, ClassFitness, Clock, Findings, INSTRUCTION_COUNTS, KernelFindings, MachineFindings, Pressures, RECORDING,
@@ -97,10 +99,14 @@ fn program(project: &Project, suite: &Suite) -> Result<String, String> {
         // Its build step may make it.
         folder.join(program).is_file() || !suite.build.is_empty()
     } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+        is_installed(program)
     };
     if exists { Ok(format!("with `{program}`")) } else { Err(format!("there is no program `{program}`")) }
+}
+
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    find_program(program, &std::env::split_paths(&path).collect::<Vec<PathBuf>>()).is_some()
 }
 
 fn valgrind() -> Result<String, String> {

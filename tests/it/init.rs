@@ -103,6 +103,33 @@ fn a_plain_program_is_built_and_timed_as_a_whole() {
     sandbox.sprag(&["init", "--", "./program"]).expect(2).says(&["`sprag.toml` is there", "[suites.program-2]"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_newcomers_have_is_taken_as_it_is() {
+    // A program of a lone source is built, and git does not keep what was built.
+    let sandbox = empty();
+    sandbox.write("p.c", "int main(void) { for (volatile int i = 0; i < 1000000; i++); return 0; }\n");
+    sandbox.sprag(&["init", "--", "slep", "1"]).expect(2).says(&["there is no program `slep`"]);
+    assert_eq!(files(&sandbox), ["p.c"]);
+    sandbox.sprag(&["init", "--", "./p"]).expect(0).prints(&["measured     program: 1 benchmark\n"]);
+    assert_contains(&sandbox.read("sprag.toml"), &[r#"build = ["cc", "-O2", "-o", "p", "p.c"]"#, "sprag-history"]);
+    assert_eq!(sandbox.read(".gitignore"), "/_site\n/p\n");
+    // A target that prints no report is timed as a whole.
+    let sandbox = empty();
+    sandbox.write("Makefile", "bench:\n\techo 12 ops\n");
+    let made = sandbox.sprag(&["init"]).expect(0);
+    made.prints(&["failed       bench: ", "so it is timed as a whole", "measured     bench: 1 benchmark\n"]);
+    assert_contains(&sandbox.read("sprag.toml"), &["format = \"time\""]);
+    // A history on the branch of the code goes on there.
+    let sandbox = empty();
+    sandbox.write("history/v1/.gitkeep", "");
+    sandbox.write("p.sh", "");
+    sandbox.commit("Begin");
+    sandbox.sprag(&["init", "--no-verify", "--", "sh", "p.sh"]).expect(0);
+    assert!(!sandbox.read("sprag.toml").contains("ref ="), "{}", sandbox.read("sprag.toml"));
+    sandbox.sprag(&["run", "--record"]).expect(0).says(&["on main"]);
+}
+
 /// A file of a framework, its text, a tool, a script for it or for what it builds, a sample of its output, words, and slower ones.
 #[cfg(unix)]
 const FRAMEWORKS: &str = r#"

@@ -18,6 +18,9 @@ pub enum Remedy {
     TurnsAlone,
 }
 
+/// The command of two builds that take turns, as a rule writes it.
+pub const TURNS: &str = "sprag compare A B --measure";
+
 impl Remedy {
     /// The remedy in words, without a full stop.
     pub fn words(self) -> String {

@@ -84,8 +84,13 @@ pub(super) fn run(program: &Invocation<'_>, lines: usize) -> Result<Vec<u8>, Com
 pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captured, CommandFault> {
     let captured = observe(program)?;
     let is_silent = captured.stderr.iter().all(u8::is_ascii_whitespace);
+    // Runners of tests write what failed to standard output.
+    let named = match process::named_error(&captured.stderr) {
+        Some(_) => None,
+        None => process::named_error(&captured.stdout),
+    };
     let said = if is_silent && !program.keep_output { &captured.stdout } else { &captured.stderr };
-    let one = || process::last_words(&String::from_utf8_lossy(said)).unwrap_or_default();
+    let one = || named.or_else(|| process::last_words(&String::from_utf8_lossy(said))).unwrap_or_default();
     let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
     let said = match if lines == 1 { clean(one()) } else { process::last_lines(said, lines).join("; ") } {
         last if last.is_empty() => last,
@@ -206,6 +211,17 @@ mod tests {
         let last = failed("it ended with exit code 3 (b; c)");
         check("echo a >&2; echo b >&2; echo c >&2; echo >&2; exit 3", (60, 100), last);
         check("exit 4", (60, 100), failed("it ended with exit code 4"));
+        // As pytest and `go test` do.
+        let on_output = |script: &str| {
+            run_in("/", &["/bin/sh", "-c", script].map(str::to_owned), 1, (60, 1000))
+                .expect_err("it fails")
+                .text()
+                .to_owned()
+        };
+        let script = "echo 'E   ModuleNotFoundError: no x'; echo 1 failed; echo 'wrote data' >&2; exit 1";
+        assert_eq!(on_output(script), "it ended with exit code 1 (ModuleNotFoundError: no x)");
+        let script = "echo '--- FAIL: TestX'; echo 'my error: y' >&2; exit 1";
+        assert_eq!(on_output(script), "it ended with exit code 1 (my error: y)");
         check("printf 'a\\033[31m\\tb' >&2; kill -9 $$", (60, 100), failed("it was ended by signal 9 (a [31m b)"));
         let endless = failed("it wrote more than 10000 bytes to one of its outputs");
         check("while :; do echo yes; done", (60, 10_000), endless);

@@ -105,7 +105,9 @@ fn conclude(
     reports::check(&request.gate.folder, &reports, vec![NamedFile::read("--policy", policy_file, "the policy")])?;
     let (outcome, mut judged) = judged(contest, &policy, measure)?;
     let rigorous = Effort::rigorous_pairs(suite.processes());
-    advise_pairs(&mut judged.comparisons, outcome.result.pairs, (rigorous, suite.timed.is_some()));
+    // `sprag bench` measures commands; a suite that times one has a number of processes.
+    let is_bench = suite.timed.is_some() && !project.config.suites.contains_key(contest.name);
+    advise_pairs(&mut judged.comparisons, outcome.result.pairs, (rigorous, is_bench));
     pass_within(&mut judged.comparisons, request.gate.tolerance);
     let exit = exit_code(std::slice::from_ref(&judged), false, request.gate.inconclusive);
     let gate = finish("compare", vec![judged], exit, (false, request.gate.inconclusive));

@@ -3,7 +3,7 @@
 use crate::builds::commit_build;
 use crate::project::Project;
 use crate::text;
-use sprag_analysis::rules::remedy::{Remedy, refit};
+use sprag_analysis::rules::remedy::{Remedy, TURNS, refit};
 use sprag_measure::environment;
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::Run;
@@ -17,9 +17,6 @@ struct Remedies {
     /// The same for uncommitted changes, in words.
     after_commit: Option<String>,
 }
-
-/// The command as a rule writes it.
-const TURNS: &str = "sprag compare A B --measure";
 
 /// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns.
 pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {

@@ -58,9 +58,22 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
     if made.is_empty() { cuda::find(tree) } else { made }
 }
 
-/// A command that is timed as a whole, and built as the project is.
+/// How a program is built from a lone source of its name: its end and the command, before both names.
+const COMPILERS: [(&str, &str); 6] = [
+    ("c", "cc -O2 -o"),
+    ("cc", "c++ -O2 -o"),
+    ("cpp", "c++ -O2 -o"),
+    ("cxx", "c++ -O2 -o"),
+    ("rs", "rustc -O -o"),
+    ("go", "go build -o"),
+];
+
+/// A command that is timed as a whole, and built as the project is, or from the source of its name.
 pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
     let builds = [("Makefile", "make"), ("Cargo.toml", "cargo build --release")];
+    let program = command.first().and_then(|program| program.strip_prefix("./")).unwrap_or_default();
+    let lone = COMPILERS.iter().find(|(end, _)| !program.is_empty() && tree.has(&format!("{program}.{end}")));
+    let lone = lone.map(|(end, compiler)| format!("{compiler} {program} {program}.{end}"));
     let build = match command {
         // Else the first process would compile it.
         [cargo, ..] if cargo == "cargo" && command.iter().any(|word| word == "bench") => {
@@ -69,7 +82,10 @@ pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
             let no_run = |word: &String| if word == "bench" { words("bench --no-run") } else { vec![word.clone()] };
             own.flat_map(no_run).collect()
         }
-        _ => words(builds.into_iter().find(|(file, _)| tree.has(file)).map_or("", |(_, build)| build)),
+        _ => {
+            let build = builds.into_iter().find(|(file, _)| tree.has(file)).map(|(_, build)| build);
+            words(build.or(lone.as_deref()).unwrap_or_default())
+        }
     };
     Found {
         title: "timed as a whole",
@@ -78,6 +94,8 @@ pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
         build,
         command: timed::command(command),
         format: "time",
+        // A program that git keeps would be measured instead of the one that is built.
+        ignored: lone.map(|_| program.to_owned()).into_iter().collect(),
         ..Found::default()
     }
 }
@@ -142,7 +160,7 @@ mod tests {
     fn check(files: &[(&str, &str)], expected: &[&str]) {
         let folder = project(files);
         let found = find(&Tree::read(folder.path()));
-        let (text, suites) = configuration("p", &found);
+        let (text, suites) = configuration("p", &found, false);
         assert!(text.lines().count() <= 40, "{text}");
         let config = Config::parse(&text, Path::new("sprag.toml")).expect("it is a configuration");
         assert_eq!(config.suites.len(), suites);
@@ -308,7 +326,7 @@ mod tests {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let folder = project(&files);
         let found = find(&Tree::read(folder.path()));
-        let (text, suites) = configuration("p\u{7f}\"", &found);
+        let (text, suites) = configuration("p\u{7f}\"", &found, false);
         assert!(found.len() == 9 && (3..9).contains(&suites) && text.lines().count() <= 40, "{suites}: {text}");
     }
 

@@ -13,7 +13,9 @@ mod github;
 use std::io::Write;
 use std::path::Path;
 
+use crate::compare::timed;
 use crate::config::{Config, FILE_NAME};
+use crate::doctor::is_installed;
 use crate::error::Exit;
 use crate::init::files::{Fate, Planned};
 use crate::init::tree::{Found, Tree};
@@ -21,6 +23,7 @@ use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::project::Project;
 use crate::text::{count, note, printable};
 use crate::{Advice, refuse};
+use sprag_base::files::write_atomic;
 use sprag_history as history;
 use sprag_measure::suite::{Effort, Extent};
 use sprag_model::run::{Run, RunStatus};
@@ -48,6 +51,7 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
         let message = "this repository has no working tree, so there is no place for files";
         return refuse(message, "run `sprag init` in a clone of it");
     }
+    startable(&project, &options.command)?;
     let is_new = project.root.join(FILE_NAME).symlink_metadata().is_err();
     if !is_new && options.ci.is_none() && project.config.suites.is_empty() {
         let message = format!("`{FILE_NAME}` names no suite, and `sprag init` does not change it");
@@ -77,7 +81,8 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     }
     let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "this project".to_owned());
-    let (text, suites) = tree::configuration(&name, &found);
+    let has_records = history::keeps_records_with_code(project.store()?);
+    let (text, suites) = tree::configuration(&name, &found, has_records);
     let config = if is_new { Config::parse(&text, Path::new(FILE_NAME))? } else { project.config.clone() };
     let workflows = options.ci.as_ref().map(|ci| github::plan(&project.root, &config, ci)).unwrap_or_default();
     let mut planned = vec![Planned { path: FILE_NAME, text, purpose: "what is measured", ..Planned::default() }];
@@ -104,9 +109,35 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     if options.dry_run {
         return Ok(Exit::Done);
     }
-    let exit = if is_new && options.verify { verify(&Project::open(folder)?, host, out)? } else { Exit::Done };
+    let mut exit = if is_new && options.verify { verify(&Project::open(folder)?, host, out)? } else { Exit::Done };
+    let is_made = |one: &Found| one.title == "make";
+    if exit == Exit::Failed && found[..suites].iter().any(is_made) {
+        writeln!(out, "{:<12} `make` prints no report that Sprag reads, so it is timed as a whole", "note")?;
+        let timed =
+            found.iter().map(|one| Found { format: if is_made(one) { "time" } else { one.format }, ..one.clone() });
+        let timed = tree::configuration(&name, &timed.collect::<Vec<Found>>(), has_records).0;
+        write_atomic(&project.root.join(FILE_NAME), timed.as_bytes())?;
+        exit = verify(&Project::open(folder)?, host, out)?;
+        if exit != Exit::Done {
+            write_atomic(&project.root.join(FILE_NAME), planned[0].text.as_bytes())?;
+        }
+    }
     next_steps(exit, &workflows.steps, out)?;
     Ok(exit)
+}
+
+/// Refuses a command whose program is neither installed nor in the project, before anything is written.
+fn startable(project: &Project, command: &[String]) -> crate::Result<()> {
+    let Some(program) = timed::command(command).into_iter().next() else { return Ok(()) };
+    // What is built first need not be there yet.
+    if program.contains('/') || is_installed(&program) {
+        return Ok(());
+    }
+    let hint = match project.root.join(&program).is_file() {
+        true => format!("a program of this folder is written `./{}`", printable(&program)),
+        false => "name one that is installed, or the path of one in this project".to_owned(),
+    };
+    refuse(format!("there is no program `{}`", printable(&program)), hint)
 }
 
 /// The frameworks that `sprag init` finds.
@@ -134,7 +165,16 @@ fn list_found(found: &[Found], suites: usize, out: &mut dyn Write) -> crate::Res
     }
     if suites < found.len() {
         let left = count(found.len() - suites, "suite");
-        writeln!(out, "{:<12} {left} left out to keep `{FILE_NAME}` short: add them as those that are in it", "note")?;
+        writeln!(out, "{:<12} {left} left out to keep `{FILE_NAME}` short; to measure them, add:", "note")?;
+        let mut names: Vec<String> = Vec::new();
+        for (place, one) in found.iter().enumerate() {
+            let name = one.suite_name(&names);
+            if place >= suites {
+                writeln!(out, "{}", one.section(&name).trim_end())?;
+            }
+            names.push(name);
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

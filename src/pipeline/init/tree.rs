@@ -125,13 +125,19 @@ pub(super) struct Found {
 /// Lines of `sprag.toml` that `sprag init` writes at most.
 const MOST_LINES: usize = 40;
 
-/// `sprag.toml` with the first suites, as many as keep it short, and how many those are.
-pub(super) fn configuration(project: &str, found: &[Found]) -> (String, usize) {
+/// `sprag.toml` with the first suites, as many as keep it short, and how many those are. `has_records` where a branch of the code
+/// holds the history, which goes on there.
+pub(super) fn configuration(project: &str, found: &[Found], has_records: bool) -> (String, usize) {
     let mut text = format!(
         "# What Sprag measures here, and how. `sprag schema config-1` lists all keys.\n[project]\nname = {}\n",
         quoted(project)
     );
-    let end = "\n# Records go to a branch of their own; `sprag history sync` shares it.\n[history]\nref = \"sprag-history\"\n";
+    let end = match has_records {
+        true => "\n# Records stay in `history/`, on the branch of the code.\n[history]\n",
+        false => {
+            "\n# Records go to a branch of their own; `sprag history sync` shares it.\n[history]\nref = \"sprag-history\"\n"
+        }
+    };
     let mut names: Vec<String> = Vec::new();
     for one in found {
         let name = one.suite_name(&names);

@@ -257,7 +257,9 @@ fn run_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phra
         let reasons = if reasons.is_empty() { "no reason was recorded" } else { &reasons };
         note = note.text(" ").mark(Mark::of_quality(&suite.quality)).text(format!(": {reasons}."));
     }
-    match suite.rollup.as_ref().and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
+    // The means are of what was judged at last, maybe at an earlier commit.
+    let rollup = suite.rollup.as_ref().filter(|_| suite.counts.judged() > 0);
+    match rollup.and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
         Some((series, change)) => {
             let mean = format!(" Geometric mean of {} judged series against the baseline: ", count(series));
             note.text(format!("{mean}{} (positive is worse).", number::percent(change)))
