@@ -332,7 +332,7 @@ fn programs(contest: &Contest<'_>) -> crate::Result<Option<[PathBuf; 2]>> {
 }
 
 /// `program` is what a side may be besides a commit.
-fn neither(side: &str, program: &str) -> Error {
+pub(super) fn neither(side: &str, program: &str) -> Error {
     let message = format!("`{}` is neither a program nor a commit of this repository", side.escape_debug());
     Advice::new(message, format!("give the path of a {program}, or a revision such as `HEAD~1`")).into()
 }

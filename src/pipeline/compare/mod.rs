@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::builds::Builds;
 use crate::builds::commit_build::can_be_built;
-use crate::compare::builds::{measure_commands, measure_kernels};
+use crate::compare::builds::{measure_commands, measure_kernels, neither};
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
 use crate::gate::{self, Against, CompareRequest, PrintFormat, exit_code, finish, machine_of, reports, table_text};
@@ -62,6 +62,13 @@ pub fn compare_interleaved(
         let contest =
             Contest { project: &project, name: timed::SUITE, suite: &suite, request, effort, host, builds: &builds };
         return conclude(&contest, &|contest: &Contest<'_>| measure_programs(contest, &commands), out);
+    }
+    if suites.is_empty() && project.config.suites.is_empty() {
+        for side in [&request.base, &request.other] {
+            if gate::named(&project, &request.gate.folder, side)?.is_none() {
+                return Err(neither(side, "program"));
+            }
+        }
     }
     let are_programs = is_program(&project, request, &request.base)? && is_program(&project, request, &request.other)?;
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str), are_programs)?;

@@ -82,6 +82,9 @@ fn steps(facts: &Facts) -> Vec<String> {
         let command = "`sprag init --ci github --force --sha256 DIGEST`";
         steps.push(format!("The workflows use {used}: {command} takes v{ours}, whose digest that is."));
     }
+    steps.push(
+        "What benchmarks need on a runner, such as a Python package, is installed by `build` of the suite.".to_owned(),
+    );
     steps.push("Require the check `perf gate` of the branch.".to_owned());
     steps.push("On GitHub: Settings, Pages, Source: GitHub Actions. docs/CI.md of Sprag has the rest.".to_owned());
     steps
