@@ -196,8 +196,11 @@ impl<'a> Elimination<'a> {
         if !self.differ(&before, &after) {
             return 0.0;
         }
-        // The trimmed mean of so few points follows three outliers.
-        let step = (after.level - before.level).abs().min((after.middle() - before.middle()).abs());
+        let step = (after.level - before.level).abs();
+        // The trimmed mean of so few points follows three outliers, and their median does not.
+        if (after.middle() - before.middle()).abs() < step / 2.0 {
+            return 0.0;
+        }
         let own = before.deviation.hypot(after.deviation) / 2.0_f64.sqrt();
         let needed = (tuning.large * noise.deviation * noise.inflation).max(tuning.large_nearby * own);
         let needed = needed * self.input.sensitivity.clear / Sensitivity::BALANCED.clear;

@@ -190,7 +190,7 @@ pub(super) fn progress(
             (posterior.other, "that there are more changes"),
         ] {
             if probability >= 0.1 {
-                text.push_str(&format!("{} {words}\n", percentage(probability)));
+                text.push_str(&format!("{} probability {words}\n", percentage(probability)));
             }
         }
     }
