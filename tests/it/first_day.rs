@@ -74,6 +74,25 @@ fn a_gate_works_in_the_first_sitting() {
 }
 
 #[test]
+fn what_regressed_on_a_busy_machine_is_to_be_confirmed() {
+    let sandbox = project();
+    change(&sandbox, [10.0; 5]);
+    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.write("times", "20\n20\n20\n20\n20\n");
+    sandbox.commit("Change the code");
+    sandbox.sprag(&["run", "--output-run", "../run.json"]).expect(0);
+    let mut run = sandbox.json("../run.json");
+    run["quality"] =
+        serde_json::json!({ "clean": false, "reasons": ["the machine was busy: load 9.0 before the run"] });
+    sandbox.write("../run.json", &run.to_string());
+    sandbox.sprag(&["history", "add", "../run.json"]).expect(0);
+    sandbox
+        .sprag(&["check"])
+        .expect(1)
+        .prints(&["load 9.0 before the run; confirm what regressed in turns: `sprag compare "]);
+}
+
+#[test]
 fn a_suite_measured_again_does_not_hide_the_others_before_a_baseline() {
     let sandbox = project();
     sandbox.append("sprag.toml", "[suites.other]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");

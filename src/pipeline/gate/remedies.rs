@@ -18,18 +18,27 @@ struct Remedies {
     after_commit: Option<String>,
 }
 
-/// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns.
+/// How a reason of a rough run begins where other programs could have slowed it.
+const BUSY: &str = "the machine was busy";
+
+/// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns. What regressed on a busy
+/// machine is to be confirmed.
 pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
+    let regressed = suite.counts().regressed > 0;
     suite.can_take_turns = can_be_built(project, run) && !run.is_imported();
     let reasons = suite.comparisons.iter_mut().filter_map(|one| match &mut one.verdict {
         Verdict::Inconclusive(reason) => Some(reason),
         _ => None,
     });
     let reasons: Vec<&mut String> = reasons.collect();
-    if reasons.is_empty() {
+    let busy = suite.quality.iter_mut().find(|reason| regressed && reason.starts_with(BUSY));
+    if reasons.is_empty() && busy.is_none() {
         return;
     }
     let remedies = Remedies::new(project, run, suite.base_commit.as_deref(), is_file);
+    if let (Some(reason), Some(turns)) = (busy, &remedies.turns) {
+        reason.push_str(&format!("; confirm what regressed in turns: `{turns}`"));
+    }
     for reason in reasons {
         *reason = refit(reason, |remedy| remedies.words(remedy));
     }
