@@ -688,7 +688,7 @@ fn the_budget_ends_a_command_that_hangs() {
 fn an_interrupt_leaves_the_repository_as_it_was() {
     let sandbox = history(&STEP, &[]);
     // The commits have another one.
-    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 0.1; sh bench.sh\""));
+    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 0.5; sh bench.sh\""));
     sandbox.write("notes", "untracked");
     let before = state(&sandbox);
     let mut command = sandbox.binary(&[], &["bisect", "HEAD~11", "HEAD"]);
