@@ -46,6 +46,10 @@ pub enum Finding {
 /// Where so many commits of the range cannot be measured, it is not checked.
 const MOST_TRIED: usize = 3;
 
+/// What is farther from its level, in deviations, is measured again, up to so many times in all.
+const FAR: f64 = 5.0;
+const FEWEST_OF_FAR: usize = 3;
+
 impl Group {
     pub fn contains(&self, suspect: usize) -> bool {
         (self.first..=self.last).contains(&suspect)
@@ -106,7 +110,7 @@ impl Cluster {
         let mut cluster = Cluster { question, measured, skipped, posterior, finding: Finding::Open, check: None };
         cluster.finding = cluster.conclusion(confidence);
         if let Finding::Culprit(group) = cluster.finding {
-            cluster.check = cluster.unchecked(group.last, prior);
+            cluster.check = cluster.unexplained(group).or_else(|| cluster.unchecked(group.last, prior.len()));
         }
         cluster
     }
@@ -167,17 +171,31 @@ impl Cluster {
         }
     }
 
-    /// The middle of the range after the culprit in which nothing was measured, if it is large.
-    fn unchecked(&self, culprit: usize, prior: &[f64]) -> Option<usize> {
-        let total: f64 = prior.iter().sum();
+    /// A commit whose few measurements lie far from what the culprit makes of it: something disturbed them, or there are more
+    /// changes.
+    fn unexplained(&self, culprit: Group) -> Option<usize> {
+        let Posterior { noise, step, .. } = &self.posterior;
+        let is_far = |(commit, all): &(&usize, &Vec<Observation>)| {
+            let expected = if **commit < culprit.first { 0.0 } else { *step };
+            let off = |one: &Observation| {
+                let deviation = (noise.of_observation(one.variance) + noise.build * noise.build).sqrt();
+                (one.level - expected).abs() / deviation
+            };
+            !culprit.contains(**commit + 1) && all.len() < FEWEST_OF_FAR && all.iter().all(|one| off(one) > FAR)
+        };
+        self.measured.iter().find(is_far).map(|(commit, _)| *commit)
+    }
+
+    /// The middle of the range after the culprit in which nothing was measured, if it is large, however unlikely the history
+    /// makes a change there.
+    fn unchecked(&self, culprit: usize, suspects: usize) -> Option<usize> {
         let mut bounds: Vec<usize> = self.measured.keys().copied().filter(|commit| *commit > culprit).collect();
         bounds.insert(0, culprit);
-        bounds.push(prior.len());
-        let mass = |gap: &&[usize]| prior[gap[0]..gap[1]].iter().sum::<f64>();
-        let gap = bounds.windows(2).max_by(|a, b| mass(a).total_cmp(&mass(b)))?;
-        let off = |commit: &usize| (prior[gap[0]..*commit].iter().sum::<f64>() - mass(&gap) / 2.0).abs();
-        let middle = self.able(gap[0] + 1..gap[1]).min_by(|a, b| off(a).total_cmp(&off(b)));
+        bounds.push(suspects);
+        let gap = bounds.windows(2).max_by_key(|gap| gap[1] - gap[0])?;
+        let middle = self.able(gap[0] + 1..gap[1]).min_by_key(|commit| (2 * commit).abs_diff(gap[0] + gap[1]));
         let tried = (gap[0] + 1..gap[1]).filter(|commit| self.skipped.contains(commit)).count();
-        middle.filter(|_| mass(&gap) > self.question.tuning.checked * total && tried < MOST_TRIED)
+        let share = (gap[1] - gap[0]) as f64 / suspects as f64;
+        middle.filter(|_| share > self.question.tuning.checked && tried < MOST_TRIED)
     }
 }

@@ -20,6 +20,9 @@ pub struct Measured {
 const BETWEEN: (f64, f64) = (-1.0, 2.0);
 const BETWEEN_STEP: f64 = 0.125;
 
+/// The share of commits at one of the ends where levels follow neither steps nor a drift.
+const AT_ENDS: f64 = 0.6;
+
 /// The sizes of the step, in standard errors about what the ends show.
 const STEP_DEVIATES: [f64; 5] = [-1.8, -0.9, 0.0, 0.9, 1.8];
 
@@ -142,9 +145,13 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
             let share = |one: &Measured| step * one.commit as f64 / prior.len() as f64;
             let fit = measured.iter().map(|one| log_likelihood(&one.observations, share(one), noise)).sum::<f64>();
             drift.add(prior_of_drift.ln() + fit + end);
-            let levels = (betweens.len() as f64).ln();
-            let any = (0..measured.len())
-                .map(|place| log_sum(middles.iter().map(|middle| middle[place + 1] - middle[place])) - levels);
+            // Each commit is at one of the ends, or rarely at any other level.
+            let [of_end, of_level] = [AT_ENDS / 2.0, (1.0 - AT_ENDS) / betweens.len() as f64].map(f64::ln);
+            let any = (0..measured.len()).map(|place| {
+                let at = |all: &Vec<f64>, share: f64| all[place + 1] - all[place] + share;
+                let ends = [&good, &bad].map(|all| at(all, of_end));
+                log_sum(middles.iter().map(|middle| at(middle, of_level)).chain(ends))
+            });
             other.add(prior_of_other.ln() + any.sum::<f64>() + end);
         }
         let last: Vec<f64> = last.iter().map(LogSum::logarithm).collect();

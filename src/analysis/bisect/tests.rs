@@ -72,6 +72,22 @@ fn no_commit_is_blamed_for_a_drift_or_for_many_steps() {
 }
 
 #[test]
+fn a_level_that_one_step_does_not_explain_is_checked_and_leaves_no_culprit() {
+    let measured = |levels: &[(usize, f64)]| {
+        let steps = [1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14].map(|commit| (commit, if commit < 5 { 0.0 } else { 1.0 }));
+        let all: Vec<(usize, f64)> = steps.into_iter().chain(levels.iter().copied()).collect();
+        let result = only(&noisy_search(0.02, &all, &[], vec![1.0; 16]), 0.95);
+        (result.finding, result.check)
+    };
+    assert!(matches!(measured(&[(9, 1.0)]), (Finding::Culprit(_), None)));
+    // One measurement may be disturbed, and is made again; three that agree are not.
+    let (once, check) = measured(&[(9, 1.9)]);
+    assert!(matches!(once, Finding::Culprit(_)) && check == Some(9), "{once:?} {check:?}");
+    let (several, _) = measured(&[(9, 1.8), (9, 1.9), (9, 1.8)]);
+    assert!(matches!(several, Finding::Other(_) | Finding::Open), "{several:?}");
+}
+
+#[test]
 fn equal_ends_have_no_culprit() {
     let wrong = (0..100).filter(|seed| {
         let mut history = History::new(16, &[], 0.01, *seed);

@@ -76,7 +76,9 @@ impl Counter {
         let mut identities = BTreeMap::new();
         for (benchmark, base) in &both[0].values {
             let other = both[1].values.iter().find(|(one, _)| one == benchmark);
-            let pair = other.and_then(|(_, count)| Pair::new(&[*base], &[*count]));
+            // What two counts of one build may differ by is no change.
+            let moved = |count: f64| if (count / base - 1.0).abs() <= STEADY { *base } else { count };
+            let pair = other.and_then(|(_, count)| Pair::new(&[*base], &[moved(*count)]));
             let paired = Paired::timed(&benchmark.id(), "", pair.into_iter().collect(), None);
             benchmarks.push(Paired { metric: Metric::instructions(), class: None, ..paired });
             identities.insert(benchmark.id(), benchmark.clone());

@@ -49,7 +49,7 @@ use sprag_model::shard::Shard;
 pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
 pub use crate::bisect::state::{BisectRequest, Recording};
 
-/// How many sessions of the ends are measured at most. The longer they stay unclear, the more pairs a session has.
+/// How many sessions of the ends are measured at most, and by each `--continue`. The longer they stay unclear, the more pairs a session has.
 const MOST_ENDS: usize = 24;
 const LONGER_AFTER: [usize; 2] = [6, 12];
 
@@ -79,8 +79,21 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
     let measurer = Measurer { project: &project, name, suite, machine, host, builds: &builds, pin: state.pin };
     let before = state.seconds;
     let seconds = Seconds::before(&project, &builds, (name, suite));
-    let mut run =
-        Run { project: &project, request, measurer, counter, state, outer: None, start, before, seconds, steps: 0 };
+    let most_ends = state.ends.len() + MOST_ENDS;
+    let outer = None;
+    let mut run = Run {
+        project: &project,
+        request,
+        measurer,
+        counter,
+        state,
+        outer,
+        start,
+        before,
+        seconds,
+        steps: 0,
+        most_ends,
+    };
     run.foresee_interrupt();
     let ended = run.run();
     run.measurer.host.observer.end();
@@ -171,6 +184,8 @@ struct Run<'a> {
     seconds: Seconds,
     /// Measurements now.
     steps: u32,
+    /// Sessions of the ends, with those of before.
+    most_ends: usize,
 }
 
 impl Run<'_> {
@@ -179,7 +194,7 @@ impl Run<'_> {
         let question = match self.ends()? {
             Ok(question) => question,
             Err(Exit::NotMeasured) => return Ok((None, Exit::NotMeasured)),
-            Err(exit) => return Ok((Some(report::without_question(&self.state, MOST_ENDS)), exit)),
+            Err(exit) => return Ok((Some(report::without_question(&self.state, self.most_ends)), exit)),
         };
         loop {
             let (search, clusters) = self.search(&question)?;
@@ -270,7 +285,7 @@ impl Run<'_> {
             match judge(&self.state.ends, LEAST) {
                 Ends::Differ(question) => return Ok(Ok(*question)),
                 Ends::Alike => return Ok(Err(Exit::Inconclusive)),
-                Ends::Unclear if self.state.ends.len() >= MOST_ENDS || self.is_over() => {
+                Ends::Unclear if self.state.ends.len() >= self.most_ends || self.is_over() => {
                     return Ok(Err(Exit::Inconclusive));
                 }
                 Ends::Unclear | Ends::Nothing => {}

@@ -35,6 +35,8 @@ pub struct BisectReport {
     pub suite: String,
     /// The ends as they were given: good, then bad.
     pub ends: [String; 2],
+    /// The commits that these are.
+    pub end_commits: [String; 2],
     /// The event whose cause was searched.
     pub event: Option<String>,
     /// The metric that decided; absent where it is the judged one of each benchmark.
@@ -336,6 +338,8 @@ fn blank(state: &State, question: Option<(&Question, &[Cluster])>) -> BisectRepo
         schema_version: JSON_VERSION,
         suite: state.suite.clone(),
         ends: state.named.clone(),
+        end_commits: [state.stages[0].commits.first(), state.stages[0].commits.last()]
+            .map(|end| end.cloned().unwrap_or_default()),
         event: state.event.clone(),
         metric: state.metric.clone(),
         outcome: BisectOutcome::NoDifference,
@@ -366,7 +370,7 @@ pub(super) fn without_question(state: &State, most: usize) -> BisectReport {
     let (outcome, words) = match judge(&state.ends, LEAST) {
         Ends::Alike => (BisectOutcome::NoDifference, format!("`{bad}` does not differ from `{good}`.")),
         _ if state.ends.len() >= most => {
-            let hint = "A longer benchmark, `--pin` or `--instructions` may tell more.";
+            let hint = "`--continue` measures on; a longer benchmark, `--pin` or `--instructions` may tell more.";
             (BisectOutcome::Uncertain, format!("`{bad}` does not differ from `{good}` for certain. {hint}"))
         }
         _ => {
@@ -580,17 +584,26 @@ pub fn terminal(report: &BisectReport) -> String {
     if !report.reproduce.is_empty() {
         text.push_str(&format!("\nreproduce: {}\n", report.reproduce.replace('\n', "\n           ")));
     }
+    text.push_str(&format!("{}\n", spent(report)));
+    text
+}
+
+/// What it took.
+fn spent(report: &BisectReport) -> String {
     let measured = text::count(report.measurements.len(), "measurement");
     let ends = text::count(report.end_sessions, "session");
-    text.push_str(&format!("{measured} and {ends} of the ends in {}\n", text::duration(report.seconds)));
-    text
+    format!("{measured} and {ends} of the ends in {}", text::duration(report.seconds))
 }
 
 /// The report as GitHub Markdown.
 pub fn markdown(report: &BisectReport) -> String {
     let code = |text: &str| format!("`{}`", printable(text).replace('`', "'"));
     let cell = |text: &str| printable(text).replace('|', "\\|");
-    let [good, bad] = report.ends.each_ref().map(|end| code(end));
+    let end = |place: usize| {
+        let (name, sha) = (&report.ends[place], text::short(&report.end_commits[place], 12));
+        if *name == sha { code(name) } else { format!("{} ({sha})", code(name)) }
+    };
+    let [good, bad] = [end(0), end(1)];
     let metric = report.metric.as_ref().map_or_else(String::new, |name| format!(" of {}", code(name)));
     let effects = |effects: &[BisectEffect]| {
         let row = |one: &BisectEffect| {
@@ -600,7 +613,12 @@ pub fn markdown(report: &BisectReport) -> String {
         let head = format!("\n| benchmark | change{metric}, positive is worse | 95 % interval |\n|:--|--:|--:|\n");
         head + &effects.iter().map(row).collect::<String>()
     };
-    let mut text = format!("## Bisection of {} from {good} to {bad}\n\n{}\n", code(&report.suite), report.summary);
+    let mut text = format!(
+        "## Bisection of {} from {good} to {bad}\n\n{}\n\n{}.\n",
+        code(&report.suite),
+        report.summary,
+        spent(report)
+    );
     for culprit in &report.culprits {
         let is_one = culprit.commits.len() == 1;
         if !is_one {

@@ -23,7 +23,7 @@ pub(super) fn bisection(catalog: &Catalog<'_>, of: &Event) -> Option<Section> {
     for (place, culprit) in bisection.culprits.iter().enumerate() {
         note = note.text(if place > 0 { ", " } else { "" }).join(link(culprit));
     }
-    note = note.text(format!(" with a probability of {}.", words::probability(bisection.probability)));
+    note = note.text(format!(" with a probability of {}.", words::probability(bisection.probability.min(0.999))));
     if let Some(effect) = bisection.effects.first() {
         let change = format!("{} ({})", number::percent(effect.change), number::percent_interval(effect.interval));
         note =
