@@ -306,6 +306,10 @@ impl Run<'_> {
                         return self.unmeasured(&bad, &Unmeasured { reason, obstacle: Obstacle::Unmeasurable });
                     }
                     self.record([&good, &bad], &taken)?;
+                    let new: Vec<&str> = taken.result.new.iter().map(|one| one.benchmark.as_str()).collect();
+                    if self.state.ends.is_empty() && !new.is_empty() {
+                        note(&format!("only at the bad end, so not compared: `{}`", new.join("`, `")));
+                    }
                     self.state.ends.push(taken.session);
                     if self.state.filters.is_empty() && !self.state.instructions {
                         let processes = 2 * taken.result.pairs.max(1);
@@ -332,7 +336,7 @@ impl Run<'_> {
         let hint = match (is_unbuilt, self.measurer.suite.build.is_empty()) {
             (true, true) => "name another end that can be built",
             (true, false) => "name another end that can be built, or fix `build` of the suite in sprag.toml",
-            (false, _) => "name ends that both have the benchmark, or other benchmarks with `--filter`",
+            (false, _) => "name ends where the suite runs and has the benchmark, or other benchmarks with `--filter`",
         };
         let message = format!("the ends cannot be measured: {}", unmeasured.reason);
         match self.outer {
