@@ -23,6 +23,8 @@ pub enum Cause {
     Usage,
     CannotBuild,
     Unmeasured,
+    /// The base of a comparison fails, so that no other commit would do.
+    BaseFails,
     Damaged,
 }
 

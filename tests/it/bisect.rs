@@ -661,6 +661,17 @@ fn why_a_commit_is_skipped_is_said_of_the_commit() {
 }
 
 #[test]
+fn ends_whose_command_fails_cannot_be_measured() {
+    let sandbox = history(&["1000", "1000", "1080"], &[]);
+    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"exit 7\""));
+    bisect(&sandbox, &["HEAD~2", "HEAD"], 5).says(&[
+        "the ends cannot be measured",
+        "the good end: it ended with exit code 7",
+        "name ends where the suite runs",
+    ]);
+}
+
+#[test]
 fn the_budget_ends_a_command_that_hangs() {
     let sandbox = history(&["1000", "1000", "1080"], &[]);
     let hangs = |when: &str| {

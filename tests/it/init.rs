@@ -89,7 +89,7 @@ fn a_plain_program_is_built_and_timed_as_a_whole() {
     lost.says(&["no benchmark was found", "`sprag init -- ./PROGRAM ARGUMENTS`"]);
     sandbox.sprag(&["init", "--", "./program"]).expect(0).prints(&["measured     program: 1 benchmark\n"]);
     assert_contains(&sandbox.read("sprag.toml"), &["build = [\"make\"]", "format = \"time\""]);
-    sandbox.append(".gitignore", "/program\n");
+    assert_contains(&sandbox.read(".gitignore"), &["/program\n"]);
     sandbox.commit("Set up");
     sandbox.sprag(&["weekly"]).expect(0);
     sandbox.sprag(&["baseline", "emit"]).expect(0);
@@ -110,6 +110,7 @@ fn what_newcomers_have_is_taken_as_it_is() {
     let sandbox = empty();
     sandbox.write("p.c", "int main(void) { for (volatile int i = 0; i < 1000000; i++); return 0; }\n");
     sandbox.sprag(&["init", "--", "slep", "1"]).expect(2).says(&["there is no program `slep`"]);
+    sandbox.sprag(&["init", "--", "./q"]).expect(2).says(&["there is no program `./q`"]);
     assert_eq!(files(&sandbox), ["p.c"]);
     sandbox.sprag(&["init", "--", "./p"]).expect(0).prints(&["measured     program: 1 benchmark\n"]);
     assert_contains(&sandbox.read("sprag.toml"), &[r#"build = ["cc", "-O2", "-o", "p", "p.c"]"#, "sprag-history"]);
@@ -119,7 +120,7 @@ fn what_newcomers_have_is_taken_as_it_is() {
     sandbox.write("Makefile", "bench:\n\techo 12 ops\n");
     let made = sandbox.sprag(&["init"]).expect(0);
     made.prints(&["failed       bench: ", "so it is timed as a whole", "measured     bench: 1 benchmark\n"]);
-    assert_contains(&sandbox.read("sprag.toml"), &["format = \"time\""]);
+    assert_contains(&sandbox.read("sprag.toml"), &[r#"build = ["make", "-s", "bench"]"#, "format = \"time\""]);
     // A history on the branch of the code goes on there.
     let sandbox = empty();
     sandbox.write("history/v1/.gitkeep", "");

@@ -84,7 +84,9 @@ impl Measurer<'_> {
     /// What only this commit or the end of the budget is to blame for; other errors end the bisection.
     pub(super) fn of_commit(&self, error: Error) -> crate::Result<Unmeasured> {
         let obstacle = match error.cause::<Advice>().map(|advice| advice.cause) {
-            Some(cause @ (Cause::Usage | Cause::CannotBuild | Cause::Unmeasured)) if self.is_late() => {
+            Some(cause @ (Cause::Usage | Cause::CannotBuild | Cause::Unmeasured | Cause::BaseFails))
+                if self.is_late() =>
+            {
                 return Ok(late(if cause == Cause::CannotBuild { "built" } else { "measured" }));
             }
             Some(Cause::CannotBuild) if lasting_failure(&error, self.suite).is_some() => Obstacle::Broken,
@@ -133,8 +135,12 @@ impl Measurer<'_> {
                 Ok(Ok(Taken { session, seconds: start.elapsed().as_secs_f64(), result, facts }))
             }
             Err(error) => {
-                let unmeasured = self.of_commit(error)?;
                 let is_bad = state.stages[0].commits.last().is_some_and(|bad| bad == sha);
+                let does_base_fail = error.cause::<Advice>().is_some_and(|advice| advice.cause == Cause::BaseFails);
+                let unmeasured = match is_bad && does_base_fail && !self.is_late() {
+                    true => Unmeasured { reason: error.chain(), obstacle: Obstacle::Unmeasurable },
+                    false => self.of_commit(error)?,
+                };
                 let name = if is_bad { BAD_END.to_owned() } else { format!("commit {}", text::short(sha, 12)) };
                 Ok(Err(Unmeasured { reason: of_sides(&unmeasured.reason, &name), ..unmeasured }))
             }

@@ -260,6 +260,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
         let advice = Advice::new(places(&error.to_string()), hint);
         match error {
             MeasureError::Other(_) => Error::from(advice.because(Cause::Unmeasured)),
+            MeasureError::Command(_) => advice.because(Cause::BaseFails).into(),
             _ => advice.into(),
         }
     })?;

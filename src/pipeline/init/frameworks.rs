@@ -71,9 +71,12 @@ const COMPILERS: [(&str, &str); 6] = [
 /// A command that is timed as a whole, and built as the project is, or from the source of its name.
 pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
     let builds = [("Makefile", "make"), ("Cargo.toml", "cargo build --release")];
-    let program = command.first().and_then(|program| program.strip_prefix("./")).unwrap_or_default();
+    let program = command.first().filter(|program| program.contains('/')).map_or("", String::as_str);
+    let program = program.strip_prefix("./").filter(|inside| !inside.starts_with('.')).unwrap_or(program);
+    let program = if program.starts_with(['/', '.']) { "" } else { program };
     let lone = COMPILERS.iter().find(|(end, _)| !program.is_empty() && tree.has(&format!("{program}.{end}")));
     let lone = lone.map(|(end, compiler)| format!("{compiler} {program} {program}.{end}"));
+    let is_made = tree.has(builds[0].0);
     let build = match command {
         // Else the first process would compile it.
         [cargo, ..] if cargo == "cargo" && command.iter().any(|word| word == "bench") => {
@@ -95,7 +98,10 @@ pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
         command: timed::command(command),
         format: "time",
         // A program that git keeps would be measured instead of the one that is built.
-        ignored: lone.map(|_| program.to_owned()).into_iter().collect(),
+        ignored: Some(program.to_owned())
+            .filter(|_| lone.is_some() || is_made && !program.is_empty() && !tree.text(program).starts_with("#!"))
+            .into_iter()
+            .collect(),
         ..Found::default()
     }
 }

@@ -13,7 +13,6 @@ mod github;
 use std::io::Write;
 use std::path::Path;
 
-use crate::compare::timed;
 use crate::config::{Config, FILE_NAME};
 use crate::doctor::is_installed;
 use crate::error::Exit;
@@ -51,7 +50,6 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
         let message = "this repository has no working tree, so there is no place for files";
         return refuse(message, "run `sprag init` in a clone of it");
     }
-    startable(&project, &options.command)?;
     let is_new = project.root.join(FILE_NAME).symlink_metadata().is_err();
     if !is_new && options.ci.is_none() && project.config.suites.is_empty() {
         let message = format!("`{FILE_NAME}` names no suite, and `sprag init` does not change it");
@@ -74,7 +72,11 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     let found = match (is_new, &options.command[..]) {
         (false, _) => Vec::new(),
         (true, []) => frameworks::find(&tree),
-        (true, words) => vec![frameworks::timed(&tree, words)],
+        (true, words) => {
+            let timed = frameworks::timed(&tree, words);
+            startable(&project, &timed)?;
+            vec![timed]
+        }
     };
     if is_new && found.is_empty() {
         return Err(nothing_found(&tree).into());
@@ -113,8 +115,11 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     let is_made = |one: &Found| one.title == "make";
     if exit == Exit::Failed && found[..suites].iter().any(is_made) {
         writeln!(out, "{:<12} `make` prints no report that Sprag reads, so it is timed as a whole", "note")?;
-        let timed =
-            found.iter().map(|one| Found { format: if is_made(one) { "time" } else { one.format }, ..one.clone() });
+        // What it compiles is no part of the time.
+        let timed = found.iter().map(|one| match is_made(one) {
+            true => Found { format: "time", build: one.command.clone(), ..one.clone() },
+            false => one.clone(),
+        });
         let timed = tree::configuration(&name, &timed.collect::<Vec<Found>>(), has_records).0;
         write_atomic(&project.root.join(FILE_NAME), timed.as_bytes())?;
         exit = verify(&Project::open(folder)?, host, out)?;
@@ -126,18 +131,22 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     Ok(exit)
 }
 
-/// Refuses a command whose program is neither installed nor in the project, before anything is written.
-fn startable(project: &Project, command: &[String]) -> crate::Result<()> {
-    let Some(program) = timed::command(command).into_iter().next() else { return Ok(()) };
-    // What is built first need not be there yet.
-    if program.contains('/') || is_installed(&program) {
+/// Refuses a command whose program is neither installed, nor in the project, nor built, before anything is written.
+fn startable(project: &Project, timed: &Found) -> crate::Result<()> {
+    let Some(program) = timed.command.first() else { return Ok(()) };
+    let is_here = project.root.join(program).is_file();
+    let can_start = match program.contains('/') {
+        true => is_here || !timed.build.is_empty(),
+        false => is_installed(program),
+    };
+    if can_start {
         return Ok(());
     }
-    let hint = match project.root.join(&program).is_file() {
-        true => format!("a program of this folder is written `./{}`", printable(&program)),
+    let hint = match is_here {
+        true => format!("a program of this folder is written `./{}`", printable(program)),
         false => "name one that is installed, or the path of one in this project".to_owned(),
     };
-    refuse(format!("there is no program `{}`", printable(&program)), hint)
+    refuse(format!("there is no program `{}`", printable(program)), hint)
 }
 
 /// The frameworks that `sprag init` finds.
