@@ -304,7 +304,7 @@ mod tests {
         check(json!({"f": "norm_pdf", "x": 0, "y": 0.4}), "unknown to this build");
         check(json!({"f": "t_sf", "x": 0, "y": 0.5}), "`df` is absent");
         check(json!({"f": "norm_ppf", "x": 2, "y": 0.5}), "no value there");
-        check(json!({"p": [2], "bh": [1], "by": [1], "holm": [1]}), "no p-value");
+        check(json!({"p": [2], "bh": [1], "by": [1], "holm": [1]}), "not a p-value");
         check(json!({"p": [0.5], "bh": [], "by": [0.5], "holm": [0.5]}), "expected 0 elements");
         check(json!({"x": [1], "y": [1], "slope": 1, "t": 1, "df": 1}), "several statistics");
         check(json!({"x": [1], "y": [1], "u1": 1}), "field `ties` is absent");
