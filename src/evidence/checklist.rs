@@ -256,7 +256,7 @@ role = "Release owner"
             ("id = \"engine\"", "id = \"cpu_perf\"", 9, "two items are named `cpu_perf`"),
             ("artifacts/engine.bin", "../engine.bin", 13, "leads out of the project"),
             ("artifacts = [{ key = \"engine\", path = \"artifacts/engine.bin\" }]\n", "", 12, "names no `artifacts`"),
-            (".bin\" }", ".bin\", sha256 = \"md5\" }", 13, "is no SHA-256"),
+            (".bin\" }", ".bin\", sha256 = \"md5\" }", 13, "is not a SHA-256"),
             ("schema_version = 1", "schema_version = 2", 1, "schema version 2"),
             ("[[item]]\nid = \"cpu", "[[item]\nid = \"cpu", 2, ""),
         ] {
