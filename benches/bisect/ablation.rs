@@ -7,6 +7,7 @@ use sprag_analysis::bisect::cluster::Finding;
 use sprag_analysis::bisect::simulation::{History, Trial, bisect_by};
 use sprag_analysis::bisect::tuning::Tuning;
 
+use super::documented::documented;
 use super::{CONFIDENCE, MOST, PAIRS};
 
 /// Where the constants are, with their meaning and value.
@@ -163,17 +164,10 @@ pub(crate) fn write(runs: u64, out: &mut dyn Write) -> io::Result<()> {
     for (name, without, neutralise) in ABLATIONS {
         let mut tuning = Tuning::FITTED;
         neutralise(&mut tuning);
-        let (meaning, value) = documented(name).ok_or_else(|| io::Error::other(format!("no constant {name}")))?;
+        let (meaning, value) =
+            documented(SOURCE, name).ok_or_else(|| io::Error::other(format!("no constant {name}")))?;
         writeln!(out, "| `{name}` | {value} | {meaning} | {without} | {} |", figures(&tuning, runs))?;
         out.flush()?;
     }
     Ok(())
-}
-
-/// The meaning and the value of a constant, from its source.
-fn documented(name: &str) -> Option<(&str, &str)> {
-    let (before, _) = SOURCE.split_once(&format!("    pub {name}: "))?;
-    let meaning = before.trim_end().rsplit("    /// ").next()?;
-    let (_, value) = SOURCE.split_once(&format!("        {name}: "))?;
-    Some((meaning, value.split(",\n").next()?))
 }

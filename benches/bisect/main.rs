@@ -6,6 +6,8 @@
 //! `constants` it shows what each fitted constant is worth.
 
 mod ablation;
+#[path = "../documented.rs"]
+mod documented;
 mod others;
 
 use std::io::{self, Write};

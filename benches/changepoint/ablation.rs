@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::changes::tuning::Tuning;
 
+use super::documented::documented;
 use super::generate::{self, Labelled};
 use super::score::share;
 use super::{SERIES, nulls, predictions, tally};
@@ -124,16 +125,9 @@ pub(crate) fn write(folder: Vec<Labelled>, out: &mut impl Write) -> io::Result<(
     for (name, without, neutralise) in ABLATIONS {
         let mut sensitivity = Sensitivity::BALANCED;
         neutralise(&mut sensitivity.tuning);
-        let (meaning, value) = documented(name).ok_or_else(|| io::Error::other(format!("no constant {name}")))?;
+        let (meaning, value) =
+            documented(SOURCE, name).ok_or_else(|| io::Error::other(format!("no constant {name}")))?;
         writeln!(out, "| `{name}` | {value} | {meaning} | {without} | {} |", sets.figures(&sensitivity))?;
     }
     Ok(())
-}
-
-/// The meaning and the value of a constant, from its source.
-fn documented(name: &str) -> Option<(&str, &str)> {
-    let (before, _) = SOURCE.split_once(&format!("    pub {name}: "))?;
-    let meaning = before.trim_end().rsplit("    /// ").next()?;
-    let (_, value) = SOURCE.split_once(&format!("        {name}: "))?;
-    Some((meaning, value.split(",\n").next()?))
 }

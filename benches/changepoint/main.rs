@@ -8,6 +8,8 @@
 //! With `constants` it prints what each fitted constant is worth.
 
 mod ablation;
+#[path = "../documented.rs"]
+mod documented;
 mod generate;
 mod labels;
 mod score;

@@ -204,9 +204,9 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
     let baseline_found = find_baseline(baselines, &run.suite, &run.machine.class);
     let mut comparisons = judge(run, &baseline_found);
     let base = baseline_found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
-    let own = run.commit.as_ref().filter(|commit| !commit.dirty && !run.is_imported());
+    let own = run.commit.as_ref().filter(|commit| !commit.dirty && !run.is_imported() && base != Some(&commit.sha));
     if let (Some(base), Some(own)) = (base.and_then(|base| base.get(..12)), own) {
-        let command = format!("sprag compare {base} {} --measure", own.short());
+        let command = format!("sprag compare {base} {} --measure --suite {}", own.short(), run.suite);
         for one in &mut comparisons {
             if let Verdict::Inconclusive(reason) = &mut one.verdict {
                 *reason = refit(reason, |remedy| Some(remedy.words().replace(TURNS, &command)));

@@ -24,7 +24,8 @@ pub struct MissingParts {
 }
 
 /// Makes a repository in `folder`, which is empty or absent, whose HEAD is the commit. It has the files of the commit and the tags
-/// of this repository, but not its branches, remotes and settings.
+/// of this repository, but not its remotes and settings. Its one branch is named as the one that is checked out here, since tools
+/// such as asv ask for that name.
 pub fn check_out_copy(store: &Store, sha: &str, folder: &Path) -> Result<MissingParts, HistoryError> {
     let repository = &store.repository;
     let absent = |error: git2::Error| match error.code() {

@@ -119,7 +119,7 @@ fn what_newcomers_have_is_taken_as_it_is() {
     let sandbox = empty();
     sandbox.write("Makefile", "bench:\n\techo 12 ops\n");
     let made = sandbox.sprag(&["init"]).expect(0);
-    made.prints(&["failed       bench: ", "so it is timed as a whole", "measured     bench: 1 benchmark\n"]);
+    made.prints(&["failed       bench: ", "built first and timed as a whole", "measured     bench: 1 benchmark\n"]);
     assert_contains(&sandbox.read("sprag.toml"), &[r#"build = ["make", "-s", "bench"]"#, "format = \"time\""]);
     // A history on the branch of the code goes on there.
     let sandbox = empty();

@@ -75,7 +75,7 @@ impl CommandFault {
 }
 
 /// Runs the program and returns its standard output, where that is needed. A fault quotes at most `lines` last lines of
-/// standard error, or, where that is empty, of a standard output that is not needed.
+/// standard error, or, where that is empty, of a standard output that is not needed; one line is that which names an error.
 pub(super) fn run(program: &Invocation<'_>, lines: usize) -> Result<Vec<u8>, CommandFault> {
     completed(program, lines).map(|captured| captured.stdout)
 }
@@ -83,6 +83,9 @@ pub(super) fn run(program: &Invocation<'_>, lines: usize) -> Result<Vec<u8>, Com
 /// As [`run`], with all that was observed.
 pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captured, CommandFault> {
     let captured = observe(program)?;
+    if matches!(captured.end, End::Exited(status) if status.success() && captured.outputs_closed) {
+        return Ok(captured);
+    }
     let is_silent = captured.stderr.iter().all(u8::is_ascii_whitespace);
     // Runners of tests write what failed to standard output.
     let named = match process::named_error(&captured.stderr) {
@@ -102,23 +105,22 @@ pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captur
     } else {
         "; a process that it started has left its group and holds its outputs open"
     };
-    match captured.end {
+    Err(match captured.end {
         End::TimeOut => {
             let seconds = (10.0 * program.time_out.as_secs_f64()).round() / 10.0;
-            Err(CommandFault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}")))
+            CommandFault::TimeOut(format!("it took longer than {seconds} s and was killed{said}{left}"))
         }
         End::Overflow => {
             let most = program.most_bytes;
-            Err(CommandFault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}")))
+            CommandFault::Failed(format!("it wrote more than {most} bytes to one of its outputs{left}"))
         }
-        End::Exited(status) if !status.success() || !captured.outputs_closed => {
+        End::Exited(status) => {
             let missing = program
                 .passed
                 .map_or_else(String::new, |named| variables::missing(&[&captured.stderr, &captured.stdout], named));
-            Err(CommandFault::Failed(format!("{}{said}{left}{missing}", process::exit_text(status))))
+            CommandFault::Failed(format!("{}{said}{left}{missing}", process::exit_text(status)))
         }
-        End::Exited(_) => Ok(captured),
-    }
+    })
 }
 
 pub(crate) fn observe(program: &Invocation<'_>) -> Result<Captured, CommandFault> {

@@ -17,6 +17,9 @@ const MOST_STEAL: f64 = 0.01;
 
 const OWN_LOAD: f64 = 1.0;
 
+/// How the reason begins where other programs could have slowed a run.
+pub const BUSY: &str = "the machine was busy";
+
 /// The part of the other processors that programs of others may use: then none of ours waits for them yet. Loads are averages
 /// over a minute, and do not see what disturbs a run of a second.
 const MOST_OTHERS: f64 = 0.5;
@@ -119,10 +122,10 @@ pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
         (Some(before), None) => Some(format!("{before:.1} before the run on {cores_text}")),
         (None, None) => None,
     };
-    let others = change.others.filter(|(used, all)| *used > MOST_OTHERS * (*all as f64 - 1.0).max(OWN_LOAD));
+    let others = change.others.filter(|(used, all)| *used > MOST_OTHERS * (*all as f64 - 1.0).max(1.0));
     let others = others.map(|(used, _)| format!("other programs used {used:.1} of its processors on average"));
     let busy = load.map(|load| format!("load {load}")).or(others);
-    reasons.extend(busy.map(|what| format!("the machine was busy: {what}")));
+    reasons.extend(busy.map(|what| format!("{BUSY}: {what}")));
     if let Some(share) = change.steal_share.filter(|share| *share > MOST_STEAL) {
         let (share, most) = (100.0 * share, 100.0 * MOST_STEAL);
         reasons.push(format!("the host took {share:.1} % of the processor time, over the limit of {most:.0} %"));

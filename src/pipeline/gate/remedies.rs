@@ -5,6 +5,7 @@ use crate::project::Project;
 use crate::text;
 use sprag_analysis::rules::remedy::{Remedy, TURNS, refit};
 use sprag_measure::environment;
+use sprag_measure::environment::pressure::BUSY;
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::Run;
 use sprag_model::verdict::Verdict;
@@ -17,9 +18,6 @@ struct Remedies {
     /// The same for uncommitted changes, in words.
     after_commit: Option<String>,
 }
-
-/// How a reason of a rough run begins where other programs could have slowed it.
-const BUSY: &str = "the machine was busy";
 
 /// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns. What regressed on a busy
 /// machine is to be confirmed.
