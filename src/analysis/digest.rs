@@ -8,7 +8,7 @@ use sprag_model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, S
 use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::commit::CommitLine;
 use sprag_model::head::RunHead;
-use sprag_model::run::{IMPORT, RecordedRun, Run, RunStatus};
+use sprag_model::run::{BUSY, IMPORT, RecordedRun, Run, RunStatus};
 use sprag_model::series::Series;
 use sprag_model::shard::{CompleteRun, IncompleteRun};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
@@ -202,7 +202,7 @@ fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
 
 fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[BaselineFile]) -> SuiteAnalysis {
     let baseline_found = find_baseline(baselines, &run.suite, &run.machine.class);
-    let mut comparisons = judge(run, &baseline_found);
+    let (mut comparisons, mut quality) = (judge(run, &baseline_found), run.quality.clone());
     let base = baseline_found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
     let own = run.commit.as_ref().filter(|commit| !commit.dirty && !run.is_imported() && base != Some(&commit.sha));
     if let (Some(base), Some(own)) = (base.and_then(|base| base.get(..12)), own) {
@@ -211,6 +211,10 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
             if let Verdict::Inconclusive(reason) = &mut one.verdict {
                 *reason = refit(reason, |remedy| Some(remedy.words().replace(TURNS, &command)));
             }
+        }
+        let regressed = comparisons.iter().any(|one| one.verdict == Verdict::Regressed);
+        if let Some(busy) = quality.reasons.iter_mut().find(|reason| regressed && reason.starts_with(BUSY)) {
+            busy.push_str(&format!("; confirm what regressed in turns: `{command}`"));
         }
     }
     let failures = run
@@ -230,7 +234,7 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
         commit: run.commit.clone(),
         status: run.status,
         reason: run.reason.clone(),
-        quality: run.quality.clone(),
+        quality,
         failures,
         imported: run.is_imported(),
         environment_changes: previous.map(|before| before.environment.differences(&run.environment)),

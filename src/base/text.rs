@@ -116,8 +116,12 @@ pub fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
         let longest = word.chars().count().max(near.chars().count());
         distance(near) * 3 <= longest + 1
     });
-    // Such as `timeout` for `timeout_seconds`.
-    near.or_else(|| words.iter().copied().find(|candidate| word.len() > 3 && candidate.starts_with(word)))
+    // Such as `timeout`, also misspelt, for `timeout_seconds`.
+    let begins = |candidate: &str| {
+        let parts = candidate.match_indices('_').map(|(end, _)| &candidate[..end]);
+        candidate.starts_with(word) || parts.into_iter().any(|part| distance(part) * 3 <= part.chars().count())
+    };
+    near.or_else(|| words.iter().copied().find(|candidate| word.len() > 3 && begins(candidate)))
 }
 
 /// A hint for an unknown word: the closest one, and all there are.
@@ -133,6 +137,19 @@ mod tests {
     const UNSAFE: &str = "\0\u{1b}\n\t\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{180e}\u{200b}\u{200d}\u{200e}\u{200f}\u{2028}\
         \u{2029}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{206f}\u{fe0f}\u{feff}\u{fff9}\u{fffe}\u{ffff}\
         \u{e0001}\u{e0020}\u{e0100}";
+
+    #[test]
+    fn the_nearest_word_is_one_that_could_be_meant() {
+        let check = |word: &str, expected: Option<&str>| {
+            assert_eq!(nearest(word, &["kind", "timeout_seconds", "max_output_bytes"]), expected, "{word}");
+        };
+        check("knd", Some("kind"));
+        check("timeout", Some("timeout_seconds"));
+        check("timout", Some("timeout_seconds"));
+        check("max_output", Some("max_output_bytes"));
+        check("tim", None);
+        check("colour", None);
+    }
 
     #[test]
     fn names_are_shown_as_their_source_spells_them() {

@@ -63,6 +63,9 @@ impl RunStatus {
     }
 }
 
+/// How the reason of [`Quality`] begins where other programs could have slowed a run.
+pub const BUSY: &str = "the machine was busy";
+
 /// Whether the numbers of a run are trustworthy, and the reasons for doubt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

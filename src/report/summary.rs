@@ -373,8 +373,22 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
         ),
     ];
     let step = steps.into_iter().find(|(n, ..)| *n > 0);
+    if let (Some((_, "Measure longer", _)), Some(command)) = (step, turns(analysis)) {
+        return ("Compare in turns".into(), Phrase::quoted(&format!("More runs are unlikely to decide: `{command}`.")));
+    }
     let (_, answer, note) = step.unwrap_or((0, "Nothing", "Wait for the next run."));
     (answer.into(), Phrase::quoted(note))
+}
+
+/// The command of the first doubt, where none of them would be decided by more runs.
+fn turns(analysis: &Analysis) -> Option<&str> {
+    let doubts = analysis.suites.iter().flat_map(|suite| &suite.comparisons).filter_map(|one| match &one.verdict {
+        Verdict::Inconclusive(reason) => Some(reason.as_str()),
+        _ => None,
+    });
+    let mut commands = doubts.map(|reason| reason.split('`').find(|part| part.starts_with("sprag compare ")));
+    let first = commands.next()??;
+    commands.all(|command| command.is_some()).then_some(first)
 }
 
 /// The comparison with the largest change of that verdict, over all suites, without those that are accepted.
@@ -530,6 +544,8 @@ mod tests {
         let worst = "Look at e-7c1f03, tile_pack{n=4096} @fast";
         check_step(&Verdict::NoBaseline, |_| (), [worst, "Take a baseline"]);
         check_step(&Verdict::Inconclusive("noise".to_owned()), |_| (), [worst, "Measure longer"]);
+        let turns = "why; compare both builds in turns: `sprag compare a b --measure`";
+        check_step(&Verdict::Inconclusive(turns.to_owned()), |_| (), [worst, "Compare in turns"]);
         check_step(&Verdict::NotComparable("another".to_owned()), |_| (), [worst, "Renew the baseline"]);
         check_step(&Verdict::Improved, |_| (), [worst, "Nothing to do"]);
         check_step(&Verdict::Unchanged, |_| (), [worst, "Nothing"]);

@@ -17,8 +17,7 @@ const MOST_STEAL: f64 = 0.01;
 
 const OWN_LOAD: f64 = 1.0;
 
-/// How the reason begins where other programs could have slowed a run.
-pub const BUSY: &str = "the machine was busy";
+use sprag_model::run::BUSY;
 
 /// The part of the other processors that programs of others may use: then none of ours waits for them yet. Loads are averages
 /// over a minute, and do not see what disturbs a run of a second.

@@ -324,11 +324,22 @@ fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
     for suite in &gate.suites {
         table.push_str(&busy(suite, result.faults.len()));
         table.push_str(&table_text(suite, request.gate.only_changed));
+        if suite.comparisons.iter().any(|one| !follows_medians(one)) {
+            table.push_str("change: from the ratio within each pair; the medians also hold what moved between pairs\n");
+        }
     }
     if !result.shown.is_empty() {
         table.push_str(&format!("not judged\n{}", shown(&result.shown)));
     }
     table + &text::line(&format!("compare: {}; {counts}; {pairs}, {place}", gate.outcome.word()), 0)
+}
+
+/// Whether the change is, within its interval and one percent, that of the two medians which the table shows.
+fn follows_medians(one: &Comparison) -> bool {
+    let (Some(base), Some(current), Some(effect)) = (one.baseline, one.current, one.effect) else { return true };
+    let (low, high) = effect.interval.unwrap_or((effect.change, effect.change));
+    let of_medians = current / base - 1.0;
+    !of_medians.is_finite() || (low.min(effect.change - 0.01)..=high.max(effect.change + 0.01)).contains(&of_medians)
 }
 
 /// What is a problem with the numbers besides the faults, which come first and were printed as warnings.
@@ -474,6 +485,8 @@ fn ratio_and_interval(comparison: &Comparison) -> (Option<f64>, Option<(f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sprag_model::metric::Metric;
+    use sprag_model::verdict::Effect;
     use sprag_report::gate::example;
 
     #[test]
@@ -517,5 +530,19 @@ mod tests {
         let mut alone = Vec::new();
         add_new(&mut alone, &[New::untimed("new")], &Policy::default());
         assert_eq!((alone.len(), alone[0].current), (1, None));
+    }
+
+    #[test]
+    fn a_change_that_the_medians_contradict_is_explained() {
+        let follows = |current: f64, interval: Option<(f64, f64)>| {
+            follows_medians(&Comparison {
+                baseline: Some(1.0),
+                current: Some(current),
+                effect: Some(Effect { change: 0.05, interval, detectable: None }),
+                ..Comparison::bare("cpu/x @fast", Metric::time(), "interval", Verdict::Regressed)
+            })
+        };
+        assert!(follows(1.05, None) && follows(1.059, None) && !follows(1.07, None) && !follows(0.98, None));
+        assert!(follows(1.07, Some((0.02, 0.08))) && !follows(0.98, Some((0.02, 0.08))) && follows(f64::NAN, None));
     }
 }

@@ -5,9 +5,8 @@ use crate::project::Project;
 use crate::text;
 use sprag_analysis::rules::remedy::{Remedy, TURNS, refit};
 use sprag_measure::environment;
-use sprag_measure::environment::pressure::BUSY;
 use sprag_model::gate::SuiteGate;
-use sprag_model::run::Run;
+use sprag_model::run::{BUSY, Run};
 use sprag_model::verdict::Verdict;
 
 struct Remedies {

@@ -67,6 +67,9 @@ pub fn import(folder: &Path, options: &ImportOptions, out: &mut dyn Write) -> cr
     appended.warnings.iter().for_each(|warning| warn(warning));
     let branch = branch_name(&appended.reference);
     writeln!(out, "recorded {} on {}", count(appended.added.len(), "run"), printable(branch))?;
+    if !appended.added.is_empty() {
+        writeln!(out, "Next: `sprag trend` lists what changed, and `sprag site --serve` shows it.")?;
+    }
     Ok(())
 }
 

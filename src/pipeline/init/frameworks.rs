@@ -58,6 +58,16 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
     if made.is_empty() { cuda::find(tree) } else { made }
 }
 
+/// The targets of `make` that are no suite, because what was found is probably what they run.
+pub(super) fn also_made(tree: &Tree<'_>, found: &[Found]) -> impl Iterator<Item = String> {
+    let is_other = found.iter().all(|one| one.title != "make" && one.format != "time");
+    let made = if is_other { native::make(tree) } else { Vec::new() };
+    made.into_iter().map(|one| {
+        let (place, target) = (text::printable(&one.place), one.name);
+        format!("the target `{target}` of `{place}` is not a suite: it may run what was found; `command = [\"make\", \"-s\", \"{target}\"]` makes it one")
+    })
+}
+
 /// How a program is built from a lone source of its name: its end and the command, before both names.
 const COMPILERS: [(&str, &str); 6] = [
     ("c", "cc -O2 -o"),
@@ -304,6 +314,20 @@ mod tests {
             &[("README.md", "criterion_group!"), ("target/a_test.go", ""), ("node_modules/x/asv.conf.json", "")],
             &[],
         );
+    }
+
+    #[test]
+    fn a_target_of_make_beside_a_framework_is_named() {
+        let notes = |files: &[(&str, &str)]| {
+            let folder = project(files);
+            let tree = Tree::read(folder.path());
+            also_made(&tree, &find(&tree)).collect::<Vec<String>>()
+        };
+        let make = ("Makefile", "bench:\n\t./x\n");
+        let pyperf = ("bench.py", "runner = pyperf.Runner()");
+        let [note] = &notes(&[make, pyperf])[..] else { panic!("one note") };
+        assert!(note.contains("the target `bench` of `Makefile`"), "{note}");
+        assert!(notes(&[make]).is_empty() && notes(&[pyperf]).is_empty());
     }
 
     #[test]

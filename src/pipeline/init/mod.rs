@@ -100,6 +100,11 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
         note(&format!("files are written to the root of the repository, `{}`", project.root.display()));
     }
     list_found(&found, suites, out)?;
+    if is_new {
+        let is_active = std::env::var_os("VIRTUAL_ENV").is_some();
+        let python = found[..suites].iter().find_map(|one| python::without_environment(&project.root, one, is_active));
+        python.into_iter().chain(frameworks::also_made(&tree, &found)).for_each(|text| note(&text));
+    }
     for (one, fate) in planned.iter().zip(&fates) {
         if !options.dry_run {
             files::put(&project.root, one, *fate)?;

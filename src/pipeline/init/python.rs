@@ -1,6 +1,7 @@
 //! Benchmarks of Python projects: pytest-benchmark, pyperf and asv.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::tree::{Found, Tree, inside, join, split, words};
 
@@ -108,6 +109,16 @@ fn python(tree: &Tree<'_>, folder: &str) -> &'static str {
     lock.map_or("python3", |(_, command)| command)
 }
 
+/// A note where the project has a virtual environment of its own, and `python3` is another.
+pub(super) fn without_environment(root: &Path, found: &Found, is_active: bool) -> Option<String> {
+    let is_plain = found.command.first().is_some_and(|program| program == "python3");
+    let folder = root.join(&found.folder);
+    let name = [".venv", "venv"].into_iter().find(|name| folder.join(name).join("bin/python").exists())?;
+    let place = join(&found.folder, name);
+    (is_plain && !is_active)
+        .then(|| format!("`python3` is the one on PATH: activate `{place}` first if the benchmarks need it (`. {place}/bin/activate`)"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,5 +133,18 @@ mod tests {
         check("def test_benchmark(text):", false);
         check("def benchmark(test):", false);
         check("def test_count(my_benchmark):", false);
+    }
+
+    #[test]
+    fn a_virtual_environment_that_is_not_active_is_named() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir_all(folder.path().join("p/.venv/bin")).expect("a folder");
+        std::fs::write(folder.path().join("p/.venv/bin/python"), "").expect("a file");
+        let note = |program: &str, place: &str| {
+            let found = Found { command: vec![program.to_owned()], folder: place.to_owned(), ..Found::default() };
+            without_environment(folder.path(), &found, false)
+        };
+        assert!(note("python3", "p").is_some_and(|note| note.contains("`. p/.venv/bin/activate`")));
+        assert!(note("uv", "p").is_none() && note("python3", "").is_none());
     }
 }
