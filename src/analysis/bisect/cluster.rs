@@ -46,10 +46,6 @@ pub enum Finding {
 /// Where so many commits of the range cannot be measured, it is not checked.
 const MOST_TRIED: usize = 3;
 
-/// What is farther from its level, in deviations, is measured again, up to so many times in all.
-const FAR: f64 = 5.0;
-const FEWEST_OF_FAR: usize = 3;
-
 impl Group {
     pub fn contains(&self, suspect: usize) -> bool {
         (self.first..=self.last).contains(&suspect)
@@ -174,14 +170,16 @@ impl Cluster {
     /// A commit whose few measurements lie far from what the culprit makes of it: something disturbed them, or there are more
     /// changes.
     fn unexplained(&self, culprit: Group) -> Option<usize> {
-        let Posterior { noise, step, .. } = &self.posterior;
+        let (Posterior { noise, step, .. }, tuning) = (&self.posterior, &self.question.tuning);
         let is_far = |(commit, all): &(&usize, &Vec<Observation>)| {
             let expected = if **commit < culprit.first { 0.0 } else { *step };
             let off = |one: &Observation| {
                 let deviation = (noise.of_observation(one.variance) + noise.build * noise.build).sqrt();
                 (one.level - expected).abs() / deviation
             };
-            !culprit.contains(**commit + 1) && all.len() < FEWEST_OF_FAR && all.iter().all(|one| off(one) > FAR)
+            !culprit.contains(**commit + 1)
+                && all.len() < tuning.fewest_of_far
+                && all.iter().all(|one| off(one) > tuning.far)
         };
         self.measured.iter().find(is_far).map(|(commit, _)| *commit)
     }

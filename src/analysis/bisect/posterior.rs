@@ -20,9 +20,6 @@ pub struct Measured {
 const BETWEEN: (f64, f64) = (-1.0, 2.0);
 const BETWEEN_STEP: f64 = 0.125;
 
-/// The share of commits at one of the ends where levels follow neither steps nor a drift.
-const AT_ENDS: f64 = 0.6;
-
 /// The sizes of the step, in standard errors about what the ends show.
 const STEP_DEVIATES: [f64; 5] = [-1.8, -0.9, 0.0, 0.9, 1.8];
 
@@ -95,7 +92,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
     let Tuning { two: prior_of_two, redone: prior_of_redone, drift: prior_of_drift, other: prior_of_other, .. } =
         question.tuning;
     let prior_of_one = 1.0 - prior_of_two - prior_of_redone - prior_of_drift - prior_of_other;
-    let betweens = betweens(question.tuning.near);
+    let (betweens, at_ends) = (betweens(question.tuning.near), question.tuning.at_ends);
     for (size, before_all) in question.tuning.sizes {
         let noise = Noise::of_sessions(size * unit, question.tuning);
         let at = |level: f64| -> Vec<f64> {
@@ -146,7 +143,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
             let fit = measured.iter().map(|one| log_likelihood(&one.observations, share(one), noise)).sum::<f64>();
             drift.add(prior_of_drift.ln() + fit + end);
             // Each commit is at one of the ends, or rarely at any other level.
-            let [of_end, of_level] = [AT_ENDS / 2.0, (1.0 - AT_ENDS) / betweens.len() as f64].map(f64::ln);
+            let [of_end, of_level] = [at_ends / 2.0, (1.0 - at_ends) / betweens.len() as f64].map(f64::ln);
             let any = (0..measured.len()).map(|place| {
                 let at = |all: &Vec<f64>, share: f64| all[place + 1] - all[place] + share;
                 let ends = [&good, &bad].map(|all| at(all, of_end));

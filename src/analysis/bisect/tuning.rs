@@ -19,6 +19,8 @@ pub struct Tuning {
     pub drift: f64,
     /// The same that levels follow nothing of the kind.
     pub other: f64,
+    /// The share of commits at one of the ends where levels follow neither steps nor a drift.
+    pub at_ends: f64,
     /// How often an undone change is the one that is then done once more.
     pub same: f64,
     /// So near to an end a level between two steps is that of one culprit.
@@ -39,6 +41,10 @@ pub struct Tuning {
     pub checked: f64,
     /// By so much the level between two steps is uncertain where the next commit is chosen.
     pub between_deviation: f64,
+    /// What is farther from the level of its culprit, in deviations, is measured again.
+    pub far: f64,
+    /// Up to so many times in all.
+    pub fewest_of_far: usize,
     /// So near to a commit that cannot be built, others are less likely to be built.
     pub near_broken: usize,
 }
@@ -53,6 +59,7 @@ impl Tuning {
         redone: 0.02,
         drift: 0.01,
         other: 0.01,
+        at_ends: 0.6,
         same: 0.5,
         near: 0.15,
         disturbed: 0.02,
@@ -63,6 +70,8 @@ impl Tuning {
         next: 0.15,
         checked: 0.33,
         between_deviation: 0.4,
+        far: 5.0,
+        fewest_of_far: 3,
         near_broken: 3,
     };
 }

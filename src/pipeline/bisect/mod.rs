@@ -455,7 +455,7 @@ impl Run<'_> {
         }
         let answers = share::join(self.project, &self.measurer.machine, &mut self.state)?;
         if answers > 0 {
-            note(&format!("{} of the records are used", text::count(answers, "answer")));
+            note(&format!("the history answers for {} already", text::count(answers, "measurement")));
             self.save()?;
         }
         match self.state.shard() {

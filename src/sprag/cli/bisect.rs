@@ -16,7 +16,7 @@ const EXITS: &str = "Exit codes: 0 a culprit has the asked probability, or no ev
 )]
 #[command(group(ArgGroup::new("sharing").args(["record", "resume"]).multiple(true)))]
 pub struct BisectArgs {
-    /// The last commit or tag that is fine, an ancestor of BAD.
+    /// The last commit or tag that is fine, an ancestor of BAD; also `GOOD..BAD`.
     #[arg(value_name = "GOOD", required_unless_present_any = ["event", "resume"])]
     pub good: Option<String>,
     /// A commit or tag that is not (default: HEAD). It may also be faster: then the commit that made it so is named.

@@ -30,7 +30,7 @@ pub(super) fn run(folder: &Path, args: BisectArgs, out: &mut dyn Write) -> Resul
     let request = BisectRequest {
         folder: folder.to_owned(),
         budget: seconds("--budget", &args.budget, BUDGETS)?,
-        ends: args.good.map(|good| (good, args.bad.unwrap_or_else(|| "HEAD".to_owned()))),
+        ends: args.good.map(|good| ends(good, args.bad)),
         event: args.event,
         resume: args.resume,
         suite: args.suite,
@@ -70,4 +70,34 @@ fn text(format: BisectFormat, report: &BisectReport) -> Result<String> {
         BisectFormat::Md => markdown(report),
         BisectFormat::Json => serde_json::to_string_pretty(report).context("cannot write the report")? + "\n",
     })
+}
+
+/// Also as git writes a range: `GOOD..BAD`, in which an end that is left out is `HEAD`.
+fn ends(good: String, bad: Option<String>) -> (String, String) {
+    let head = || "HEAD".to_owned();
+    match (good.split_once(".."), bad) {
+        (Some((good, bad)), None) if !bad.starts_with('.') => {
+            let end = |text: &str| if text.is_empty() { head() } else { text.to_owned() };
+            (end(good), end(bad))
+        }
+        (_, bad) => (good.clone(), bad.unwrap_or_else(head)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ends;
+
+    #[test]
+    fn the_ends_may_be_written_as_a_range() {
+        let check = |good: &str, bad: Option<&str>, expected: [&str; 2]| {
+            assert_eq!(ends(good.to_owned(), bad.map(str::to_owned)), expected.map(str::to_owned).into(), "{good}");
+        };
+        check("v1", None, ["v1", "HEAD"]);
+        check("v1", Some("v2"), ["v1", "v2"]);
+        check("v1..v2", None, ["v1", "v2"]);
+        check("v1..", None, ["v1", "HEAD"]);
+        check("v1...v2", None, ["v1...v2", "HEAD"]);
+        check("v1..v2", Some("v3"), ["v1..v2", "v3"]);
+    }
 }
