@@ -18,7 +18,7 @@ type Ablation = (&'static str, &'static str, fn(&mut Tuning));
 
 const NONE: f64 = 1e-12;
 
-const ABLATIONS: [Ablation; 19] = [
+const ABLATIONS: [Ablation; 22] = [
     ("wrong", "0.05", |t| t.wrong = 0.05),
     ("doubtful", "no such sessions", |t| t.doubtful = 0.0),
     ("most_for_doubtful", "24", |t| t.most_for_doubtful = 24),
@@ -27,6 +27,7 @@ const ABLATIONS: [Ablation; 19] = [
     ("redone", "never", |t| t.redone = NONE),
     ("drift", "never", |t| t.drift = NONE),
     ("other", "never", |t| t.other = NONE),
+    ("at_ends", "any level alike", |t| t.at_ends = 0.1),
     ("same", "never", |t| t.same = NONE),
     ("near", "0", |t| t.near = 0.0),
     ("disturbed", "none", |t| t.disturbed = NONE),
@@ -37,6 +38,8 @@ const ABLATIONS: [Ablation; 19] = [
     ("next", "0", |t| t.next = 0.0),
     ("checked", "no such check", |t| t.checked = 2.0),
     ("between_deviation", "0", |t| t.between_deviation = 0.0),
+    ("far", "never", |t| t.far = f64::INFINITY),
+    ("fewest_of_far", "1", |t| t.fewest_of_far = 1),
     ("near_broken", "no commit", |t| t.near_broken = 0),
 ];
 
