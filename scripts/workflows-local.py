@@ -220,6 +220,9 @@ def gpu(project, checks):
         checks.results(what, ended, **wanted)
 
     kernel, enabled = {"kernels/x.cu": "changed\n"}, {"vars__SPRAG_ENABLE_GPU": "true"}
+    stand_in(project, "exit 1")
+    expect("GPU, without an environment", project.pull_request("perf_gpu.yml", kernel, **enabled), "failure", "skipped", "skipped", "failure")
+    stand_in(project, "echo required_reviewers; echo branch_policy")
     none = project.pull_request("perf_gpu.yml", kernel)
     expect("GPU, a branch where there is none", none, "success", "skipped", "skipped", "success")
     checks.expect("GPU, a branch where there is none: it is said", "SPRAG_ENABLE_GPU" in none.summary, none)
@@ -351,16 +354,23 @@ def weekly(project, checks):
     checks.expect(f"a site of {len(pages)} pages, index.html and 404.html among them", is_whole, third)
 
 
+def stand_in(project, script):
+    """Makes a shell script act as GitHub's own program."""
+    tools = project.world.folder / "tools"
+    tools.mkdir(exist_ok=True)
+    (tools / "gh").write_text(f"#!/bin/sh\n{script}\n")
+    (tools / "gh").chmod(0o755)
+    if str(tools) not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+
+
 def release(project, checks):
     """A tag whose evidence says go, and one whose evidence does not. What GitHub's own program is called with is written down."""
     if subprocess.run([project.world.program, "release", "--help"], capture_output=True).returncode:
         print("skipped: this build has no `sprag release`")
         return
-    tools, called = project.world.folder / "tools", project.world.folder / "called"
-    tools.mkdir()
-    (tools / "gh").write_text(f"#!/bin/sh\necho \"$@\" >>'{called}'\n")
-    (tools / "gh").chmod(0o755)
-    os.environ["PATH"] = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    called = project.world.folder / "called"
+    stand_in(project, f"echo \"$@\" >>'{called}'")
     releases = "schema_version = 1\n"
     project.follow()
     project.write({"release/checklist.toml": CHECKLIST, "CHANGELOG.md": "All is new.\n"})

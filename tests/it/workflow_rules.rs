@@ -92,6 +92,10 @@ fn permissions(workflows: &Workflows, wrong: &mut Complaints) {
         let wanted: BTreeMap<&str, &str> =
             match WRITERS.iter().find(|(file, key, _)| (*file, *key) == (job.file, job.key)) {
                 Some((_, _, wanted)) => wanted.iter().copied().collect(),
+                // The rules of an environment.
+                None if (job.file, job.key) == ("perf_gpu.yml", "scope") => {
+                    [("contents", "read"), ("actions", "read")].into()
+                }
                 None if job.steps().iter().any(|step| calls(step, "checkout")) => [("contents", "read")].into(),
                 None => BTreeMap::new(),
             };
@@ -274,7 +278,8 @@ fn writers(workflows: &Workflows, wrong: &mut Complaints) {
     wrong.require(is_order, format!("{WEEKLY}: records are not added, sent, checked and shown in that order"));
     for (place, step) in workflows.steps() {
         let has_token = pairs(&step["env"]).iter().any(|(_, value)| value.as_str() == Some("${{ github.token }}"));
-        let may_have = ["Send", "Share", "Publish"].contains(&step["name"].as_str().unwrap_or_default());
+        let may_have = ["Send", "Share", "Publish", "Check that the environment protects the runner"]
+            .contains(&step["name"].as_str().unwrap_or_default());
         wrong.require(!has_token || may_have, format!("{place}: a step has the token that does not need it"));
         let is_optional = condition(step).ends_with("vars.SPRAG_ATTEST != 'false'");
         wrong.require(!calls(step, "attest") || is_optional, format!("{place}: attestations cannot be turned off"));

@@ -185,7 +185,8 @@ fn a_device_is_wanted_by_few_events() {
     let with = |path: &str, event: &str, mode: &str, nightly: &str, more: &[(&str, &str)]| {
         let (sandbox, base) = branch(path);
         let set = [("BASE", &*base), ("EVENT", event), ("RUN_MODE", mode), ("NIGHTLY", nightly), ("ENABLED", "true")];
-        let mut ran = run(&sandbox, &workflows, ("perf_gpu.yml", "scope", None), &[&set, more].concat());
+        let step = ("perf_gpu.yml", "scope", Some("Decide whether a device is wanted"));
+        let mut ran = run(&sandbox, &workflows, step, &[&set, more].concat());
         ran.ended = ran.ended.expect(0);
         ran
     };
@@ -221,6 +222,29 @@ fn a_device_is_wanted_by_few_events() {
     ] {
         let output = with(path, event, mode, nightly, &[]).output;
         assert_eq!(output, format!("wanted={wanted}\n"), "{path} {event} {mode} {nightly}");
+    }
+}
+
+#[test]
+fn a_runner_is_used_only_where_its_environment_has_rules() {
+    let (workflows, sandbox) = (ours(), Sandbox::empty());
+    let step = ("perf_gpu.yml", "scope", Some("Check that the environment protects the runner"));
+    for (rules, code) in [
+        ("echo required_reviewers", 0),
+        ("echo wait_timer; echo required_reviewers", 0),
+        ("echo branch_policy", 1),
+        ("true", 1),
+        ("exit 1", 1),
+    ] {
+        sandbox.tool("gh", &format!("#!/bin/sh\n{rules}\n"));
+        let variables = [("GITHUB_REPOSITORY", "us/k"), ("ENVIRONMENT", "perf-gpu"), ("RULE", "required_reviewers")];
+        let ended = run(&sandbox, &workflows, step, &variables).ended.expect(code);
+        assert_eq!(
+            ended.out.contains("`perf-gpu` lacks the rule `required_reviewers`"),
+            code == 1,
+            "{rules}: {}",
+            ended.out
+        );
     }
 }
 

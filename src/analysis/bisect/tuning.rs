@@ -41,9 +41,9 @@ pub struct Tuning {
     pub checked: f64,
     /// By so much the level between two steps is uncertain where the next commit is chosen.
     pub between_deviation: f64,
-    /// What is farther from the level of its culprit, in deviations, is measured again.
+    /// So far from what the culprit explains, in deviations, a measurement is made again.
     pub far: f64,
-    /// Up to so many times in all.
+    /// A commit is measured up to so many times for that.
     pub fewest_of_far: usize,
     /// So near to a commit that cannot be built, others are less likely to be built.
     pub near_broken: usize,
