@@ -10,12 +10,11 @@ use crate::config::{Config, Suite};
 use crate::error::{Context as _, Exit};
 use crate::gate::{CompareRequest, GateRequest, Inconclusive, table_text};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
-use crate::pending::{self, Origin};
+use crate::pending;
 use crate::project::Project;
 use crate::{Advice, Error, refuse, text};
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_base::stats::describe;
-use sprag_history::Record;
 use sprag_measure::command::suite::warm_up;
 use sprag_measure::plan::{MOST_PROCESSES, Protocol};
 use sprag_measure::suite::command::command_suite;
@@ -88,7 +87,7 @@ fn alone(
     let run = measured.runs.first().context("no run was made")?;
     out.write_all(table(run, request).as_bytes())?;
     if request.record {
-        pending::record(project, &[Record::from_run(run)], Origin::Measured)?;
+        pending::record_runs(project, &measured.runs)?;
     }
     Ok(measuring::exit(&measured.runs))
 }

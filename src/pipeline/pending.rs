@@ -3,6 +3,8 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::error::Context as _;
 use crate::project::{self, Project};
@@ -20,6 +22,19 @@ pub enum Origin {
     Measured,
     /// The user has the files, so they are kept only if recording fails.
     Files,
+}
+
+/// Records runs that were just measured, and returns in a later second than they began: of two runs of one second, nothing would
+/// say which is the newer one.
+///
+/// # Errors
+/// Like [`record`].
+pub fn record_runs(project: &Project, runs: &[Run]) -> crate::Result<()> {
+    record(project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
+    while runs.iter().any(|run| run.timestamp == clock::now()) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 pub fn record(project: &Project, records: &[Record], origin: Origin) -> crate::Result<Appended> {

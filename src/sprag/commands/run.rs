@@ -7,7 +7,6 @@ use crate::cli::{BenchArgs, RunArgs};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use crate::commands::{effort, report_options, run_options};
 use sprag_base::files::{check_writable, write_atomic};
-use sprag_history::Record;
 use sprag_measure::suite::{MeasureOptions, Observer as _};
 use sprag_pipeline::bench::{self, BenchRequest};
 use sprag_pipeline::builds::commit_build;
@@ -15,7 +14,7 @@ use sprag_pipeline::config::SuiteKind;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, apex_x_report, run_text};
 use sprag_pipeline::options::{NamedFile, check_distinct, shard_option};
-use sprag_pipeline::pending::{self, Origin};
+use sprag_pipeline::pending;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::{Result, refuse};
 
@@ -77,7 +76,7 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
     }
     // A shard may hold nothing of any suite.
     if args.record && !runs.is_empty() {
-        pending::record(&project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
+        pending::record_runs(&project, runs)?;
     }
     if let (Some(path), [run]) = (&args.output_run, &runs[..]) {
         write_atomic(&folder.join(path), &run.to_record().2)?;

@@ -7,7 +7,6 @@ use crate::cli::{DigestFormat, WeeklyArgs};
 use crate::commands::effort;
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_analysis::digest;
-use sprag_history::Record;
 use sprag_measure::clock;
 use sprag_measure::suite::Observer as _;
 use sprag_model::analysis::NoBaseline;
@@ -17,7 +16,7 @@ use sprag_model::trend::Trend;
 use sprag_model::verdict::Counts;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
-use sprag_pipeline::pending::{self, Origin};
+use sprag_pipeline::pending;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::text;
 use sprag_pipeline::trend::{self, TrendOptions};
@@ -41,7 +40,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     let request = SuiteRequest::all(effort, &trt);
     let runs = measuring::measure(&project, &asked, &request, host)?.runs;
     progress.end();
-    pending::record(&project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
+    pending::record_runs(&project, &runs)?;
     progress.begin("analysing the history", 1);
     let mut study = study::study(&project)?;
     // The digest is as of now, the site as of the newest run.
