@@ -69,11 +69,31 @@ const field = (text) => {
 
 // ---- What the files of data/ call, and the values in them.
 
+// Integers as src/report/compare/rounding.rs packs them: their middle, and how far each is from it.
+const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const numbersOf = (text) => {
+  const all = [];
+  let sum = 0, power = 1;
+  for (const one of text) {
+    const digit = BASE64.indexOf(one);
+    if (digit >= 0) sum += (digit % 32) * power;
+    power *= 32;
+    if (digit >= 32) continue;
+    all.push(digit < 0 ? null : (sum - sum % 2) / (sum % 2 ? -2 : 2));
+    [sum, power] = [0, 1];
+  }
+  const [middle, ...others] = all;
+  return others.map((one) => (one === null ? null : middle + one));
+};
+
 const sprag = {
   data: { commits: [], tagged: [], environments: {}, chunk: 50, series: [], chunks: new Map(), list: [], search: [] },
   commits(read) { Object.assign(this.data, read); },
   series(read) { this.data.series = read; },
-  chunk(read) { this.data.chunks.set(read.number, read); },
+  chunk(read) {
+    for (const { series } of read.groups) for (const id of Object.keys(series)) series[id] = series[id].map((one, i) => (i ? numbersOf(one) : one));
+    this.data.chunks.set(read.number, read);
+  },
   list(read) { this.data.list = read; },
   search(read) { this.data.search = read; },
 };

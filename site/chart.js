@@ -4,9 +4,9 @@
 
 // The runs that the data of a chart tells of: place, median, and a commit where it is named.
 // Places that follow each other by one are the first and the last of them.
-const runsOf = ({ places, medians, commits = [] }) => places
+const runsOf = ({ places, medians: [power, packed], commits = [] }, medians = numbersOf(packed)) => places
   .flatMap((one) => (Array.isArray(one) ? Array.from({ length: one[1] - one[0] + 1 }, (_, i) => one[0] + i) : [one]))
-  .map((place, i) => ({ place, value: medians[i], commit: commits[i] }));
+  .map((place, i) => ({ place, value: Number(`${medians[i]}e${power}`), commit: commits[i] }));
 
 // Round numbers between two others, and how many decimals they need.
 const ticksOf = (low, high) => {
@@ -87,7 +87,7 @@ const pixelsOf = (svg) => {
       continue;
     }
     // A canvas draws no dot of no length.
-    const shape = new Path2D(one.localName === "path" ? one.getAttribute("d").replace(/h0(?![.\d])/g, "h.01") : undefined);
+    const shape = new Path2D(one.localName === "path" ? one.getAttribute("d").replace(/h0(?![.\d])/g, "h.01h-.01") : undefined);
     if (one.localName === "circle") shape.arc(at("cx"), at("cy"), at("r"), 0, 2 * Math.PI);
     if (fill !== "none") pen.fill(shape);
     if (stroke !== "none") pen.stroke(shape);

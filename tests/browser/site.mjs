@@ -52,7 +52,7 @@ export const text = (page) => readFileSync(path.join(folder, page), "utf8");
 
 /** The data that the page of a series holds for its chart. */
 export const trendOf = (page) => JSON.parse(text(page).match(/<script type="application\/json">(.*?)<\/script>/s)[1]);
-export const runs = ({ medians }) => medians.length;
+export const runs = ({ medians: [, packed] }) => packed.match(/[A-Za-f]/g).length - 1;
 
 /** The series with the most runs. */
 export const longest = () => pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))

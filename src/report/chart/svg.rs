@@ -16,6 +16,9 @@ pub(super) enum Anchor {
     End,
 }
 
+/// A path of more points is long.
+const SHORT: usize = 8;
+
 pub(super) struct Svg {
     width: i32,
     height: i32,
@@ -26,7 +29,8 @@ pub(super) struct Svg {
 
 enum Open {
     None,
-    Path(&'static str, String),
+    /// Its class, its data, and where its last stroke ends.
+    Path(&'static str, String, At),
     Texts(String, Vec<String>),
 }
 
@@ -69,16 +73,16 @@ impl Svg {
     }
 
     pub(super) fn line(&mut self, class: &str, points: impl IntoIterator<Item = At>) {
-        let path = self.path_data(points);
-        self.shape(class, path, "");
+        let (path, _) = self.path_data(None, points);
+        self.shape(class, &path, "");
     }
 
     pub(super) fn area(&mut self, class: &str, corners: impl IntoIterator<Item = At>) {
-        let path = self.path_data(corners);
-        self.shape(class, path, "Z");
+        let (path, _) = self.path_data(None, corners);
+        self.shape(class, &path, "Z");
     }
 
-    fn shape(&mut self, class: &str, path: String, end: &str) {
+    fn shape(&mut self, class: &str, path: &str, end: &str) {
         if !path.is_empty() {
             self.flush();
             self.element(&format!("<path{} d=\"{path}{end}\"/>", class_attribute(class)));
@@ -87,24 +91,27 @@ impl Svg {
 
     /// A line that shares a path with the strokes of its class right before it.
     pub(super) fn stroke(&mut self, class: &'static str, points: impl IntoIterator<Item = At>) {
-        let path = self.path_data(points);
-        self.join(class, &path);
+        self.join(class, points, "");
     }
 
     /// A stroke without length, which a round cap makes a dot.
     pub(super) fn dot(&mut self, class: &'static str, center: At) {
-        let path = self.path_data([center]);
-        self.join(class, &(path + "h0"));
+        self.join(class, [center], "h0");
     }
 
-    fn join(&mut self, class: &'static str, path: &str) {
-        match &mut self.open {
-            Open::Path(current, data) if *current == class => data.push_str(path),
-            _ => {
+    fn join(&mut self, class: &'static str, points: impl IntoIterator<Item = At>, end: &str) {
+        let (mut data, from) = match std::mem::replace(&mut self.open, Open::None) {
+            Open::Path(current, data, from) if current == class => (data, Some(from)),
+            other => {
+                self.open = other;
                 self.flush();
-                self.open = Open::Path(class, path.to_owned());
+                (String::new(), None)
             }
-        }
+        };
+        let (path, at) = self.path_data(from, points);
+        data.push_str(&path);
+        data.push_str(end);
+        self.open = Open::Path(class, data, at);
     }
 
     pub(super) fn circle(&mut self, class: &str, center: At, radius: i32) {
@@ -145,7 +152,7 @@ impl Svg {
     fn flush(&mut self) {
         match std::mem::replace(&mut self.open, Open::None) {
             Open::None => {}
-            Open::Path(class, data) => self.element(&format!("<path{} d=\"{data}\"/>", class_attribute(class))),
+            Open::Path(class, data, _) => self.element(&format!("<path{} d=\"{data}\"/>", class_attribute(class))),
             Open::Texts(attributes, texts) if texts.len() > 1 && !attributes.is_empty() => {
                 self.element(&format!("<g{attributes}><text{}</text></g>", texts.join("</text><text")));
             }
@@ -160,18 +167,32 @@ impl Svg {
         self.body.push('\n');
     }
 
-    fn path_data(&self, points: impl IntoIterator<Item = At>) -> String {
-        let mut path = String::new();
-        for point in points {
-            let [x, y] = self.coordinates(point);
-            let command = if path.is_empty() { 'M' } else { 'L' };
-            write!(path, "{command}{x} {y}").expect("writing to a String cannot fail");
+    /// A path through points, and where it ends. In a long one each is relative to the one before, which takes half the bytes.
+    fn path_data(&self, from: Option<At>, points: impl IntoIterator<Item = At>) -> (String, At) {
+        let points: Vec<At> = points.into_iter().map(|at| self.clamped(at)).collect();
+        let is_long = from.is_some() || points.len() > SHORT;
+        let (mut path, mut before) = (String::new(), from);
+        for (x, y) in points {
+            let is_first = path.is_empty();
+            let (command, [x_shown, y_shown]) = match before.filter(|_| is_long) {
+                Some(before) => (if is_first { 'm' } else { 'l' }, [x - before.0, y - before.1]),
+                None => (if is_first { 'M' } else { 'L' }, [x, y]),
+            };
+            let space = if y_shown < 0 { "" } else { " " };
+            write!(path, "{command}{}{space}{}", units(x_shown), units(y_shown))
+                .expect("writing to a String cannot fail");
+            before = Some((x, y));
         }
-        path
+        (path, before.unwrap_or_default())
     }
 
-    fn coordinates(&self, (x, y): At) -> [String; 2] {
-        [units(x.clamp(0, 10 * self.width)), units(y.clamp(0, 10 * self.height))]
+    fn clamped(&self, (x, y): At) -> At {
+        (x.clamp(0, 10 * self.width), y.clamp(0, 10 * self.height))
+    }
+
+    fn coordinates(&self, at: At) -> [String; 2] {
+        let (x, y) = self.clamped(at);
+        [units(x), units(y)]
     }
 }
 
@@ -183,11 +204,12 @@ fn class_attribute(class: &str) -> String {
     if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") }
 }
 
-/// Tenths of a unit as units; none is below zero.
+/// Tenths of a unit as units.
 fn units(tenths: i32) -> String {
-    match (tenths / 10, tenths % 10) {
-        (units, 0) => units.to_string(),
-        (units, tenths) => format!("{units}.{tenths}"),
+    let sign = if tenths < 0 { "-" } else { "" };
+    match (tenths.abs() / 10, tenths.abs() % 10) {
+        (units, 0) => format!("{sign}{units}"),
+        (units, tenths) => format!("{sign}{units}.{tenths}"),
     }
 }
 
@@ -210,7 +232,7 @@ mod tests {
             svg.captioned("fill", ["a", "<b>", "x\u{202e}y"]),
             "<svg class=\"fill\" viewBox=\"0 0 20 10\" role=\"img\" aria-labelledby=\"a-t a-d\">\
              <title id=\"a-t\">&lt;b&gt;</title><desc id=\"a-d\">x\u{fffd}y</desc>\n\
-             <path class=\"dots\" d=\"M1 4h0M2.5 4h0\"/>\n\
+             <path class=\"dots\" d=\"M1 4h0m1.5 0h0\"/>\n\
              <path class=\"out\" d=\"M0 0L1 0L0.5 10Z\"><title>a &lt; b</title></path>\n\
              <text x=\"12.3\" y=\"0.7\">x</text>\n\
              <g text-anchor=\"end\" class=\"halo\"><text x=\"0\" y=\"10\">y</text><text x=\"0\" y=\"10\">z</text></g>\n</svg>"

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::commits::ComparedCommit;
 use super::data::{Data, PointData, SeriesData};
-use super::rounding::scaled;
+use super::rounding::{packed, scaled_as_shown};
 use super::rule::{LOOK_BACK, Levels, Outcome, judge_levels};
 use super::segments::Segment;
 use super::words;
@@ -188,13 +188,13 @@ fn group<'a>(mut series: InChunk<'a>, begin: usize, environments: &mut Vec<&'a s
     json!({ "at": at, "environment": environment, "series": values })
 }
 
-/// The values of a series: a power of ten, the medians in units of it, and how far the spread reaches down and up.
+/// The values of a series: a power of ten, the medians in units of it, and how far the spread reaches down and up, each packed.
 fn values(points: &[PointData], columns: &[(usize, &str)]) -> Value {
     let numbers = points.iter().flat_map(|point| {
         let (low, high) = point.spread.unwrap_or((point.value, point.value));
         [point.value, low, high]
     });
-    let (power, scaled) = scaled(&numbers.collect::<Vec<f64>>());
+    let (power, scaled) = scaled_as_shown(&numbers.collect::<Vec<f64>>());
     let (mut medians, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new());
     for (number, environment) in columns {
         let from = points.partition_point(|point| point.number < *number);
@@ -206,5 +206,6 @@ fn values(points: &[PointData], columns: &[(usize, &str)]) -> Value {
         down.push(spread.map(|place| scaled[3 * place] - scaled[3 * place + 1]));
         up.push(spread.map(|place| scaled[3 * place + 2] - scaled[3 * place]));
     }
-    if down.iter().any(Option::is_some) { json!([power, medians, down, up]) } else { json!([power, medians]) }
+    let [medians, lower, upper] = [&medians, &down, &up].map(|all| packed(all.iter().copied()));
+    if down.iter().any(Option::is_some) { json!([power, medians, lower, upper]) } else { json!([power, medians]) }
 }
