@@ -72,10 +72,16 @@ const othersOf = (trend, runs, at, isOf) => {
   return { values, name: isLevel ? "level" : "before", said: `${counted(values.length, "run", "runs")} ${which}` };
 };
 
+// The values of each run, which end with none.
+const listsOf = ({ values: [power, packed] }) => numbersOf(packed).reduce((all, one) => {
+  if (one === null) all.push([]); else all.at(-1).push(Number(`${one}e${power}`));
+  return all;
+}, [[]]).slice(0, -1);
+
 // The section below a chart; what it returns shows one of the runs, by its name, and says whether that is what the page was printed
 // with. `choose` is called with the run that a button asks for.
 function makeSpread(trend, runs, choose) {
-  const section = document.getElementById("spread")?.closest("section"), lists = trend.processes?.values ?? [];
+  const section = document.getElementById("spread")?.closest("section"), lists = trend.processes ? listsOf(trend.processes) : [];
   if (!section || !lists.length) return (at) => at === runs.length - 1;
   const title = section.querySelector("h2"), note = section.querySelector(".note"), svg = section.querySelector("svg");
   const table = section.querySelector("table"), cells = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));

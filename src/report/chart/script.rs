@@ -10,7 +10,7 @@ use crate::text::{self, short_commit};
 /// The data as JSON. `names_commits` where the places of the runs are not those of commits on the line, by which the script would
 /// find their names.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
-    let medians: Vec<f64> = trend.dots.iter().map(|dot| rounded(dot.value)).collect();
+    let medians: Vec<Option<f64>> = trend.dots.iter().map(|dot| Some(dot.value)).collect();
     let fit = trend.fit.as_ref();
     let line = |Line { places, values, modes }: &Line| {
         let modes = modes.iter().flat_map(|(low, high)| [*low, *high]);
@@ -40,7 +40,9 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         result["commits"] = trend.dots.iter().map(|dot| json!(short_commit(&dot.commit))).collect();
     }
     if let Some(Processes { values: lists, groups, newest, apart }) = &trend.processes {
-        let values: Vec<Vec<f64>> = lists.iter().map(|values| values.iter().copied().map(rounded).collect()).collect();
+        // Those of a run end with none.
+        let values = lists.iter().flat_map(|values| values.iter().copied().map(Some).chain([None]));
+        let values = packed_values(&values.collect::<Vec<Option<f64>>>());
         result["processes"] = json!({ "values": values, "groups": groups, "newest": newest, "apart": apart });
     }
     text::script(&result.to_string())
@@ -109,7 +111,7 @@ mod tests {
         trend.processes = Some(Processes { values, groups: vec![0, 1], newest: 1, apart: vec![0] });
         let value: Value = serde_json::from_str(&data(&trend, true)).expect("it is JSON");
         assert_eq!(value["commits"], json!(["a3f19c2", "a3f19c2", "a3f19c2"]));
-        let expected = json!({ "values": [[1.0, 1.5], [2.0]], "groups": [0, 1], "newest": 1, "apart": [0] });
+        let expected = json!({ "values": [-4, "wpdx4JA-w4J-"], "groups": [0, 1], "newest": 1, "apart": [0] });
         assert_eq!(value["processes"], expected);
         let result = data(&self::trend(&[]), false);
         assert!(result.contains("\\u003c/script\\u003e\\u003c!--\u{fffd}↵"), "{result}");

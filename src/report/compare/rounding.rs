@@ -26,9 +26,11 @@ fn rounded_to(value: f64, digits: i32) -> f64 {
 }
 
 /// Numbers for the script: a power of ten, and integers in units of it that have five digits or more.
-pub(crate) fn packed_values(values: &[f64]) -> (i32, String) {
-    let (power, scaled) = scaled(values, DIGITS);
-    (power, packed(scaled.into_iter().map(Some)))
+pub(crate) fn packed_values(values: &[Option<f64>]) -> (i32, String) {
+    let present: Vec<f64> = values.iter().flatten().copied().collect();
+    let (power, scaled) = scaled(&present, DIGITS);
+    let mut scaled = scaled.into_iter();
+    (power, packed(values.iter().map(|value| value.and_then(|_| scaled.next())).collect::<Vec<_>>().into_iter()))
 }
 
 /// A power of ten, and the measured numbers as integers in units of it.
@@ -90,7 +92,7 @@ mod tests {
         ] {
             assert_eq!(packed(values.iter().copied()), expected, "{values:?}");
         }
-        assert_eq!(packed_values(&[1.0, 1.0002]), (-4, "kxTFA".to_owned()));
+        assert_eq!(packed_values(&[Some(1.0), None, Some(1.0002)]), (-4, "kxTF-A".to_owned()));
     }
 
     #[test]

@@ -65,6 +65,14 @@ struct ChartPage<'a> {
     chart: &'a str,
 }
 
+/// A site of more judged series has the charts of those with a change as pages, for it would be mostly files that nobody opens.
+const MOST_CHARTS: usize = 500;
+
+fn has_chart_page(catalog: &Catalog<'_>, of: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> bool {
+    let judged = || catalog.analysis.series.iter().filter(|one| one.judged).count();
+    of.judged && (fit.is_some_and(|fit| !fit.turns.is_empty()) || judged() <= MOST_CHARTS)
+}
+
 /// The page of a series, and for one that is judged the page of its chart alone.
 pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<Page>, ReportError> {
     let series = &of.series;
@@ -93,7 +101,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<P
     ];
     let chart = trend_chart::draw(&trend);
     let headline = headline(of, fit, name);
-    let alone = (of.judged && !chart.is_empty()).then(|| link::chart(&series.id));
+    let alone = (has_chart_page(catalog, of, fit) && !chart.is_empty()).then(|| link::chart(&series.id));
     let embedded = alone.clone().map(|path| {
         let (title, headline, sentence, to, chart) =
             (&*title, headline.words(), &*sentence, &*link::series(&series.id), &*chart);
@@ -455,6 +463,28 @@ mod tests {
             assert_eq!(text.contains("The gate judges"), role == Role::Tracked, "{text}");
             assert_eq!(text.contains("is better"), role != Role::Control, "{text}");
         }
+    }
+
+    #[test]
+    fn of_many_series_those_with_a_change_have_their_chart_as_a_page() {
+        let mut sample = sample_data::rich();
+        let judged: Vec<SeriesAnalysis> = sample.analysis.series.iter().filter(|one| one.judged).cloned().collect();
+        let count = |sample: &sample_data::Sample, has_change: bool| {
+            let catalog = sample.catalog();
+            let changed = |one: &&SeriesAnalysis| {
+                catalog.fit(&one.series.id).is_some_and(|fit| !fit.turns.is_empty()) == has_change
+            };
+            let one = judged.iter().find(changed).expect("the sample has it");
+            series(&catalog, one).expect("it is rendered").len()
+        };
+        assert_eq!((count(&sample, true), count(&sample, false)), (2, 2));
+        let more = (0..=MOST_CHARTS).map(|number| {
+            let mut one = judged[0].clone();
+            one.series.id = format!("more-{number}");
+            one
+        });
+        sample.analysis.series.extend(more);
+        assert_eq!((count(&sample, true), count(&sample, false)), (2, 1));
     }
 
     #[test]
