@@ -29,7 +29,11 @@ pub fn constants() -> Vec<Constants> {
                     "change that is tolerated where a baseline has estimated no other",
                     Figure::Share(interval::TOLERANCE),
                 ),
-                ("confidence of the intervals of both sides", Figure::Share(rules::CONFIDENCE)),
+                ("confidence of the interval of a verdict (rule `interval`)", Figure::Share(interval::CONFIDENCE)),
+                (
+                    "confidence of the interval of a run, and of verdicts by other rules",
+                    Figure::Share(rules::CONFIDENCE),
+                ),
                 ("how often a change of the minimum detectable effect is found", Figure::Share(rules::POWER)),
                 ("pairs that two builds need at least", Figure::Count(interval::FEWEST_PAIRS)),
                 ("false discovery rate allowed among the changes of one run", Figure::Share(family::FALSE_DISCOVERIES)),

@@ -286,7 +286,8 @@ fn a_doubt_advises_what_can_be_done() {
     let mut run = crafted.run(10, &[("pack", 1.022e-3), ("scan", 2e-3)]);
     run.commit = None;
     crafted.write("alone.json", &crate::crafted::text(&run));
-    let alone = "the interval crosses the tolerance of 2 %; about 3 more sessions would decide it, and this run is one";
+    let alone =
+        "the 98 % interval crosses the tolerance of 2 %; about 3 more sessions would decide it, and this run is one";
     check(&["check", "--run", "alone.json", "--against", "v1.0"], alone);
     check(&["compare", "v1.0", "./alone.json"], alone);
     let markdown = crafted.ends(3, &["compare", "v1.0", "./alone.json", "--only-changed", "--format", "md"]).out;

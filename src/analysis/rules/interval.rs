@@ -39,7 +39,7 @@ pub const WIDEST: f64 = 0.5;
 /// The digits that a baseline does not keep: it is compared with the very run that it was taken from.
 const SAME: f64 = 1e-8;
 
-/// More runs than this would be asked for in vain: the interval ends too near the limit.
+/// More runs than this are not suggested: the interval ends too near the limit.
 const MOST_MORE: usize = 1000;
 
 /// What is known of the effect, turned so that positive is worse.
@@ -176,7 +176,7 @@ fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> St
         Some(_) if estimate.value <= tolerance.ln_1p() && estimate.value >= -tolerance.ln_1p() => {
             "the interval is so wide that a slowdown by half would be hidden".to_owned()
         }
-        _ => format!("the interval crosses the tolerance of {}", per_cent(tolerance)),
+        _ => format!("the {} interval crosses the tolerance of {}", per_cent(CONFIDENCE), per_cent(tolerance)),
     };
     format!("{limits}; {}", advice(tolerance, evidence, estimate, p))
 }
@@ -184,7 +184,7 @@ fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> St
 /// How many more runs would decide it: the least number with which the interval, around the same effect, keeps clear of
 /// the nearest limit.
 fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
-    // Runs would not tell how noisy the base was.
+    // Runs would not show how noisy the base was.
     if assumed(evidence).is_some() {
         return Remedy::TurnsAlone.words();
     }
@@ -285,7 +285,7 @@ mod tests {
     fn doubt_says_why_and_what_would_settle_it() {
         let ratios = [1.01, 1.02, 1.03, 1.04, 1.05];
         let decision = decide(TOLERANCE, &pairs(&ratios, Better::Lower));
-        let told = "the interval crosses the tolerance of 2 %; about 14 more process pairs would decide it";
+        let told = "the 98 % interval crosses the tolerance of 2 %; about 14 more process pairs would decide it";
         assert_eq!(reason(&decision), told);
         let few = decide(TOLERANCE, &pairs(&[1.5, 1.5], Better::Lower));
         assert_eq!(reason(&few), "2 of the 3 process pairs that an interval needs");

@@ -4,14 +4,12 @@
 //! lies further by the normal quantile of the share asked for, in standard errors, is found in that share (Cohen,
 //! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition, 1988).
 
+pub(crate) use sprag_base::stats::bootstrap::CONFIDENCE;
 use sprag_base::stats::{describe, normal};
 use sprag_model::metric::Better;
 
 /// How often the smallest change that is reported as detectable would be found.
 pub(crate) const POWER: f64 = 0.8;
-
-/// How often the intervals of sides hold their values.
-pub(crate) const CONFIDENCE: f64 = 0.95;
 
 /// The standard error of the median of normal values over that of their mean.
 const OF_MEDIAN: f64 = 1.253_314_137_315_500_3;
@@ -101,7 +99,7 @@ mod tests {
                 (evidence.base.samples, evidence.current.samples) = (side(1.0), side(factor));
             });
         }
-        // Without a band to speak of it is the test that decides.
+        // With a negligible band, the test decides.
         let by_test = Rule::Rank { noise_threshold: 1e-6, significance: 0.05, mad_multiplier: 0.0 };
         for count in [4, 30] {
             check(by_test, &format!("{count} samples"), |factor, random, evidence| {

@@ -18,7 +18,7 @@ pub const FEWEST_VALUES: usize = 3;
 /// From this number of values on, the interval needs no assumption on their distribution.
 pub const FEWEST_FOR_ORDER_STATISTICS: usize = 5;
 
-const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = 0.95;
 
 /// The standard error of a median over that of a mean, for three and for four normal values (Maritz and Jarrett, "A
 /// note on estimating the variance of the sample median", Journal of the American Statistical Association 73, 1978).
