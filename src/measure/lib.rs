@@ -55,7 +55,10 @@ pub enum MeasureError {
     Build(String),
     #[error("the command gave no result: {0}")]
     Command(String),
-    /// The same for the other of two commands that take turns.
+    /// A command that cannot be started at all.
+    #[error("{0}")]
+    Start(String),
+    /// As `Command`, for the other of two commands that take turns.
     #[error("the command gave no result: {0}")]
     Other(String),
     #[error("cannot follow the plan: {0}")]

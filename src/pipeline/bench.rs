@@ -12,9 +12,10 @@ use crate::gate::{CompareRequest, GateRequest, Inconclusive, table_text};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending;
 use crate::project::Project;
-use crate::{Advice, Error, refuse, text};
+use crate::{Advice, refuse, text};
 use sprag_analysis::rules::remedy::{Remedy, refit};
 use sprag_base::stats::describe;
+use sprag_measure::MeasureError;
 use sprag_measure::command::suite::warm_up;
 use sprag_measure::plan::{MOST_PROCESSES, Protocol};
 use sprag_measure::suite::command::command_suite;
@@ -25,6 +26,8 @@ use sprag_model::verdict::{Comparison, Verdict};
 
 /// Between the two commands.
 const VERSUS: &str = "--vs";
+
+const START_HINT: &str = "name a program on PATH, or the path of an executable file such as `./program`";
 
 /// With fewer, chance has too much weight.
 const FEWEST_RUNS: u32 = 10;
@@ -76,10 +79,7 @@ fn alone(
     if request.record {
         pending::foretell(project, None)?;
     }
-    let runs = match runs(request, project, [command]) {
-        Ok(runs) => runs,
-        Err(fault) => return failed(&fault),
-    };
+    let Some(runs) = runs(request, project, [command])? else { return Ok(Exit::Failed) };
     let suite = suite_named(name, &request.folder, command, Some(runs));
     let trt = TrtOptions::default();
     let measured = measuring::measure(project, &[(name, &suite)], &SuiteRequest::all(effort(request), &trt), host)?;
@@ -99,10 +99,7 @@ fn both(
     host: MeasureHost<'_>,
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {
-    let pairs = match runs(request, project, commands.map(Vec::as_slice)) {
-        Ok(pairs) => pairs,
-        Err(fault) => return failed(&fault),
-    };
+    let Some(pairs) = runs(request, project, commands.map(Vec::as_slice))? else { return Ok(Exit::Failed) };
     // A comparison takes twice as many pairs as a run has processes.
     let suite = suite(&request.folder, commands[1], Some(pairs.div_ceil(2)));
     let [base, other] = commands.map(|words| shown(words));
@@ -145,27 +142,31 @@ fn sentence(judged: &Comparison, [base, other]: [&str; 2]) -> String {
     format!("`{other}` takes {} times as long as `{base}` ({} to {})", factors[0], factors[1], factors[2])
 }
 
-/// How often each command runs: as asked, else as often as three seconds allow.
-fn runs<const N: usize>(request: &BenchRequest, project: &Project, commands: [&[String]; N]) -> crate::Result<u32> {
+/// How often each command runs: as asked, else as often as three seconds allow. `None` where a command fails, which is
+/// reported here.
+fn runs<const N: usize>(
+    request: &BenchRequest,
+    project: &Project,
+    commands: [&[String]; N],
+) -> crate::Result<Option<u32>> {
     let mut seconds = f64::MIN_POSITIVE;
     for command in commands {
         let settings = suite(&request.folder, command, None).command_settings();
         let suite = command_suite(&project.root, &settings, Protocol { pin: request.pin, ..Protocol::ordinary(1) })?;
-        let ended = warm_up(&suite, request.warmup);
-        seconds = ended.map_err(|error| cannot_run(&error.to_string(), command))?.max(seconds);
+        match warm_up(&suite, request.warmup) {
+            Ok(taken) => seconds = taken.max(seconds),
+            Err(MeasureError::Start(fault)) => return refuse(fault, START_HINT),
+            Err(fault) => {
+                let message = format!("`{}`: {fault}", shown(command));
+                text::error(
+                    &Advice::new(message, "run it by hand to see why; only commands that exit with 0 are timed").into(),
+                );
+                return Ok(None);
+            }
+        }
     }
     let fitting = (SECONDS / seconds).min(f64::from(MOST_PROCESSES)) as u32;
-    Ok(request.runs.unwrap_or(if request.warmup == 0 { FEWEST_RUNS } else { fitting.max(FEWEST_RUNS) }))
-}
-
-fn cannot_run(fault: &str, command: &[String]) -> Advice {
-    Advice::new(format!("`{}`: {fault}", shown(command)), "run it by hand first: it must end with exit code 0")
-}
-
-/// A command that cannot run is a failure of its own, and no wrong usage.
-fn failed(fault: &Error) -> crate::Result<Exit> {
-    text::error(fault);
-    Ok(Exit::Failed)
+    Ok(Some(request.runs.unwrap_or(if request.warmup == 0 { FEWEST_RUNS } else { fitting.max(FEWEST_RUNS) })))
 }
 
 fn effort(request: &BenchRequest) -> Effort {

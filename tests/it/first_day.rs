@@ -53,7 +53,7 @@ fn a_gate_works_in_the_first_sitting() {
         .prints(&["only 1 session recorded, so noise is assumed: tolerances 4 %"]);
     let base = sandbox.git(&["rev-parse", "--short=12", "HEAD"]);
     sandbox.commit("Take a baseline");
-    // That is no new code, so nothing is to be measured again.
+    // That is not new code, so nothing is to be measured again.
     sandbox.sprag(&["check"]).expect(0).prints(&[&base, "check: pass"]);
     for sides in [["HEAD", "HEAD~1"], ["HEAD~1", "HEAD"]] {
         sandbox.sprag(&[&["compare"][..], &sides].concat()).expect(2).says(&["both sides are the same commit"]);
@@ -68,7 +68,7 @@ fn a_gate_works_in_the_first_sitting() {
     sandbox.sprag(&["check", "--tolerance", "10%"]).expect(0).prints(&["unchanged"]);
     change(&sandbox, [10.1, 10.0, 10.1, 10.2, 9.9]);
     sandbox.sprag(&["check"]).expect(0).prints(&["unchanged"]);
-    // One slow process of five is no regression, and no reason for doubt.
+    // One slow process of five is not a regression, and no reason for doubt.
     change(&sandbox, [10.1, 10.0, 14.1, 10.2, 9.9]);
     sandbox.sprag(&["check"]).expect(0);
 }
@@ -176,7 +176,9 @@ fn any_command_is_timed() {
     // Where suites are configured, others are judged only by name.
     sandbox.sprag(&["check"]).expect(2).says(&["no complete run of this machine"]);
 
-    bench(1, &["nowhere-to-be-seen"]).says(&["there is no such program", "hint:"]);
+    let absent =
+        "error: `nowhere-to-be-seen` cannot be started: there is no such program\nhint: name a program on PATH";
+    bench(2, &["nowhere-to-be-seen"]).says(&[absent]);
     bench(1, &["--", "sh", "-c", "echo bad >&2; exit 3"]).says(&["exit code 3 (bad)"]);
     bench(2, &["--record", "true"]).says(&["--name"]);
     bench(2, &["--record", "--name", "own", "true"]).says(&["`own` is a suite of sprag.toml"]);

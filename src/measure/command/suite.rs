@@ -65,7 +65,7 @@ impl CommandSuite {
         self.left(Duration::MAX).is_zero()
     }
 
-    /// The fault with the setting of the limit that was exceeded; a budget is no setting, and `sprag bench` has none.
+    /// The fault with the setting of the limit that was exceeded; a budget is not a setting, and `sprag bench` has none.
     pub(super) fn with_setting(&self, fault: &CommandFault, setting: &str) -> String {
         match fault {
             CommandFault::TimeOut(text) if !self.is_over() && self.timed.is_none() => {
@@ -105,8 +105,10 @@ pub fn warm_up(suite: &CommandSuite, times: u32) -> Result<f64, MeasureError> {
     let mut seconds = 0.0;
     for number in 0..times {
         let start = Instant::now();
-        one_process(suite, &|_| Ok(Vec::new()), number)
-            .map_err(|fault| MeasureError::Command(fault.text().to_owned()))?;
+        one_process(suite, &|_| Ok(Vec::new()), number).map_err(|fault| match fault {
+            CommandFault::Start(text) => MeasureError::Start(text),
+            fault => MeasureError::Command(fault.text().to_owned()),
+        })?;
         seconds = start.elapsed().as_secs_f64();
     }
     Ok(seconds)
