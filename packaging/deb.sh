@@ -32,9 +32,9 @@ Depends: ${libraries:-libc6}
 Recommends: git
 Section: devel
 Priority: optional
-Description: keeps compute kernels fast
- Measures kernel suites, records every result in git, finds what got slower and
- since which commit, and renders a static site.
+Description: run benchmarks, record them in git, find regressions
+ Runs the benchmarks of any project, records every result in git, finds what
+ got slower and since which commit, and renders a static site.
 CONTROL
 package=$folder/sprag_${version}_$architecture.deb
 dpkg-deb --root-owner-group --build "$root" "$package"

@@ -1,7 +1,7 @@
 # A Homebrew formula, for a tap of your own: `brew install OWNER/tap/sprag`.
 # Replace OWNER/NAME and the digest; `shasum -a 256` of the tag's source archive prints it.
 class Sprag < Formula
-  desc "Keeps compute kernels fast: measures, records in git, finds regressions"
+  desc "Runs benchmarks, records them in git, and finds regressions"
   homepage "https://github.com/OWNER/NAME"
   url "https://github.com/OWNER/NAME/archive/refs/tags/v0.1.0.tar.gz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"

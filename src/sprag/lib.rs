@@ -1,4 +1,4 @@
-//! Sprag keeps compute kernels fast.
+//! Sprag runs benchmarks, records every result in git, and finds what got slower.
 //!
 //! It measures kernel suites, records every result in git, finds what got slower and since which commit, and
 //! renders a site that others can check. One straight line: measure, run, history, frame, analysis, pages; every

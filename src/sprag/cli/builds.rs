@@ -64,9 +64,9 @@ pub struct CacheArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum CacheCommand {
-    /// Remove built commits, and what failed to build, of all projects; those in use stay.
+    /// Remove cached builds and recorded build failures of all projects, except those in use.
     Clear {
-        /// Only those that were not used for so long, such as `30d` or `12h`.
+        /// Only builds that were not used for this time, such as `30d` or `12h`.
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         older_than: Option<String>,
     },

@@ -189,8 +189,8 @@ pub enum BaselineCommand {
     },
     /// Accept a proposed baseline, or the newest run of this machine at HEAD, as the baseline in use.
     #[command(
-        after_help = "The old one goes to baselines/archive/ as it is. --metric takes over some metrics only: that is how \
-        an intended slowdown of one kernel is accepted."
+        after_help = "The old baseline goes to baselines/archive/ unchanged. --metric takes over some metrics only, as for \
+        an intended slowdown of one kernel."
     )]
     Accept {
         /// A baseline that `baseline emit --output` wrote, or one of the archive (default: taken from the newest run of this

@@ -15,8 +15,8 @@ pub enum HistoryCommand {
     Add {
         /// Run files; folders, of which every `*.json` below is taken; `-` for one run on standard input.
         ///
-        /// Files are read as data that anyone may have written: their size, their schema and, where the name bears an id,
-        /// their content are checked. Links are not followed. A record that the history has already is nothing to do.
+        /// Files are not trusted: their size, schema and, if the name has an id, their content are checked. Links are not
+        /// followed. Records that the history already has are skipped.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Record the good files even if some are bad; report the bad ones and exit with 1.
@@ -50,7 +50,7 @@ pub enum HistoryCommand {
         /// The remote (default: that of the branch's upstream, else `origin`, else the only one).
         #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
         remote: Option<String>,
-        /// What to do where the remote has lost records that it had after the last sync.
+        /// What to do if the remote has lost records that it had after the last sync.
         #[arg(long, value_name = "WHAT", value_parser = words(&AFTER_REWRITE))]
         after_rewrite: Option<AfterRewrite>,
         /// Fetch, and print what would be pushed.
@@ -68,7 +68,7 @@ pub enum HistoryCommand {
         /// Only runs of this commit: the start of its id, or a revision such as HEAD~3 or a tag.
         #[arg(long, value_name = "COMMIT")]
         commit: Option<String>,
-        /// Only runs that ended like this; may be given several times.
+        /// Only runs with this status; may be given several times.
         #[arg(long = "status", value_name = "STATUS", value_parser = words(&STATUSES))]
         statuses: Vec<RunStatus>,
         /// Only runs from this time on: a date such as 2026-05-31, or RFC 3339.
@@ -92,7 +92,7 @@ pub enum HistoryCommand {
         /// Quarantine damaged files, restore lost records and update working trees. Nothing is deleted.
         #[arg(long)]
         repair: bool,
-        /// A root that `history root` gave earlier: the history must still begin with the runs below it.
+        /// An earlier output of `history root`: the history must still begin with the runs of that root.
         #[arg(long, value_name = "ROOT")]
         against: Option<String>,
         /// Print JSON instead of the list.
@@ -111,13 +111,13 @@ pub enum HistoryCommand {
         /// The run: its id, six digits or more of it, or the path of its record.
         #[arg(value_name = "RUN")]
         run: Option<String>,
-        /// Prove that the history begins with the runs below this earlier root.
+        /// Prove that the history begins with the runs of this earlier root.
         #[arg(long, value_name = "ROOT")]
         since: Option<String>,
         /// Check the proof in this file; needs no repository.
         #[arg(long, value_name = "FILE", conflicts_with = "output")]
         check: Option<PathBuf>,
-        /// The root that the proof must end in, as it was noted down.
+        /// The root that the proof must lead to, as you noted it down.
         #[arg(long, value_name = "ROOT", requires = "check")]
         root: Option<String>,
         /// Write the proof to this file (default: standard output).
@@ -140,32 +140,32 @@ const AFTER_REWRITE: [Word<AfterRewrite>; 2] = [
 ];
 
 const STATUSES: [Word<RunStatus>; 3] = [
-    ("ok", "It ran", RunStatus::Ok),
-    ("skipped", "It could not run on its machine", RunStatus::Skipped),
-    ("failed", "It broke", RunStatus::Failed),
+    ("ok", "It was measured", RunStatus::Ok),
+    ("skipped", "It could not be measured on its machine", RunStatus::Skipped),
+    ("failed", "It failed", RunStatus::Failed),
 ];
 
 #[derive(Args, Debug)]
 pub struct ImportArgs {
-    /// Files or folders of results: what another tool wrote.
+    /// Files or folders of results that another tool wrote.
     #[arg(required_unless_present = "list", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// The format, if it cannot be detected from the files; see `--list`.
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// The suite (default: what the source calls it, else the tool). With several in one source, what goes before each.
+    /// The suite (default: its name in the source, else that of the tool); a prefix if the source has several suites.
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub suite: Option<String>,
-    /// The machine that measured, in place of what the source calls it.
+    /// The machine that measured, instead of the one named in the source.
     #[arg(long, value_name = "NAME", value_parser = name)]
     pub machine: Option<String>,
-    /// The commit that was measured where the source names none (default: that of HEAD), or `none`.
+    /// The commit that was measured, if the source names none (default: that of HEAD), or `none`.
     #[arg(long, value_name = "REVISION")]
     pub commit: Option<String>,
-    /// When it was measured where the source does not tell, such as 2026-11-21T12:00:00Z (default: the commit's time).
+    /// The time of the measurement, if the source has none, such as 2026-11-21T12:00:00Z (default: the commit's time).
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-    /// Which values are better, of all metrics, in place of what the source says.
+    /// Which values are better, for all metrics, whatever the source says.
     #[arg(long, value_name = "WAY", value_parser = words(&BETTER))]
     pub better: Option<Better>,
     /// Print what would be recorded, and record nothing.

@@ -39,20 +39,20 @@ pub fn parse() -> Cli {
     })
 }
 
-/// Measure compute kernels, record every result in git, and find what got slower.
+/// Run the benchmarks of any project, record every result in git, and find what got slower.
 #[derive(Debug, Parser)]
 #[command(name = "sprag", version, propagate_version = true, max_term_width = 100)]
 #[command(
     after_help = "Exit codes:\n  0  done, or passed\n  1  regressed, or a check failed\n  2  wrong usage, or an error\n  \
-    3  inconclusive, not comparable or no baseline (check and compare), or no culprit is certain (bisect)\n  4  data are damaged or were changed\n  \
+    3  inconclusive, not comparable or no baseline; or no culprit is certain (bisect)\n  4  data are damaged or were changed\n  \
     5  could not measure"
 )]
 pub struct Cli {
     /// Run as if started in this folder.
-    #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER")]
+    #[arg(short = 'C', long = "repo", global = true, value_name = "FOLDER", help_heading = "Global options")]
     pub repo: Option<PathBuf>,
     /// Color verdicts; `auto` does so on a terminal, unless `NO_COLOR` is set.
-    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto, help_heading = "Global options")]
     pub color: ColorChoice,
     /// What to do.
     #[command(subcommand)]
@@ -112,7 +112,7 @@ pub enum Command {
         /// Random seed.
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Date the history back from now, so that nothing is stale (default: fixed dates, equal bytes every time).
+        /// Let the history end now, so that nothing is stale (default: fixed dates, the same bytes every time).
         #[arg(long)]
         today: bool,
     },
@@ -198,7 +198,7 @@ pub struct InitArgs {
     /// The SHA-256 of `SHA256SUMS` of that release. Workflows run no other release.
     #[arg(long, value_name = "DIGEST", value_parser = digest, requires = "ci")]
     pub sha256: Option<String>,
-    /// A program to time as a whole, with its arguments, in place of benchmarks that are found.
+    /// A program to time as a whole, with its arguments, instead of the benchmarks that are found.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -282,7 +282,7 @@ pub enum ReplayCommand {
         /// Manifests and fixtures.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// The folder that paths in manifests count from (default: the current one).
+        /// The folder that paths in manifests are relative to (default: the current one).
         #[arg(long, value_name = "FOLDER")]
         root: Option<PathBuf>,
     },
@@ -291,16 +291,16 @@ pub enum ReplayCommand {
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("what").required(true).args(["config", "fixture"])))]
 pub struct RecordArgs {
-    /// The settings of a run, a JSON object: writes its manifest.
+    /// Write the manifest of a run with these settings, a JSON object.
     #[arg(long, value_name = "FILE", requires = "seed")]
     pub config: Option<PathBuf>,
     /// The seed of the run.
     #[arg(long, requires = "config")]
     pub seed: Option<u64>,
-    /// A file of the run, by its name; again for each.
+    /// A file of the run; may be given several times.
     #[arg(long = "artifact", value_name = "NAME=PATH", requires = "config")]
     pub artifacts: Vec<String>,
-    /// A selection to run: writes it with what it came to.
+    /// Run this selection, and write it with its result.
     #[arg(long, value_name = "FILE")]
     pub fixture: Option<PathBuf>,
     /// Write the trace of the fixture there, too.
@@ -309,7 +309,7 @@ pub struct RecordArgs {
     /// Write the manifest of the fixture there, too; it names the trace.
     #[arg(long, value_name = "FILE", requires = "trace")]
     pub manifest: Option<PathBuf>,
-    /// Where to write it (default: standard output).
+    /// The output file (default: standard output).
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -324,7 +324,7 @@ pub enum ExportCommand {
         #[command(flatten)]
         selection: SelectionArgs,
     },
-    /// CSV: one line a run and benchmark, with the columns of the Parquet table; or the long form that `import` reads.
+    /// CSV: one line per run and benchmark, with the columns of the Parquet table; or the long form that `import` reads.
     Csv {
         /// Write the long form: one line per commit, benchmark and metric, from the newest run of each commit.
         #[arg(long)]
@@ -332,9 +332,9 @@ pub enum ExportCommand {
         #[command(flatten)]
         text: ExportTextArgs,
     },
-    /// JSON Lines: one object a run, benchmark and metric.
+    /// JSON Lines: one object per run, benchmark and metric.
     Jsonl(ExportTextArgs),
-    /// OpenMetrics text: the newest value of each series, for Prometheus and its relatives.
+    /// OpenMetrics text: the newest value of each series, for Prometheus and compatible systems.
     Openmetrics(ExportTextArgs),
 }
 
@@ -355,13 +355,13 @@ pub struct SelectionArgs {
     /// Only this machine, by its name or its id.
     #[arg(long, value_name = "MACHINE")]
     pub machine: Option<String>,
-    /// Only runs from this day (in UTC) or moment on, such as 2026-11-21 or 2026-11-21T04:05:06Z.
+    /// Only runs from this UTC date or time on, such as 2026-11-21 or 2026-11-21T04:05:06Z.
     #[arg(long, value_name = "DATE")]
     pub since: Option<String>,
-    /// Only runs up to this day, which is included, or moment.
+    /// Only runs up to this UTC date, inclusive, or time.
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    /// Only this metric, such as `time`; of benchmarks, only those that have it.
+    /// Only this metric, such as `time`, and benchmarks that have it.
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 }

@@ -7,24 +7,24 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub enum ReleaseCommand {
-    /// Fill the checklist of a release from what is recorded: go or no-go, what blocks, and what to do next. Exits with 1
-    /// where it is no-go, and with 4 where recorded data are damaged or were changed.
+    /// Decide go or no-go from the recorded data, and list what blocks and what to do next. Exits with 1 on no-go, and with
+    /// 4 if recorded data are damaged or were changed.
     Checklist(ChecklistArgs),
-    /// Write all that a release rests on into a folder, with a statement that others can verify without us.
+    /// Write the evidence of a release to a folder, with a statement that anyone can verify offline.
     Attest(AttestArgs),
-    /// Verify such a folder offline: digests, history, statement, signature, and every verdict from the records again.
-    /// Exits with 4 where anything disagrees, and names the file and the byte.
+    /// Verify the folder of `attest` offline: digests, history, signature, and every status derived again. Exits with 4 on
+    /// any difference, and names the file and the byte.
     Verify(VerifyReleaseArgs),
-    /// Write an entry of the ledger for review: a regression that is accepted, or an item of a release that is waived.
+    /// Accept a regression or waive a checklist item: writes an entry of the ledger for review.
     Waive(WaiveArgs),
 }
 
 #[derive(Args, Debug)]
 pub struct ReleaseArgs {
-    /// The release, as `release/releases.toml` names it and says what it is for.
+    /// The release, by its name in `release/releases.toml`.
     #[arg(value_name = "TAG")]
     pub tag: String,
-    /// Where a file of the checklist lies; again for each.
+    /// The path of a file that the checklist asks for; may be given several times.
     #[arg(long = "artifact", value_name = "KEY=PATH")]
     pub artifacts: Vec<String>,
 }
@@ -40,10 +40,10 @@ pub struct ChecklistArgs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AttestFormat {
-    /// An in-toto statement, SHA256SUMS and all files they are about.
+    /// An in-toto statement, SHA256SUMS and all files that they name.
     #[default]
     InToto,
-    /// The attestation of Apex-X, JSON and Markdown, its statuses derived.
+    /// The attestation of Apex-X as JSON and Markdown.
     ApexX,
 }
 
@@ -54,29 +54,29 @@ pub struct AttestArgs {
     /// The folder to write; must not exist or be empty.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
-    /// Sign the statement with this key: one of SSH, or ed25519 as PKCS#8 in PEM. Apex-X's form has none.
+    /// Sign the statement with this key: an SSH key, or ed25519 as PKCS#8 in PEM. Not with `--format apex-x`.
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// What to write.
     #[arg(long, value_enum, default_value_t)]
     pub format: AttestFormat,
-    /// Who releases, for Apex-X's form alone (default: git's user).
+    /// The owner of the release, with `--format apex-x` only (default: the user of git).
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub struct VerifyReleaseArgs {
-    /// What `release attest` wrote.
+    /// The folder that `release attest` wrote.
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
-    /// A clone of the repository that it is about (default: the current one).
+    /// A clone of the repository of the release (default: the current one).
     #[arg(long, value_name = "FOLDER")]
     pub repository: Option<PathBuf>,
-    /// Whose SSH signature counts, as `ssh-keygen -Y verify` reads it.
+    /// The signers to trust, a file as `ssh-keygen -Y verify` reads it.
     #[arg(long, value_name = "FILE", conflicts_with = "public_key")]
     pub allowed_signers: Option<PathBuf>,
-    /// The key whose signature counts: ed25519 in PEM, or a public key of SSH.
+    /// The public key to trust: ed25519 in PEM, or an SSH public key.
     #[arg(long, value_name = "FILE")]
     pub public_key: Option<PathBuf>,
 }
@@ -84,11 +84,11 @@ pub struct VerifyReleaseArgs {
 #[derive(Args, Clone, Debug)]
 #[command(
     group(ArgGroup::new("what").required(true).args(["event", "release"])),
-    after_help = "The entry goes to a file of its own under ledger/; nothing that is there is changed. It takes effect \
-    once committed, until its last day is over: have it reviewed."
+    after_help = "The entry goes to a file of its own under ledger/; existing entries stay as they are. It takes effect \
+    once committed, and ends after its last day. Have it reviewed."
 )]
 pub struct WaiveArgs {
-    /// Accept what this event did, such as e-0a1b2c; `sprag trend` lists them.
+    /// Accept the change of this event, such as e-0a1b2c; `sprag trend` lists events.
     #[arg(long, value_name = "ID")]
     pub event: Option<String>,
     /// Waive an item of the checklist of this release.
@@ -100,22 +100,22 @@ pub struct WaiveArgs {
     /// Only for this runtime target (default: all).
     #[arg(long, value_name = "NAME", requires = "item", conflicts_with = "event")]
     pub target: Option<String>,
-    /// Why; kept in the entry, and shown wherever it counts.
+    /// The reason; kept in the entry, and shown wherever it applies.
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
-    /// The largest relative change that is accepted, such as 0.12 for 12 % worse (default: what the event did).
+    /// The largest relative change that is accepted, such as 0.12 for 12 % worse (default: the change of the event).
     #[arg(long, value_name = "SHARE", conflicts_with = "release")]
     pub at_most: Option<f64>,
-    /// What of it is accepted: `event`, a part of `benchmark metric`, or either with ` on MACHINE` (default: event).
+    /// The series that are accepted: `event` for all, a part of `benchmark metric`, or either with ` on MACHINE` (default: event).
     #[arg(long, value_name = "SCOPE", conflicts_with = "release")]
     pub scope: Option<String>,
-    /// Who answers for it (default: your git identity).
+    /// Who takes responsibility (default: your git identity).
     #[arg(long, value_name = "TEXT")]
     pub author: Option<String>,
-    /// The first day on which it holds, in UTC (default: today).
+    /// The first day on which it applies, in UTC (default: today).
     #[arg(long, value_name = "DAY")]
     pub date: Option<NaiveDate>,
-    /// The last day on which it holds, in UTC, such as 2026-12-31 (default: 90 days after the first).
+    /// The last day on which it applies, in UTC, such as 2026-12-31 (default: 90 days after the first).
     #[arg(long, value_name = "DAY")]
     pub expires: Option<NaiveDate>,
 }

@@ -58,7 +58,7 @@ pub struct SiteArgs {
     /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
     #[arg(long, conflicts_with = "serve")]
     pub check: bool,
-    /// Then serve the site to the browser of this machine, until Ctrl-C.
+    /// Serve the site to browsers on this machine until Ctrl-C.
     #[arg(long)]
     pub serve: bool,
     /// The port to serve on; 0 takes one that is free.
@@ -72,7 +72,7 @@ pub struct SiteArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  sprag bench -- ./sort big.txt\n  sprag bench -- ./old --vs ./new\n  \
     sprag bench 'sort big.txt | uniq'\n  sprag bench --record --name sort -- ./sort big.txt\n\n\
-    Exit codes: 0 done; 1 the command failed; 2 usage error.")]
+    Exit codes: 0 done; 1 the command failed; 2 usage error, or there is no such program.")]
 pub struct BenchArgs {
     /// Runs of each command, each in a fresh process, with `--vs` an even number (default: as many as fit in three seconds, from
     /// 10 to 100).
@@ -84,13 +84,14 @@ pub struct BenchArgs {
     /// Pin the commands to this CPU, counted from 0.
     #[arg(long, value_name = "PROCESSOR")]
     pub pin: Option<u32>,
-    /// Record the result in the history, as a suite of the name given with `--name`.
+    /// Record the result in the history, as a suite with the name given by `--name`.
     #[arg(long, requires = "name")]
     pub record: bool,
     /// The suite of the record, such as `sort`.
     #[arg(long, requires = "record")]
     pub name: Option<String>,
-    /// The command and its arguments, and after `--vs` the one to compare it with. One word with blanks is for the shell.
+    /// The command and its arguments, and after `--vs` the one to compare it with. The shell runs a
+    /// single quoted argument with spaces.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub words: Vec<String>,
 }

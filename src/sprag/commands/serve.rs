@@ -36,7 +36,7 @@ pub(super) fn serve(folder: &Path, port: u16, opens: bool, out: &mut dyn Write) 
         text::warn("no browser could be started; open the address by hand");
     }
     for request in server.incoming_requests() {
-        // A browser that went away is no fault.
+        // A browser that went away is not a fault.
         drop(answer(&folder, request));
     }
     Ok(())
