@@ -35,5 +35,5 @@ export_as csv --out "$work/flat.csv"
 export_as csv --long >"$work/long.csv"
 export_as jsonl >"$work/values.jsonl"
 export_as openmetrics >"$work/metrics.txt"
-export_as jsonl | head -n 1 >"$work/first.txt" # A reader that has seen enough is no error.
+export_as jsonl | head -n 1 >"$work/first.txt" # A reader that has seen enough is not an error.
 "$python" scripts/export-check.py "$work"

@@ -104,7 +104,7 @@ document() {
     mv "$out/$name.json.part" "$out/$name.json"
   else
     mv "$out/$name.json.part" "$out/logs/$name.stdout.txt"
-    [ "$code" != 0 ] || note "$name" failed 0 0 "its output is no JSON"
+    [ "$code" != 0 ] || note "$name" failed 0 0 "its output is not JSON"
   fi
 }
 

@@ -4,8 +4,8 @@
     scripts/messages.py         # prints FILE:LINE: MESSAGE for each fault, exits with 1 on any
 
 Checked are string literals with a space in `src/` outside tests, the help texts of `src/sprag/cli/`, the text of `templates/`, and the
-words of all comments.
-A raw string with `#` and a file of `templates/` that is no page hold data of another language: only their words are checked.
+words of all comments, where "is no X" is a fault, too.
+A raw string with `#` and a file of `templates/` that is not a page hold data of another language: only their words are checked.
 """
 
 import re
@@ -13,8 +13,8 @@ import sys
 
 import prose
 
-# Texts that recorded evidence holds byte for byte: `sprag verify` writes them again and compares.
-RECORDED = ("src/evidence/", "src/pipeline/release/findings.rs")
+# Texts that recorded evidence holds byte for byte: `sprag release verify` writes them again and compares.
+RECORDED = ("src/evidence/derive.rs", "src/evidence/play.rs", "src/pipeline/release/findings.rs")
 
 # Code of tests, and data that conformance cases and old formats fix.
 NOT_SAID = re.compile(r"/tests/|^src/conformance/|^src/formats/compat/|^src/formats/golden\.rs$")
@@ -64,7 +64,7 @@ def spoken(code):
 
 
 def of_string(text):
-    """A literal as its reader sees it: a hole is one word, a line of its own and a block of HTML are paragraphs; camelCase is no word."""
+    """A literal as its reader sees it: a hole is one word, a line of its own and a block of HTML are paragraphs; camelCase is not a word."""
     plain = ESCAPED.sub(lambda one: "\n\n" if one[0] == "\\n" else same_lines(one[0], "" if one[0][1] in "\n" else one[0][-1]), text)
     plain = NAME.sub("", BLOCK.sub(lambda tag: same_lines(tag[0], "\0"), plain))
     return HOLE.sub(lambda hole: same_lines(hole[0], "x"), plain)
@@ -129,7 +129,8 @@ def main():
     for folder in ("src", "tests", "benches"):
         for file in sorted((prose.ROOT / folder).rglob("*.rs")):
             comments = [(line, text.strip()) for line, text in numbered(file.read_text(encoding="utf-8")) if text.lstrip().startswith("//")]
-            found += [(file.relative_to(prose.ROOT).as_posix(), *fault) for fault in prose.wrong_words(comments)]
+            wrong = [*prose.wrong_words(comments), *prose.is_no(comments)]
+            found += [(file.relative_to(prose.ROOT).as_posix(), *fault) for fault in wrong]
     for page in sorted(file for file in (prose.ROOT / "templates").rglob("*") if file.is_file()):
         name, text = page.relative_to(prose.ROOT).as_posix(), page.read_text(encoding="utf-8")
         wrong = faults(numbered(of_template(text))) if page.suffix == ".html" else prose.wrong_words(numbered(text))

@@ -154,13 +154,18 @@ def wrong_words(lines):
         yield lines[text.count("\n", 0, found.start())][0], f"banned: `{words}` (write {INSTEAD[words.lower()]})"
 
 
+def is_no(lines):
+    for number, line in lines:
+        if IS_NO.search(line):
+            yield number, f"write `is not a`: {' '.join(line.split()[:8])} ..."
+
+
 def wrong_sentences(paragraph):
     for number, sentence in sentences(paragraph):
         count = sum(1 for word in sentence.split() if re.search(r"\w", word))
         if RIDDLE.match(" ".join(sentence.split())):
             yield number, f"a riddle, name the thing: {' '.join(sentence.split()[:8])} ..."
-        if IS_NO.search(" ".join(sentence.split())):
-            yield number, f"write `is not a`: {' '.join(sentence.split()[:8])} ..."
+        yield from is_no([(number, " ".join(sentence.split()))])
         if count > LONGEST:
             yield number, f"{count} words in a sentence, at most {LONGEST}: {' '.join(sentence.split()[:6])} ..."
 

@@ -445,7 +445,7 @@ function makeCompare(box) {
     for (const name of ["a", "b"]) address.set(name, field(name).value.trim());
     const unclear = [["A", a], ["B", b]].find(([, number]) => number === null || number === SEVERAL);
     said.textContent = !unclear ? "" : unclear[1] === SEVERAL ? `Several measured commits begin as ${unclear[0]} does: write more digits.`
-      : `${unclear[0]} is no commit or tag that was measured, or that something was measured before: the list of the field has those.`;
+      : `${unclear[0]} is not a measured commit or tag, and nothing was measured before it: choose one of the list of the field.`;
     if (unclear) {
       result.replaceChildren();
       rows.replaceChildren();

@@ -267,7 +267,7 @@ class Job:
             if not re.fullmatch(r"[0-9a-f]{64} [ *][A-Za-z0-9._-]+", line):
                 raise Failed(f"no line of digests: {line}")
         if "sbom-path" in given and not is_bill(json.loads((self.workspace / given["sbom-path"]).read_text())):
-            raise Failed("this is no bill of materials")
+            raise Failed("this is not a bill of materials")
 
     def upload_pages(self, given, _):
         site = self.workspace / given["path"]

@@ -6,7 +6,7 @@
 //!
 //! Neighbors differ where a benchmark moved by more than its noise, as `trend` will judge it, and not where a gate would fail:
 //! a change within a tolerance is a change, too. The noise is that of the processes, and, as sessions move a machine, that of
-//! all neighbors: most of them have no change between them, so that the median of their differences tells it.
+//! all neighbors: most of them have no change between them, so that the median of their differences estimates it.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const CHANCE: f64 = 0.01;
 /// What is assumed of a level whose processes say nothing of it: times of a shared machine move by about as much.
 const ASSUMED_ERROR: f64 = 0.01;
 
-/// From so many differences on their median tells the noise.
+/// The fewest differences whose median estimates the noise.
 const FEWEST_DIFFERENCES: usize = 5;
 
 /// The median of absolute normal values, in deviations.

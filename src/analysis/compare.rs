@@ -21,7 +21,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// Facts that tell machines of other tools apart, where both sides have them.
 const IMPORTED: [&str; 4] = ["cores", "memory_gib", "os", "target"];
 
-/// The attribute that tells what a benchmark is limited by, and its value where that is the memory.
+/// The attribute that says what limits a benchmark, and its value where that is the memory.
 const CLASS: (&str, &str) = ("class", "dram");
 
 /// The fact, and its value, by which a machine is known to be one of several on the same hardware.
@@ -130,7 +130,7 @@ fn obstacle(run: &Run, baseline: &Baseline) -> Option<String> {
     }
     let mut differences = baseline.environment.differences(&run.environment);
     if run.is_imported() {
-        // What another tool tells of a machine is all that is known of it.
+        // All that is known of a machine is what the other tool reports.
         differences.extend(IMPORTED.iter().filter_map(|fact| {
             let [was, is] = [&baseline.environment, &run.environment].map(|one| one.facts.get(*fact));
             let (was, is) = (was?.clone(), is?.clone());

@@ -1,4 +1,4 @@
-//! From the series of a history to the findings that pages and exit codes speak of.
+//! From the series of a history to the findings behind pages and exit codes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ pub struct Newest<'a> {
     narrowed: bool,
     /// When the suite was last measured there, probes left out.
     last: DateTime<Utc>,
-    /// The ids of probes, which tell nothing about the newest state.
+    /// The ids of probes, which show nothing about the newest state.
     probes: BTreeSet<&'a str>,
     previous: Option<&'a RunHead>,
     /// What is awaited of sets of shards that are younger, one sentence each.

@@ -3,7 +3,7 @@
 //!
 //! Of consecutive processes each two are a pair. A window is a run of so many pairs; every window is judged, and once more
 //! with base and current exchanged. Windows overlap, so that their verdicts are not independent of each other: a share of them says what
-//! to await, and is no test.
+//! to await, and is not a test.
 
 use super::rules::interval;
 use sprag_base::stats::pair_ratio;

@@ -44,7 +44,7 @@ pub fn tell_events(events: &mut [Event], ledger: &Ledger, day: NaiveDate) {
     }
 }
 
-/// What the ledger says about an event; nothing where it is no ongoing regression.
+/// What the ledger says about an event; `None` where it is not an ongoing regression.
 fn of_event(event: &Event, ledger: &Ledger, day: NaiveDate) -> Option<Answer> {
     let acceptance = ledger.acceptance(&event.id, day).filter(|_| event.is_ongoing_regression())?;
     let scope = Scope::parse(&acceptance.scope);

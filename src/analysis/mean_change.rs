@@ -2,7 +2,7 @@
 //! to lie with statistics", Communications of the ACM 29, 1986), with an interval.
 //!
 //! Errors of pairs of processes have nothing to do with one another, so that they add up as squares. Those of a session
-//! move all benchmarks of a machine together; so that the interval is no narrower than the truth, they are added as they
+//! move all benchmarks of a machine together; so that the interval is not narrower than the truth, they are added as they
 //! are. Rules give intervals that differ in how sure they are, so that there is one only where a single rule decided.
 
 use sprag_model::gate::MeanChange;

@@ -3,7 +3,7 @@
 //!
 //! The newest window ends with the newest run of the suite on its machine, that run included, and begins so many days before
 //! it, that moment excluded; the window before has the same length and ends there. A run whose commit lies before one that
-//! was measured earlier tells of the past, and belongs to neither. The level of a series in a window is the median of its
+//! was measured earlier describes the past, and belongs to neither. The level of a series in a window is the median of its
 //! points. Changes are turned such that positive is worse: `now / before - 1`, and `before / now - 1` where larger values
 //! are better.
 
@@ -418,7 +418,7 @@ mod tests {
         ]);
         let actual: Vec<_> = rows.iter().map(|row| (row.dtype.as_deref(), row.series)).collect();
         assert_eq!(actual, [(None, 2), (Some("bf16"), 1), (Some("f32"), 2)]);
-        // Ratios of 2 and 8 have the mean 4; two series tell nothing of how series differ.
+        // Ratios of 2 and 8 have the mean 4; two series do not show how series differ.
         for (row, [change, worst]) in rows.iter().zip([[2.0, 2.0], [-0.75, -0.75], [3.0, 7.0]]) {
             assert!(close(Some(row.change), Some(change)) && close(Some(row.worst), Some(worst)), "{row:?}");
             assert_eq!((row.suite.as_str(), row.machine_name.as_str(), row.interval), ("cpu", "m", None));
@@ -426,7 +426,7 @@ mod tests {
         let worst = rows.iter().map(|row| row.worst_series.as_str());
         let begin = ["cpu-d-fast-time-", "cpu-c-", "cpu-b-"];
         assert!(worst.clone().zip(begin).all(|(id, begin)| id.starts_with(begin)), "{:?}", worst.collect::<Vec<_>>());
-        // Nothing before, or nothing with a ratio, is no row.
+        // A metric without a value before, or without a ratio, has no row.
         assert_eq!(geomeans(&analysed(&[run("1", 1, &[measurement("a", &[("time", 1.0)])])]), 7), []);
         assert_eq!(geomeans_of(&[("a", &[], "time", 0.0, 1.0), ("b", &[], "time", 1.0, -1.0)]), []);
     }
@@ -505,7 +505,7 @@ mod tests {
         check_noise(&[(10.0, &[9.0, 10.0, 12.0])], scaled(0.1), None);
         // Two workers: distances 1 and 1 from 9.
         check_noise(&[(9.0, &[8.0, 10.0])], scaled(1.0 / 9.0), None);
-        // Shares of 0.1 and 0.3, and runs of one worker and of none, which tell nothing: the median is 0.2.
+        // Shares of 0.1 and 0.3, and runs of one worker and of none, which show nothing: the median is 0.2.
         let runs: [Measured<'_>; 4] =
             [(10.0, &[9.0, 10.0, 11.0]), (10.0, &[7.0, 10.0, 13.0]), (10.0, &[10.0]), (10.0, &[])];
         check_noise(&runs, scaled(0.2), Some(0.0));

@@ -28,13 +28,13 @@ pub enum Level {
     Own,
     /// That of the base runs and of the sessions before them, back to where the level last moved.
     Joined,
-    /// As `Joined`, but that a single last session which left the level does not count: one odd session is no new level.
+    /// As `Joined`, but that a single last session which left the level does not count: one odd session is not a new level.
     Settled,
 }
 
 /// Takes a baseline from runs of one suite on one machine in one environment; `None` where `base` has no judged metric.
 ///
-/// `base` are the runs that are taken, of one commit; `before` those whose sessions tell how noisy each metric is, oldest
+/// `base` are the runs that are taken, of one commit; `before` those whose sessions show how noisy each metric is, oldest
 /// commit first. Of those sessions the last [`session_noise::MOST_SESSIONS`] count. `doctor` is as in [`MachineNoise::from_run`].
 pub fn baseline(
     base: &[&RecordedRun],
@@ -167,7 +167,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     }
 }
 
-/// The noise of the sessions before the last one, where the last one surely left the range that this noise allows.
+/// The noise of the sessions before the last one, where the last one certainly left the range that this noise allows.
 fn before_a_step(levels: &[f64], within: Option<f64>, spread: Option<f64>, metric: &Metric) -> Option<SessionNoise> {
     let (last, before) = levels.split_last()?;
     let present = session_noise::present(before, within);
@@ -182,7 +182,7 @@ fn before_a_step(levels: &[f64], within: Option<f64>, spread: Option<f64>, metri
     (!before.is_empty() && chance < STEP).then(|| session_noise::estimate(before, within, spread, metric))
 }
 
-/// The rule of the metric of that key, whose base value rests on so many sessions.
+/// The rule of the metric of that key, whose base value is from so many sessions.
 pub fn rule(policy: &Policy, key: &str, restlessness: Option<&SessionNoise>, sessions: usize) -> Rule {
     match (policy.choice(key), restlessness) {
         (Choice::Fixed(rule), _) => rule,

@@ -314,7 +314,7 @@ mod tests {
             &[("pack", "time", -1, 1.0), ("pack", "time", 0, 2.0), ("pack", "time", WEEK - 1, 4.0)],
             &[("2025-01-06", [2, 1, 1], [Some(2.0); 3]), ("2024-12-30", [1, 1, 0], [None; 3])],
         );
-        // The years that a record may bear begin with a Thursday and end with a Friday.
+        // The years that a record may name begin with a Thursday and end with a Friday.
         let ends = ["1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"].map(|time| week(time.parse().unwrap()).to_string());
         assert_eq!(ends, ["1969-12-29", "9999-12-27"]);
     }

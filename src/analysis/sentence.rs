@@ -10,7 +10,7 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// Changes below this are called none: the third digit is beyond what any run here resolves.
 const SMALLEST_SAID: f64 = 0.0005;
 
-/// The newest value, its change against baseline and previous run, and what the series rests on.
+/// The newest value, its change against baseline and previous run, and what the series depends on.
 pub(super) fn for_series(series: &Series, latest: &LatestRow, comparison: Option<&Comparison>) -> String {
     let Some(newest) = series.newest() else {
         return "No run has measured this series.".to_owned();
@@ -54,7 +54,7 @@ fn change_words(change: f64, series: &Series) -> String {
         return "the same as".to_owned();
     }
     let size = format!("{:.1} %", change.abs() * 100.0);
-    // A kernel against itself is no quicker for a ratio below 1.
+    // A kernel against itself is not quicker for a ratio below 1.
     if series.role == Role::Control && metric.name == RATIO {
         return format!("{size} {}", if change > 0.0 { "above" } else { "below" });
     }

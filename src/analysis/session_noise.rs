@@ -28,7 +28,7 @@ pub(super) const SESSION: TimeDelta = TimeDelta::hours(1);
 /// they are.
 pub const FEWEST_SESSIONS: usize = 3;
 
-/// The most sessions that are looked at: older ones tell of another machine room, another neighbour, another code.
+/// The most sessions that are looked at: older ones had another machine room, other neighbours, other code.
 pub const MOST_SESSIONS: usize = 8;
 
 /// What is assumed of a ratio to a calibration kernel: kernels that live in the caches moved by 0.2 to 1.2 % from session
@@ -84,7 +84,7 @@ pub(super) fn levels(runs: &[(DateTime<Utc>, f64)]) -> Vec<f64> {
 }
 
 /// The noise of a metric whose sessions had these levels; `within` is the standard error that the processes of one run
-/// leave to its logarithm. A step of the level is no noise: the noise is estimated between the steps. With too few
+/// leave to its logarithm. A step of the level is not noise: the noise is estimated between the steps. With too few
 /// sessions it is assumed from the spread of processes, where that is available.
 pub fn estimate(levels: &[f64], within: Option<f64>, spread: Option<f64>, metric: &Metric) -> SessionNoise {
     let parts = steps::parts(levels, within.unwrap_or(0.0));
@@ -132,7 +132,7 @@ impl MachineNoise {
         MachineNoise { by_metric: spreads.into_iter().filter_map(median).collect(), is_quick: run.is_quick() }
     }
 
-    /// The spread of the processes of an estimate of the run. Five processes tell little of it, so that of the others has the
+    /// The spread of the processes of an estimate of the run. Five processes show little of it, so that of the others has the
     /// same weight. Of a quick run it is what is assumed of one.
     pub fn spread(&self, estimate: &Estimate) -> Option<f64> {
         if self.is_quick {

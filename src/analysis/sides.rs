@@ -26,7 +26,7 @@ pub struct Judge<'a> {
 /// benchmarks.
 pub fn judge(baseline: &Sides, current: &Sides, judge: &Judge<'_>) -> Vec<Comparison> {
     let judged = baseline.iter().map(|(name, base)| judged(name, base, current.get(name), judge)).collect();
-    // As in the library: that an improvement may be chance is no reason to fail what is not worse.
+    // As in the library: that an improvement may be chance is not a reason to fail what is not worse.
     let mut comparisons = family::without_chance(judged, &[Verdict::Regressed], "benchmarks");
     let new = current.iter().filter(|(name, _)| !baseline.contains_key(*name));
     comparisons.extend(new.map(|(name, side)| Comparison {

@@ -1,8 +1,8 @@
 //! Which run of a suite on a machine shows its newest state.
 //!
 //! It is the newest whole run by the place of its commit on the line, and of one commit the youngest. Two kinds of runs
-//! are probes, which tell nothing about the newest state. They are runs that a filter narrowed, and runs of a commit
-//! before one that was measured earlier. A run of a commit off the line has no place. It shows that somebody measures,
+//! are probes, which show nothing about the newest state. They are runs that a filter narrowed, and runs of a commit
+//! before one that was measured earlier. A run of a commit off the line has no place. It shows that someone measures,
 //! and is the newest only if no run has a place. If the line holds less than half of the runs, none has a place, and
 //! the youngest is the newest. That is so for a history that was imported without its repository.
 
@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 use sprag_model::head::RunHead;
 use sprag_model::shard::{self, CompleteRun, IncompleteRun};
 
-/// The runs of one suite on one machine, by what they tell about its newest state.
+/// The runs of one suite on one machine, by what they show about its newest state.
 pub(super) struct Runs<'a> {
     /// The run that shows it; absent where all were narrowed or are parts of sets that are not complete.
     pub(super) tip: Option<CompleteRun<'a>>,
@@ -103,7 +103,7 @@ mod tests {
         check(&["a", "b", "X"], (Some(2), 3, &[]));
         check(&["X", "b", "a"], (Some(2), 2, &[3]));
         check(&["X", "Y"], (Some(2), 2, &[]));
-        // Hardly any is on the line: time alone tells.
+        // Hardly any is on the line: only the time decides.
         check(&["X", "b", "Y", "a", "Z"], (Some(5), 5, &[]));
     }
 }

@@ -51,7 +51,7 @@ impl Case {
                 return ended(2, format!("release_attestation.py: error: {message}"), String::new(), None);
             }
         };
-        // To the seed an unknown status is no fault of usage, but an exception.
+        // To the seed an unknown status is not a fault of usage, but an exception.
         let statuses = options.mapping("--gate-status").into_iter();
         let gates: Option<BTreeMap<String, Status>> =
             statuses.map(|(key, word)| Some((key, Status::parse(&word)?))).collect();

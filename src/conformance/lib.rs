@@ -105,7 +105,7 @@ struct Family {
 }
 
 /// Runs every golden case below the folders and writes one line a family, each failure by name, and last the tally,
-/// `N passed, M failed, 0 skipped`, which counts cases. A failed case is no error: the caller decides by the tally.
+/// `N passed, M failed, 0 skipped`, which counts cases. A failed case is not an error: the caller decides by the tally.
 ///
 /// # Errors
 /// A folder that does not exist or holds no golden case, a file that cannot be read or whose JSON is broken, and an

@@ -26,7 +26,7 @@ struct GoldenCase {
 }
 
 pub(crate) fn run_golden(case: Value) -> Outcome {
-    // The trace bears the name of the fixture, which is that of the case.
+    // The trace has the name of the fixture, which is that of the case.
     let name = case.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let compute = |case: &GoldenCase| {
         let GoldenCase { seed, mode, config, inputs } = case;

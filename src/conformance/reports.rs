@@ -123,7 +123,7 @@ struct SweepMetrics {
 }
 
 impl SweepCases {
-    /// As the original makes it of a report: a p50 that is no float, such as a whole number, does not count.
+    /// As the original makes it of a report: a p50 that is not a float, such as a whole number, does not count.
     fn summary(&self) -> Value {
         let mut summary = SweepSummary::default();
         for case in &self.cases {

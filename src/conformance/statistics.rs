@@ -293,7 +293,7 @@ fn rank_sum(Inputs { x, y, .. }: &Inputs) -> Answer {
 mod tests {
     use super::*;
 
-    /// A short list does not pass for a long one, and an input that cannot be read is no result.
+    /// A short list does not pass for a long one, and an input that cannot be read is not a result.
     #[test]
     fn inputs_that_cannot_be_read_fail() {
         let check = |case: Value, says: &str| {

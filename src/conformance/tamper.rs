@@ -133,7 +133,7 @@ fn check_rows(case: &GoldenCase) -> usize {
         let mut other = case.value.clone();
         let place = other.pointer_mut(leaf).expect("it is there");
         *place = match (leaf.ends_with("/unit"), place.as_str()) {
-            // Units that are no quantities are all plain numbers.
+            // Units that are not quantities are all plain numbers.
             (true, unit) => json!(if unit == Some("s") { "bytes" } else { "s" }),
             _ => match place.as_f64() {
                 Some(number) => json!(number * 1.001 + 1.0),

@@ -189,7 +189,7 @@ fn needed(text: &TomlText<'_>, id: &str, entry: &Spanned<ArtifactEntry>) -> Resu
     }
     let odd = |part: &str| part.is_empty() || part == "." || part == "..";
     if path.split('/').any(odd) || path.contains('\\') || path.chars().any(char::is_control) {
-        let message = format!("the path of the artifact `{key}` leads out of the project, or is no plain path");
+        let message = format!("the path of the artifact `{key}` leads out of the project, or is not a plain path");
         return Err(text.error(place, message));
     }
     if let Some(fault) = sha256.as_ref().and_then(|digest| digest.parse::<Digest>().err()) {
@@ -249,7 +249,7 @@ role = "Release owner"
                 "tensorrt\"]",
                 "vulkan\"]",
                 11,
-                "the item `engine` is for `vulkan`, which is no target; targets: cpu, torch",
+                "the item `engine` is for `vulkan`, which is not a target; targets: cpu, torch",
             ),
             ("tensorrt\"]", "tensort\"]", 11, "did you mean `tensorrt`?"),
             ("tensorrt\"]", "cpu\", \"cpu\"]", 11, "names the target `cpu` twice"),

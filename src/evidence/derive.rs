@@ -52,7 +52,7 @@ pub struct FileEvidence {
     pub needed: NeededFile,
     /// Digest and size; absent where it is missing.
     pub content: Option<(String, u64)>,
-    /// Why it is no file or cannot be read, as it reads after its path.
+    /// Why it is not a file or cannot be read, as it reads after its path.
     pub fault: Option<String>,
 }
 

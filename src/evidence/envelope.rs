@@ -31,7 +31,7 @@ pub fn open(bytes: &[u8], statement: &[u8]) -> Result<(String, Vec<u8>), Fault> 
     // Also refused where unused bits are set.
     let decoded = |field: &str| STANDARD.decode(field);
     match decoded(&envelope.payload) {
-        Err(_) => return Err(fault("its payload is no Base64".to_owned())),
+        Err(_) => return Err(fault("its payload is not Base64".to_owned())),
         Ok(payload) if payload != statement => {
             return Err(fault(format!("contains another statement than {STATEMENT}")));
         }
@@ -40,7 +40,7 @@ pub fn open(bytes: &[u8], statement: &[u8]) -> Result<(String, Vec<u8>), Fault> 
     let [one] = &envelope.signatures[..] else {
         return Err(fault(format!("has {} signatures, and not one", envelope.signatures.len())));
     };
-    let signature = decoded(&one.sig).map_err(|_| fault("its signature is no Base64".to_owned()))?;
+    let signature = decoded(&one.sig).map_err(|_| fault("its signature is not Base64".to_owned()))?;
     Ok((one.keyid.clone(), signature))
 }
 
@@ -59,8 +59,8 @@ mod tests {
         };
         check("", "", b"[]\n", "another statement");
         check("in-toto", "in-tato", b"{}\n", "has the type");
-        check("\"payload\": \"e30K\"", "\"payload\": \"e30\"", b"{}\n", "payload is no Base64");
-        check("AQID/w==", "AQID/x==", b"{}\n", "signature is no Base64");
+        check("\"payload\": \"e30K\"", "\"payload\": \"e30\"", b"{}\n", "payload is not Base64");
+        check("AQID/w==", "AQID/x==", b"{}\n", "signature is not Base64");
         check("\"keyid\":", "\"keyid\": ", b"{}\n", "written form");
     }
 }

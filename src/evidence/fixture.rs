@@ -37,11 +37,11 @@ pub struct Expected {
 pub struct Fixture {
     /// Its name.
     pub name: String,
-    /// The seed that its manifest bears; the inputs stand here and follow from nothing else.
+    /// The seed that its manifest has; the inputs are listed here and follow from nothing else.
     pub seed: u64,
     /// How many stages choose.
     pub mode: Mode,
-    /// The settings that its manifest bears.
+    /// The settings that its manifest has.
     pub config: Map<String, Value>,
     /// The arguments of the selection.
     pub inputs: Map<String, Value>,

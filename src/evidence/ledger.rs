@@ -128,7 +128,7 @@ impl Source<'_> {
         let day = written.parse::<NaiveDate>().ok().filter(|day| day.to_string() == *written);
         day.ok_or_else(|| {
             let message = format!(
-                "`{key}` is `{}`, which is no day: write year, month and day, such as \"2026-12-31\"",
+                "`{key}` is `{}`, which is not a date: write year, month and day, such as \"2026-12-31\"",
                 written.escape_debug()
             );
             self.text.error_at(text, message)
@@ -175,9 +175,9 @@ mod tests {
             ("0.25", "nan", 5, "`at_most` must be above 0"),
             ("e-0a1b2c", "<b>", 3, "`event` is not an event id"),
             ("\"2026-05-01\"", "2026-05-01", 8, "days stand in quotes"),
-            ("2026-05-31", "2026-02-30", 10, "`expires` is `2026-02-30`, which is no day"),
+            ("2026-05-31", "2026-02-30", 10, "`expires` is `2026-02-30`, which is not a date"),
             ("2026-05-01", "1 May 2026", 8, "`date` is `1 May 2026`"),
-            ("2026-05-01", "2026-5-1", 8, "which is no day"),
+            ("2026-05-01", "2026-5-1", 8, "which is not a date"),
             ("2026-05-31", "2026-04-30", 10, "before `date`, 2026-05-01: it would never hold"),
             ("cccccccc", "HEAD", 9, "`commit` must be the forty digits"),
             ("\"r\"", "\"r", 6, ""),

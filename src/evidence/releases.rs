@@ -108,7 +108,7 @@ pub fn read_releases(path: &str, bytes: &[u8]) -> Result<Releases, TomlError> {
 fn history(text: &TomlText<'_>, name: &str, entry: &Spanned<HistoryEntry>) -> Result<HistoryPoint, TomlError> {
     let HistoryEntry { commit, size, root } = entry.get_ref();
     if !is_commit(commit) || root.parse::<Digest>().is_err() {
-        let message = format!("the history of `{name}` names no commit, or a root that is no SHA-256");
+        let message = format!("the history of `{name}` names no commit, or a root that is not a SHA-256");
         return Err(text.error_at(entry, message));
     }
     Ok(HistoryPoint { commit: commit.clone(), size: *size, root: root.clone() })
@@ -142,9 +142,8 @@ mod tests {
             read_releases("r", text.as_bytes()).map(|read| read.0[1].targets.clone()).map_err(|error| error.to_string())
         };
         assert_eq!(is_for("\"torch\", \"cpu\""), Ok(BTreeSet::from([RuntimeTarget::Cpu, RuntimeTarget::Torch])));
-        let near =
-            "`v2` is for `Trition`, which is no target; did you mean `triton`?; targets: cpu, torch, triton, tensorrt";
-        let unlike = "`v2` is for `rocm`, which is no target; targets: cpu, torch, triton, tensorrt";
+        let near = "`v2` is for `Trition`, which is not a target; did you mean `triton`?; targets: cpu, torch, triton, tensorrt";
+        let unlike = "`v2` is for `rocm`, which is not a target; targets: cpu, torch, triton, tensorrt";
         let none = "`v2` is for no target: leave `targets` out for `cpu`, or name what it is for";
         for (list, words) in [
             ("\"cpu\", \"Trition\"", near),

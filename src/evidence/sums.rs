@@ -1,4 +1,4 @@
-//! `SHA256SUMS`: the digests of all files that a release rests on, as `sha256sum -c --strict` reads them. Each path is plain and
+//! `SHA256SUMS`: the digests of all files that a release depends on, as `sha256sum -c --strict` reads them. Each path is plain and
 //! occurs once, in order.
 
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn algorithm(digits: usize, line: &str) -> String {
 fn check_path(path: &str) -> Result<(), String> {
     let odd = |part: &str| part.is_empty() || part.len() > 200 || part.starts_with(['.', '-']);
     if path.is_empty() || path.split('/').any(odd) {
-        return Err(format!("names `{}`, which is no plain path", path.escape_debug()));
+        return Err(format!("names `{}`, which is not a plain path", path.escape_debug()));
     }
     match path.chars().find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/'))) {
         Some(odd) => Err(format!("has `{}` in its path", odd.escape_debug())),
@@ -102,8 +102,8 @@ mod tests {
             (&digest, &digest.to_uppercase(), 2, "capitals"),
             (&format!("{digest}  "), "SHA256 (checklist.json) = ", 2, "BSD"),
             ("  checklist", " *checklist", 2, "two blanks"),
-            ("checklist.json", "../checklist.json", 2, "no plain path"),
-            ("checklist.json", "/checklist.json", 2, "no plain path"),
+            ("checklist.json", "../checklist.json", 2, "not a plain path"),
+            ("checklist.json", "/checklist.json", 2, "not a plain path"),
             ("checklist.json", "check list.json", 2, "has ` `"),
             ("checklist.json", "a.json", 2, "out of order"),
             ("checklist.json", "baselines/cpu.x.json", 2, "a second time"),

@@ -29,7 +29,7 @@ pub(super) fn word(text: &TomlText<'_>, what: &str, word: &Spanned<String>) -> R
     if is_word(word.get_ref()) {
         return Ok(word.get_ref().clone());
     }
-    Err(text.error_at(word, format!("the {what} `{}` is no name: {WORD}", word.get_ref().escape_debug())))
+    Err(text.error_at(word, format!("the {what} `{}` is not a name: {WORD}", word.get_ref().escape_debug())))
 }
 
 /// The targets of a list, each once; `what` names the entry in messages.
@@ -44,7 +44,7 @@ pub(super) fn targets(
         let Some(target) = RuntimeTarget::parse(word) else {
             let near = RuntimeTarget::near(word).map(|near| format!("; did you mean `{}`?", near.word()));
             let message = format!(
-                "{what} is for `{}`, which is no target{}; targets: {}",
+                "{what} is for `{}`, which is not a target{}; targets: {}",
                 word.escape_debug(),
                 near.unwrap_or_default(),
                 RuntimeTarget::list(&RuntimeTarget::ALL)

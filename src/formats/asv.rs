@@ -3,7 +3,7 @@
 //! `benchmarks.json` has the units, names of parameters and version of each benchmark. `<machine>/machine.json` describes
 //! a machine. Each other `<machine>/*.json` holds the results of one commit in one environment and becomes a run. Of a
 //! benchmark with parameters, `result` has one value a combination, the last parameter varying fastest: `null` failed, and
-//! `NaN`, which is no JSON, was skipped. The values are in seconds, bytes, or the benchmark's own unit.
+//! `NaN`, which is not JSON, was skipped. The values are in seconds, bytes, or the benchmark's own unit.
 //!
 //! A file alone is read too; the units of its benchmarks then follow from their names, by asv's convention.
 

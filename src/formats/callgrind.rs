@@ -1,6 +1,6 @@
 //! The profile that Callgrind writes (`callgrind.out`): how many instructions a program executed.
 //!
-//! The line `events:` names what was counted, `totals:` at the end or `summary:` in the head tells how often, in that
+//! The line `events:` names what was counted, `totals:` at the end or `summary:` in the head shows how often, in that
 //! order; zeros at the end of such a line may be missing. A file may hold several parts, as of threads: they are added
 //! up. The costs of functions are not read. Of the format's version 1.
 

@@ -36,7 +36,7 @@ pub(super) fn seconds_of(unit: &str) -> Option<f64> {
     }
 }
 
-/// The seconds of a text such as `1.952 µs`; not a number where the number cannot be read, `None` where it is no time.
+/// The seconds of a text such as `1.952 µs`; not a number where the number cannot be read, `None` where it is not a time.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (number, unit) = number_and_unit(text);
     let factor = seconds_of(unit).filter(|_| !number.is_empty())?;

@@ -32,7 +32,7 @@ pub(super) const MOST_METRICS: usize = 100;
 /// Reads reports, one an output, as the benchmarks of a suite.
 ///
 /// # Errors
-/// Names the output that is no report of this version. A benchmark that is at fault alone is part of the result.
+/// Names the output that is not a report of this version. A single faulty benchmark is part of the result.
 pub fn read(suite: &str, outputs: &[Output]) -> Result<Vec<Reported>, FormatError> {
     let mut reported = Vec::new();
     for output in outputs {

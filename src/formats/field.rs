@@ -114,14 +114,14 @@ fn scalar(value: &Value) -> Option<Value> {
     }
 }
 
-/// Parameters as a benchmark has them: what is no text is written as in JSON.
+/// Parameters as a benchmark has them: what is not text is written as in JSON.
 pub(super) fn params(object: Option<&Value>) -> BTreeMap<String, String> {
     let Some(Value::Object(object)) = object else { return BTreeMap::new() };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     object.iter().take(MOST_MEMBERS).map(|(key, value)| (one_line(key), one_line(&text(value)))).collect()
 }
 
-/// As [`possible`], of a value that may be digits in quotes; the fault shows what is no number.
+/// As [`possible`], of a value that may be digits in quotes; the fault shows what is not a number.
 pub(super) fn figure(key: &str, value: &Value, metric: &Metric, factor: f64) -> Result<f64, String> {
     let number = any_number(value);
     if number.is_none() {

@@ -79,7 +79,7 @@ const PROCESSORS: &str = "processors";
 
 fn entry(row: &Row<'_>, package: Option<&str>) -> Entry {
     let series = package.map_or_else(|| row.name.to_owned(), |package| format!("{package}.{}", row.name));
-    // A rate of nothing, such as of errors, is no figure of a benchmark.
+    // A rate of nothing, such as of errors, is not a figure of a benchmark.
     let is_figure =
         |(number, unit): &&(&str, &str)| metric(unit).0.unit != Unit::PerSecond || number.parse() != Ok(0.0);
     let observed = row.measured.iter().filter(is_figure).map(|(number, unit)| {

@@ -1,7 +1,7 @@
 //! What Google Benchmark writes: JSON of version 1.0 to 1.9, and CSV.
 //!
 //! A repetition is one observation: it is the mean over its iterations already. Repetitions of one benchmark make one
-//! entry; where a file has aggregates alone, their median counts. Fits of complexity are no measurements. With several
+//! entry; where a file has aggregates alone, their median counts. Fits of complexity are not measurements. With several
 //! threads the real time means something else in some versions of the library, which is why `threads` is an extra.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +165,7 @@ const SCHEMA_VERSION: u64 = 1;
 /// The most lines: some for each repetition of a benchmark.
 const MOST_LINES: usize = 25 * MOST_BENCHMARKS;
 
-/// Numbers of a line that are no counters.
+/// Numbers of a line that are not counters.
 const JSON_FIELDS: [&str; 5] =
     ["family_index", "per_family_instance_index", "repetition_index", "real_time", "cpu_time"];
 

@@ -1,7 +1,7 @@
 //! Foreign formats, one a file: what another program wrote is read as benchmarks, and values are written for other programs.
 //! No file is opened here.
 //!
-//! A reader refuses what it does not understand. A single benchmark at fault fails with its reason, and the others are read.
+//! A reader refuses what it does not understand. A single benchmark with a fault fails with its reason, and the others are read.
 
 pub mod registry;
 pub mod rows;

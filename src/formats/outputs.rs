@@ -16,7 +16,7 @@ use sprag_model::metric::Metric;
 /// The longest line of a text, in bytes: no program prints one, and a message must be able to show it.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// How many bytes at the start tell what an output is. Programs print a good deal before their results.
+/// How many bytes at the start show what an output is. Programs print a good deal before their results.
 const START: usize = 1 << 18;
 
 /// How many entries are read before those of the same name are merged.
@@ -73,7 +73,7 @@ pub(super) fn lines(output: &Output) -> Result<impl Iterator<Item = (usize, &str
     }
 }
 
-/// The start of an output as text, without a byte order mark; what is no UTF-8 is replaced.
+/// The start of an output as text, without a byte order mark; bytes that are not UTF-8 are replaced.
 pub(super) fn start(output: &Output) -> Cow<'_, str> {
     let bytes = output.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&output.bytes);
     String::from_utf8_lossy(bytes.get(..START).unwrap_or(bytes))

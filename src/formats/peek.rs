@@ -25,7 +25,7 @@ pub(super) fn skip<'a>(text: &'a str, tokens: &str, mut strings: impl FnMut(&'a 
     Some(rest)
 }
 
-/// The bytes that are searched: the first entries tell the format.
+/// The bytes that are searched: the first entries show the format.
 const WINDOW: usize = 64 << 10;
 
 const DEEPEST: usize = 16;

@@ -101,7 +101,7 @@ fn date_of(metadata: &Value) -> Option<chrono::DateTime<chrono::Utc>> {
     field::text(metadata, "date").and_then(provenance::time)
 }
 
-/// What the file tells of the machine: neither its host name, nor paths, nor options of a build, which hold paths.
+/// What the file says of the machine: neither its host name, nor paths, nor options of a build, which hold paths.
 fn facts(common: &Value, first: &Value) -> BTreeMap<String, String> {
     let own = first.get("metadata").unwrap_or(&Value::Null);
     let merged = |key: &str| own.get(key).or_else(|| common.get(key));

@@ -1,7 +1,7 @@
 //! Flat rows as CSV by RFC 4180: a header, one line a row, lines that end in CR and LF, UTF-8.
 //!
 //! Numbers are written so that they read back to the same bits. A cell of text that a spreadsheet would take for a formula
-//! gets an apostrophe in front (CWE-1236); a number never does, as its minus is no formula.
+//! gets an apostrophe in front (CWE-1236); a number never does, as its minus is not a formula.
 
 use chrono::SecondsFormat;
 

@@ -2,7 +2,7 @@
 //! (`--exportProfile`).
 //!
 //! A file of times is one benchmark, called after the file: `gpu_compute` (`computeMs`), `latency` (transfers and
-//! compute) and, where the version has it, `enqueue`. The file holds the warm-up, too, of unknown length; the median bears
+//! compute) and, where the version has it, `enqueue`. The file holds the warm-up, too, of unknown length; the median tolerates
 //! it. `enqueue` is a difference of times that are printed with six digits; where one is zero it is left out, with a note.
 //! Keys are those of TensorRT 7 to 10.
 //!
@@ -80,7 +80,7 @@ struct Layer {
     percentage: Option<Value>,
 }
 
-/// Words such as `nan` have been put in quotes, and are no numbers.
+/// Words such as `nan` have been put in quotes, and are not numbers.
 fn milliseconds(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }

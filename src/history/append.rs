@@ -48,7 +48,7 @@ pub struct Appended {
     pub warnings: Vec<String>,
 }
 
-/// Appends the records to the branch, all in one commit that bears `time`. Records that the history has already are skipped.
+/// Appends the records to the branch, all in one commit of the time `time`. Records that the history has already are skipped.
 ///
 /// Nothing is checked out, and what users have staged stays as it is. Every working tree on the branch gets the files and their
 /// index entries; a failure of that is a warning, since the records are safe.

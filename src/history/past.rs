@@ -183,7 +183,7 @@ impl<'r> Walk<'r> {
 /// The ending of the name of a note about a content that cannot be read.
 pub(crate) const MISSING: &str = ".missing";
 
-/// The content that a note names; absent where the file at `path` is no note.
+/// The content that a note names; absent where the file at `path` is not a note.
 pub(crate) fn noted(repository: &Repository, path: &[u8], note: Oid) -> Option<Oid> {
     let folder = format!("{RECORD_ROOT}/{QUARANTINE}/");
     if !path.starts_with(folder.as_bytes()) || !path.ends_with(MISSING.as_bytes()) {

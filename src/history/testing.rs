@@ -194,7 +194,7 @@ pub(crate) fn history() -> Fixture {
     fixture
 }
 
-/// Appends runs in one commit, which bears the time that commits of these tests have.
+/// Appends runs in one commit, which has the time that commits of these tests have.
 pub(crate) fn record(fixture: &Fixture, runs: &[Run]) {
     fixture.append(&runs.iter().map(Record::from_run).collect::<Vec<_>>(), minute(240));
 }

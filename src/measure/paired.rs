@@ -251,7 +251,7 @@ impl Player {
     /// The median of one block; absent where no sample is a time.
     fn block(&mut self, request: Request) -> Result<Option<f64>, Blame> {
         let line = serde_json::to_string(&request).expect("a request holds nothing that JSON cannot");
-        // A worker that has ended breaks the pipe; receiving from it then tells why.
+        // A worker that has ended breaks the pipe; receiving from it then shows why.
         let _ = self.process.send(&line);
         match self.process.receive() {
             Ok(Message::Block { block, pinned }) => {

@@ -64,7 +64,7 @@ pub fn calibration_movement(campaign: &Campaign) -> BTreeMap<Calibration, f64> {
     halves.into_iter().map(|(kernel, medians)| (kernel, movement(medians))).collect()
 }
 
-/// The share of all settled samples that were preempted; absent where none bears a thread clock.
+/// The share of all settled samples that were preempted; absent where none has a thread clock.
 pub fn preempted_share(series: &[&WorkerSeries]) -> Option<f64> {
     let samples = || series.iter().flat_map(|one| &one.turns).flat_map(|turn| turn.own.settled());
     let clocked = samples().filter(|sample| sample.cpu.is_some()).count();

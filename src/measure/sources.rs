@@ -1,6 +1,6 @@
 //! A digest of the sources that a program is built from, which shows whether it is the build of a folder.
 //!
-//! The build script uses this file too, so it needs the standard library alone. FNV-1a is no cryptographic digest: it
+//! The build script uses this file too, so it needs the standard library alone. FNV-1a is not a cryptographic digest: it
 //! finds accidents, such as a program that was not rebuilt.
 
 use std::fs;

@@ -33,7 +33,7 @@ pub struct HistoryFacts {
     pub first: Option<DateTime<Utc>>,
     /// Records that could not be read, with the reason.
     pub quarantined: Vec<Quarantined>,
-    /// Runs that somebody withdrew, each with the reason.
+    /// Runs that someone withdrew, each with the reason.
     pub retracted: Vec<Quarantined>,
     /// Such as runs of commits that the repository does not hold.
     pub warnings: Vec<String>,

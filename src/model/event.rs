@@ -153,9 +153,9 @@ pub struct Event {
     pub false_discovery: f64,
     /// The machines on which it was observed.
     pub machines: Vec<NamedMachine>,
-    /// The last measured commit that is surely before it; absent where the first measured one may have it.
+    /// The last measured commit that is certainly before it; absent where the first measured one may have it.
     pub last_good: Option<NamedCommit>,
-    /// The first measured commit that surely has it.
+    /// The first measured commit that certainly has it.
     pub first_bad: NamedCommit,
     /// The possible causes, in the order of commits; of a drift all commits of its ramp, with equal probabilities.
     pub suspects: Vec<Suspect>,
@@ -183,7 +183,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether it surely made something worse, by a commit, that is still worse.
+    /// Whether a commit certainly caused it, and made something worse that still is.
     pub fn is_ongoing_regression(&self) -> bool {
         self.sure
             && self.state == EventState::Standing

@@ -66,7 +66,7 @@ pub struct Finding {
 pub enum Severity {
     /// The history is damaged.
     Damage,
-    /// The history is intact, and somebody should check it.
+    /// The history is intact, but someone should check this.
     Warning,
     /// Nothing is wrong.
     Note,
@@ -84,7 +84,7 @@ pub enum FindingKind {
     Changed,
     /// Damage: the content contradicts the name.
     Name,
-    /// Damage: the content is no record.
+    /// Damage: the content is not a record.
     Schema,
     /// Damage: the content is a record, but not in canonical form.
     NotCanonical,

@@ -25,7 +25,7 @@ pub struct HistoryLog {
     pub tip: Option<String>,
     /// The number of runs that match the filters; `runs` may have fewer, by `--limit`.
     pub matching: u64,
-    /// The number of files of the history that are no records and not listed.
+    /// The number of files of the history that are not records and not listed.
     pub quarantined: u64,
     pub runs: Vec<LoggedRun>,
 }

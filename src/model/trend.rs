@@ -30,7 +30,7 @@ pub struct Trend {
     pub budget: Budget,
     /// The events: ongoing regressions first, the worst first.
     pub events: Vec<Event>,
-    /// Newest points off their level that are no change yet.
+    /// Newest points off their level that are not a change yet.
     pub newest: Vec<NewestApart>,
     /// The judged series, and the reasons why others are not.
     pub coverage: Coverage,

@@ -348,7 +348,7 @@ mod tests {
         assert!(!take_over(&old, &new, b"two") && !take_over(&old, &new, b"one and more") && !new.exists());
         assert!(take_over(&old, &new, b"one"));
         assert_eq!(fs::read(&new).expect("it is linked"), b"one");
-        // Only a file of the folder itself: what a link leads to is somebody else's.
+        // Only a file of the folder itself: what a link leads to is someone else's.
         #[cfg(unix)]
         {
             let link = root.path().join("link");

@@ -97,7 +97,7 @@ pub fn percent_size(share: f64) -> String {
     terminal::typed(&number::percent_size(share))
 }
 
-/// Ignores a closed standard error: the exit code still tells the outcome.
+/// Ignores a closed standard error: the exit code still shows the outcome.
 pub fn say(line: &str) {
     let mut error = std::io::stderr();
     let _ = match width().filter(|_| error.is_terminal() && !line.contains('\n')) {

@@ -93,7 +93,7 @@ impl Totals {
     }
 }
 
-/// Where the median minimum detectable effect is above this, `No change` is no good news.
+/// Where the median minimum detectable effect is above this, `No change` is not good news.
 const COARSE: f64 = 0.1;
 
 fn headline(totals: &Totals) -> Phrase {

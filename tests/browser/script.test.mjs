@@ -181,7 +181,7 @@ test("the first commit is compared with the next, and one that nobody knows is n
   assert.deepEqual(await tab.locator("#result .sides .id").allTextContents(), known);
   await context.close();
   const odd = await open("compare/index.html?b=nobody");
-  await odd.tab.waitForFunction(() => /B is no commit or tag that was measured/.test(document.querySelector("#compare output").textContent));
+  await odd.tab.waitForFunction(() => /B is not a measured commit or tag/.test(document.querySelector("#compare output").textContent));
   assert.equal(new URL(odd.tab.url()).searchParams.get("b"), "nobody", "the address keeps what was asked for");
   // With one digit each, some two of more than sixteen commits begin alike.
   const begun = await odd.tab.evaluate(() => {

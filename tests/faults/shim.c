@@ -132,7 +132,7 @@ static int counts(const struct call *call, const unsigned long *a, char *path, s
     case TWO_PATHS: named = (const char *)a[1]; break;
     case TWO_PATHS_AT: named = (const char *)a[3]; break;
     case A_FILE:
-    /* Pipes and the like have names that are no paths. */
+    /* Pipes and the like have names that are not paths. */
     case A_WRITE: return file_path(a[0], path, size) && path[0] == '/' && path_is_inside((unsigned long)path);
     }
     if (named == NULL || !path_is_inside((unsigned long)named)) {

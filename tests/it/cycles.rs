@@ -1,7 +1,7 @@
 //! No file of a crate imports, directly or through others, a file that imports it.
 //!
 //! A file is a module. An edge leads from a file to the file that defines what it names by a path, in a `use` or inside
-//! code. A re-export (`pub use`) is no edge: whoever takes a name through it depends on the file that defines it. Tests are
+//! code. A re-export (`pub use`) is not an edge: whoever takes a name through it depends on the file that defines it. Tests are
 //! left out. Paths are read as text, so names that only a macro makes are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -99,7 +99,7 @@ fn what_truenos_check_passes_over_is_judged() {
         ),
         ("06-only-long-names", 0, "check: pass; 2 unchanged", &[]),
         ("07-missing-benchmarks-pass", 1, "check: fail; 10 missing, 2 unchanged", &[]),
-        // A new benchmark has no base, which is no pass.
+        // A new benchmark has no base, which is not a pass.
         (
             "09-new-benchmarks",
             3,

@@ -86,7 +86,7 @@ fn a_weekly_build_records_the_reason() {
     }
 }
 
-/// Both kinds of suites that need a device; a detached HEAD, where nothing can be recorded, is no error.
+/// Both kinds of suites that need a device; a detached HEAD, where nothing can be recorded, is not an error.
 #[test]
 fn the_doctor_gives_the_reason() {
     let sandbox = trt::sandbox("fine", "[suites.gpu]\nkind = \"gpu\"");

@@ -356,7 +356,7 @@ fn what_a_project_has_set_outlives_force() {
         text.contains("    default: \"them/fork\"\n") && !text.contains(&digest) && !text.contains(DIGEST),
         "{text}"
     );
-    // What could act in a script or an address is no release.
+    // What could act in a script or an address is not a release.
     sandbox.edit(action, "default: \"them/fork\"", "default: \"them/$(id)\"");
     init(&sandbox, &["--force"]).expect(0);
     assert!(!sandbox.read(action).contains("$(id)"));

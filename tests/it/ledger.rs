@@ -177,7 +177,10 @@ fn a_fault_of_the_ledger_stops_whatever_reads_it() {
     refused(&fine.replace("reason", "reson"), &["ledger/2026.toml:5: unknown field `reson`", "`reason`"]);
     refused(&fine.replace("author = \"Ada\"\n", ""), &["ledger/2026.toml:1: missing field `author`"]);
     let expires = in_days(30).to_string();
-    refused(&fine.replace(&expires, "2026-02-30"), &["ledger/2026.toml:9: `expires` is `2026-02-30`, which is no day"]);
+    refused(
+        &fine.replace(&expires, "2026-02-30"),
+        &["ledger/2026.toml:9: `expires` is `2026-02-30`, which is not a date"],
+    );
     refused(&fine.replace("0.17", "-0.17"), &["ledger/2026.toml:4: `at_most` must be above 0"]);
     refused(&format!("{fine}{fine}"), &["ledger/2026.toml:10: speaks of the same as ledger/2026.toml:1"]);
     sandbox.write(FILE, &fine);

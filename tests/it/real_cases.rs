@@ -49,7 +49,7 @@ const CASES: [Case; 14] = [
     (UPLOAD, "b3832bfd7", &[(Down, &["mix_", "seq_write"])]),
 ];
 
-/// How the list names the changes of the table, which are at these indices; the outlier at index 10 is no change.
+/// How the list names the changes of the table, which are at these indices; the outlier at index 10 is not a change.
 const TABLE: (&str, &str) = (TIGERBEETLE, "indices 15 and 71");
 const TABLE_MOVES: [(u64, Move); 2] = [(15, Down), (71, Up)];
 const OUTLIER: u64 = 10;

@@ -195,7 +195,10 @@ fn the_list_of_releases_decides_the_targets_of_each() {
     let stated = |targets: &str| project.altered(list, "previous", &format!("targets = [{targets}]\nprevious"));
     let both = stated("\"tensorrt\", \"cpu\"");
     for (targets, words) in [
-        ("\"tensort\"", "release/releases.toml:8: `v2` is for `tensort`, which is no target; did you mean `tensorrt`?"),
+        (
+            "\"tensort\"",
+            "release/releases.toml:8: `v2` is for `tensort`, which is not a target; did you mean `tensorrt`?",
+        ),
         ("\"cpu\", \"cpu\"", "`v2` names the target `cpu` twice"),
         ("", "`v2` is for no target"),
     ] {

@@ -63,7 +63,7 @@ fn evidence_that_disagrees_is_named_by_file_and_byte() {
         ("ledger/v2.toml", "9999", "9998", "fails: ledger/v2.toml at byte"),
         ("release/checklist.toml", "parity", "parits", "fails: release/checklist.toml at byte"),
         ("CHECKLIST.md", "**GO**", "**go**", "fails: CHECKLIST.md at byte"),
-        ("SHA256SUMS", "  CHECKLIST.md", "  ../LIST.md", "fails: SHA256SUMS at byte…no plain path"),
+        ("SHA256SUMS", "  CHECKLIST.md", "  ../LIST.md", "fails: SHA256SUMS at byte…not a plain path"),
         ("SHA256SUMS", &digest, &digest[..40], "fails: SHA256SUMS…as of SHA-1"),
         ("statement.json", &second, &first, "fails: statement.json at byte…is about the commit"),
         ("statement.json", "\"sha256\"", "\"sha512\"", "fails: statement.json…by sha512"),
@@ -257,7 +257,7 @@ fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
     for (path, text, printed) in [
         ("release/v2/statement.dsse.json", envelope.replace("\"sig\": \"", "\"sig\": \"AAAA"), "is rejected"),
         ("release/v2/statement.json", statement.replace("\"v2\"", "\"v1\""), "is not about v2 at"),
-        ("release/v2/statement.json", "{}".to_owned(), "is no statement of Sprag"),
+        ("release/v2/statement.json", "{}".to_owned(), "is not a statement of Sprag"),
     ] {
         sandbox.write(path, &text);
         let page = page();

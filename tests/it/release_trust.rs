@@ -60,7 +60,7 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
             .expect(1)
             .prints(&["no-go, and nothing was written: commit these files first"]);
         assert!(!project.evidence("").exists());
-        // A commit elsewhere is no commit of the repository.
+        // A commit elsewhere is not a commit of the repository.
         sandbox.commit("Doctor it");
         sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]);
         let verify = || sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4);

@@ -346,7 +346,7 @@ fn each_suite_is_measured_once_and_no_suite_is_an_error() {
         let error = "::error title=sprag::no suite is named in GPU_SUITES";
         assert!(heard(&ran.ended.expect(1).out).contains(&error), "{step:?}");
     }
-    // A project whose suites all need a device measures nothing on a hosted runner, and that is no fault.
+    // A project whose suites all need a device measures nothing on a hosted runner, and that is not a fault.
     let cpu = (WEEKLY, "cpu-trend", "Measure");
     for (variables, wanted, output) in [(&[("CPU_SUITES", "")][..], &[][..], "nothing=true\n"), (&[], &["cpu"], "")] {
         let (ran, _) = check(cpu, variables, wanted);

@@ -1,4 +1,4 @@
-//! Inputs that are no files, or that control a terminal: each command names them, ends with its code, and waits for nothing.
+//! Inputs that are not files, or that control a terminal: each command names them, ends with its code, and waits for nothing.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! Which commit is measured next, and in how many pairs: what is most informative for its cost.
 //!
-//! A measurement of a commit tells at which of three levels it is: good, bad, or between two steps. The information is that
+//! A measurement of a commit shows which of three levels it has: good, bad, or between two steps. The information is that
 //! of a channel with three inputs and normal noise (Shannon, "A Mathematical Theory of Communication", 1948).
 
 use std::f64::consts::TAU;
@@ -39,7 +39,7 @@ pub struct Pending {
 /// Less than this is not worth a measurement.
 const LEAST_BITS: f64 = 1e-3;
 
-/// While other jobs measure, what tells less than this waits for their answers: mostly another measurement of what is clear.
+/// While other jobs measure, a measurement worth less than this waits for their answers, such as another one of a clear commit.
 const LEAST_BITS_MEANWHILE: f64 = 0.2;
 
 /// The shares of a gap at which commits are tried, but for the one that halves everything.
@@ -60,7 +60,7 @@ pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Op
     let commits: BTreeSet<usize> = tried.chain(pending.iter().map(|one| one.commit)).collect();
     let mut best: Option<(f64, Choice)> = None;
     for commit in commits {
-        // Of two measurements at a time, the second tells what both together tell more than the first.
+        // Of two measurements at a time, the second adds what both together show beyond the first.
         let meanwhile: usize = pending.iter().filter(|one| one.commit == commit).map(|one| one.pairs).sum();
         for pairs in costs.pairs {
             let of_cluster = |cluster: &&Cluster| {
@@ -173,12 +173,12 @@ fn shares(gaps: &Gaps, gap: usize, inside: f64) -> [f64; 3] {
     [good / sum, bad / sum, between / sum]
 }
 
-/// What a measurement tells about the level, in bits. `before` was measured of the same build, which shares its offset.
+/// What a measurement shows about the level, in bits. `before` was measured of the same build, which shares its offset.
 fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &[Observation]) -> f64 {
     let noise = posterior.noise;
     let (build, fresh) = (noise.build * noise.build, noise.of_observation(variance));
     let precision: f64 = before.iter().map(|one| 1.0 / noise.of_observation(one.variance)).sum();
-    // What was measured tells a part of the offset, and moves the levels together by that part.
+    // Earlier measurements show a part of the offset, and moves the levels together by that part.
     let apart = if precision > 0.0 { 1.0 / (1.0 + build * precision) } else { 1.0 };
     let variance = if precision > 0.0 { build * apart } else { build } + fresh;
     let wide = variance + noise.tuning.between_deviation.powi(2);

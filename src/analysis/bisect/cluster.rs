@@ -7,7 +7,7 @@ use super::level::Observation;
 use super::posterior::{Measured, Posterior, posterior};
 use super::question::{Question, Session};
 
-/// Benchmarks that moved at the same commits, as far as what was measured tells.
+/// Benchmarks that moved at the same commits, as far as the measurements show.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     pub question: Question,

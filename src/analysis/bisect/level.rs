@@ -31,7 +31,7 @@ const LEAST_SESSION: f64 = 1.0 / 32.0;
 const OFFSETS: [f64; 13] = [-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0];
 
 impl Noise {
-    /// How far a session moves a measurement tells what a build moves it: both come from places in memory and caches.
+    /// The effect of a session on a measurement indicates that of a build: both come from places in memory and caches.
     pub fn of_sessions(session: f64, tuning: Tuning) -> Noise {
         Noise { session, build: (session * tuning.build_share).hypot(tuning.least_build), tuning }
     }

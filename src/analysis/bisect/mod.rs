@@ -1,7 +1,7 @@
 //! Which commit made the difference between two ends of a history: what to ask, what an answer says, what to ask next.
 //!
 //! The two ends, a good and a bad commit, are measured in turns until their difference is certain. That fixes the question:
-//! the benchmarks that moved. Those that moved at the same commit, as far as what was measured tells, are a cluster and
+//! the benchmarks that moved. Those that moved at the same commit, as far as the measurements show, are a cluster and
 //! weighed into one *level*, which is 0 at the good end and 1 at the bad one. Every measurement of a commit in turns with the
 //! good end gives a level with noise. The posterior over all suspects of a cluster follows from them by Bayes, and the next
 //! commit is the one from which most information about all clusters is expected for its cost (Lindley, "On a measure of the

@@ -48,7 +48,7 @@ pub enum Ends {
     Nothing,
 }
 
-/// Fewer sessions do not tell what differs between them.
+/// Fewer sessions do not show how they differ.
 pub const FEWEST_SESSIONS: usize = 3;
 
 /// The pseudo-median: the median of the means of all pairs of values (Hodges and Lehmann, 1963).

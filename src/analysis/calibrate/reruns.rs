@@ -19,7 +19,7 @@ use sprag_model::run::is_filtered;
 const MOST: usize = 20;
 
 /// What the rule says of the judged series of each suite and machine where a commit was measured again, in their order. A run of
-/// some benchmarks alone is no session, as in [`super::calibrate`].
+/// some benchmarks alone is not a session, as in [`super::calibrate`].
 pub fn reruns(series: &[SeriesAnalysis], heads: &[RunHead], policy: &Policy) -> Vec<Reruns> {
     let filtered: HashSet<&str> =
         heads.iter().filter(|head| is_filtered(&head.config)).map(|head| head.id.as_str()).collect();

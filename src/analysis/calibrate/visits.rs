@@ -24,7 +24,7 @@ const STEP: f64 = 0.0005;
 const NEEDED: usize = session_noise::FEWEST_SESSIONS;
 const LOOKED_AT: usize = session_noise::MOST_SESSIONS;
 
-/// Older visits are left alone: they tell of other machines and other code, and a long history need not take long.
+/// Older visits are left alone: they describe other machines and other code, and a long history takes no longer.
 const MOST_VISITS: usize = 200;
 
 /// What lies between a visit and the one before it.
@@ -172,7 +172,7 @@ mod tests {
         let stepped: Vec<(u32, f64)> =
             quiet.iter().map(|(commit, level)| (*commit, if *commit < 3 { *level } else { 2.0 * level })).collect();
         assert_eq!(kinds(&stepped)[3], Step);
-        // A single visit that is an outlier is no step.
+        // A single visit that is an outlier is not a step.
         let spike: Vec<(u32, f64)> =
             quiet.iter().map(|(commit, level)| (*commit, if *commit == 3 { 2.0 } else { *level })).collect();
         assert_eq!(kinds(&spike)[3], Neighbour);

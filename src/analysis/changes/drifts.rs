@@ -1,9 +1,9 @@
-//! Drifts that no step tells of: a level that moves evenly where no change proves itself.
+//! Drifts without a significant step: a level that moves evenly.
 //!
 //! Noise that wanders explains each step of an even climb nearly as well as the step does, so that none is proven; it does
 //! not explain that the points lie about one ramp. In every stretch between changes the best ramp is tried against one level.
 //! It must save squares, as a change must, and stand against noise that wanders about one level. What leads far further than
-//! its own steps could by chance is a drift whatever its course, as a climb that bends is no straight ramp.
+//! its own steps could by chance is a drift whatever its course, as a climb that bends is not a straight ramp.
 
 use super::input::Input;
 use super::long_sides::rank_deviate;
@@ -71,7 +71,7 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     }
     let whole = (far >= least).then(|| bent([begin, end], values, input)).flatten();
     let ramp = Ramp { is_retained: least < 1.0, ..whole.unwrap_or_else(|| even([begin, end], &course, size)) };
-    // By ranks it must be about as clear as a step: a few far points are no drift.
+    // By ranks it must be about as clear as a step: a few far points are not a drift.
     let middle = ramp.begin.midpoint(ramp.end) - begin;
     let (before, after) = (Side::of(&values[..middle]), Side::of(&values[middle..]));
     let by_ranks = rank_deviate(&before, &after).abs() / (tuning.rank_ceiling * sensitivity.clear);

@@ -228,7 +228,7 @@ mod tests {
         let alternating: Vec<(usize, f64)> =
             lengths.iter().enumerate().map(|(place, count)| (*count, [100.0, 120.0][place % 2])).collect();
         assert_eq!(found(&noisy(&alternating)), (0, vec![[14, 140, 100, 120, 6]]));
-        // A lasting change after it stays one, and what returns once or goes on to other levels is no mode.
+        // A lasting change after it stays one, and what returns once or goes on to other levels is not a mode.
         let (changes, modes) = found(&noisy(&[&alternating[..], &[(60, 170.0)]].concat()));
         assert_eq!((changes, modes.len()), (1, 1));
         assert_eq!(found(&noisy(&[(40, 100.0), (20, 120.0), (40, 100.0)])), (2, vec![]));

@@ -11,7 +11,7 @@ const NEWEST: usize = 3;
 /// From how many deviations on a newest point is an outlier.
 const APART: f64 = 3.5;
 
-/// The most further runs that are worth telling of: what takes more is noise most of the time.
+/// The most further runs that are suggested: findings that need more are usually noise.
 const MOST_RUNS: usize = 4;
 
 /// Newest points that are outliers.
@@ -109,7 +109,7 @@ mod tests {
         // Of two outliers the first is where it began.
         near.push(104.9);
         assert_eq!(found(&near, false).map(|(begin, _)| begin), Some(40));
-        // An earlier outlier tells nothing about the newest points.
+        // An earlier outlier shows nothing about the newest points.
         let strayed = [flat.clone(), vec![130.0], flat[..5].to_vec()].concat();
         assert_eq!(found(&strayed, false), None);
     }

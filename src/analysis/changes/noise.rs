@@ -218,7 +218,7 @@ mod tests {
         assert!((0.007..0.02).contains(&restless.deviation), "{}", restless.deviation);
         let expected: Vec<usize> = (1..9).map(|step| 7 * step).collect();
         assert_eq!(restless.cuts, expected);
-        // One far point is no candidate, two are.
+        // One far point is not a candidate, two are.
         let with = |far: std::ops::Range<usize>| {
             of(100, move |place, random| 100.0 + random.normal() + if far.contains(&place) { 30.0 } else { 0.0 }).cuts
         };

@@ -1,6 +1,6 @@
 //! Climbs that bend: staircases that levels and straight lines in a row explain better than steps.
 //!
-//! A large climb is no straight ramp on the scale on which a series is analysed, and many steps follow it closely. So
+//! A large climb is not a straight ramp on the scale on which a series is analysed, and many steps follow it closely. So
 //! steps in one direction are compared with lines. Each line has the price of a ramp, and each joint that of a step.
 //! Consecutive lines are one ramp, which bends. A step at a joint remains if it is larger than the slope of the points
 //! on both sides explains.

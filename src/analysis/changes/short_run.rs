@@ -236,7 +236,7 @@ mod tests {
         assert!(below <= 25 && above >= 55, "{below} {above}");
         let [below, above] = [-6.0, 6.0].map(|by| times_reported(&[by; 3], normal, false));
         assert!(below >= 80 && above >= 80, "{below} {above}");
-        // One of them alone beyond all others is no run.
+        // One of them alone beyond all others is not a run.
         assert_eq!(times_reported(&[-9.0, 0.0], normal, false), 0);
     }
 

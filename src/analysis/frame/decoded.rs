@@ -1,7 +1,7 @@
 //! Decoded runs: a head a run, and its values without what only a record that is shown in full says.
 //!
 //! A history repeats itself: a thousand runs name the same hundred metrics of benchmarks. Each of those is a cell, and a
-//! value bears its number.
+//! value has its number.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -116,7 +116,7 @@ pub(crate) fn baseline(values: &[(&str, &str, f64)]) -> Baseline {
 
 /// A line of commits, and forty runs of two suites on two machines along it, drawn at random and in no order.
 ///
-/// Five of eight commits lie on the line, two off it, and the last is no commit. Benchmarks fail and are wrong.
+/// Five of eight commits lie on the line, two off it, and the last is not a commit. Benchmarks fail and are wrong.
 pub(crate) fn history(seed: u64) -> (CommitLine, Vec<RecordedRun>) {
     let mut random = SplitMix64::new(seed);
     let names = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "-"];

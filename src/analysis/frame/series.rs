@@ -51,7 +51,7 @@ impl Frame {
                 *numbers.entry(&cell.benchmark).or_insert(next)
             })
             .collect();
-        // One computer may bear a CPU and a GPU, so that its class differs by suite.
+        // One computer may have a CPU and a GPU, so that its class differs by suite.
         let mut machines: HashMap<(&str, &str), &Machine> = HashMap::new();
         let mut tracked: HashMap<(&str, &str, usize), Tracked<'_>> = HashMap::new();
         let mut last: Option<Arc<PointRun>> = None;

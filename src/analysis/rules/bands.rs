@@ -70,7 +70,7 @@ pub fn report(
 
 /// Judges one metric by its values and, where both sides have them, by their intervals.
 ///
-/// A value that is not above zero, or is no finite number, makes the verdict NotComparable; then the change is 0 and is
+/// A value that is not above zero, or is not a finite number, makes the verdict NotComparable; then the change is 0 and is
 /// not to be shown.
 pub fn decide(fail: f64, warn: f64, evidence: &Evidence) -> Decision {
     let (base, current) = (&evidence.base, &evidence.current);

@@ -5,7 +5,7 @@
 //! samples, not scaled. A change beyond the band is one where also the two-sided rank test ([`mann_whitney`]) finds
 //! less than the level. Both comparisons are strict. That is tt-metal's rule, which [`figures`] applies unchanged.
 //!
-//! [`decide`] knows which way is better and rejects samples that are no times or counts. It is in doubt where there are
+//! [`decide`] knows which way is better and rejects samples that are not times or counts. It is in doubt where there are
 //! too few samples for the test to find anything. It is also in doubt where worse samples lie beyond the band and the
 //! test finds no difference. The original calls both no change. The samples of one process are not independent of each
 //! other, and what a run has of its own looks like a change. Where processes are distinguished, the rule `interval` is
@@ -65,7 +65,7 @@ pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> Ra
     let p_value = mann_whitney::test(current, baseline, Method::Auto).map_or(f64::NAN, |result| result.two_sided);
     let deviations: Vec<f64> = baseline.iter().map(|sample| (sample - baseline_median).abs()).collect();
     let noise = parameters.mad_multiplier * numpy_median(&deviations) / baseline_median * 100.0;
-    // A noise that is no number leaves the least change.
+    // A noise that is not a number leaves the least change.
     let least = parameters.noise_threshold_percent;
     let band_percent = if noise > least { noise } else { least };
     let differs = delta_percent.abs() > band_percent && p_value < parameters.significance;
@@ -77,7 +77,7 @@ pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> Ra
     RankFigures { delta_percent, p_value, band_percent, outcome, ..figures }
 }
 
-/// The median as NumPy takes it: the mean of the two in the middle is half of their sum, and what is no number makes it
+/// The median as NumPy takes it: the mean of the two in the middle is half of their sum, and what is not a number makes it
 /// none.
 fn numpy_median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -97,7 +97,7 @@ const FEWEST_SAMPLES: usize = 4;
 ///
 /// Without samples, with so few that the test can find nothing, or where they are worse by more than the band and the test
 /// does not tell them apart, the verdict is Inconclusive; a sample that is not above
-/// zero, or is no finite number, makes it NotComparable. Then the change is that of the values. For a metric of which more
+/// zero, or is not a finite number, makes it NotComparable. Then the change is that of the values. For a metric of which more
 /// is better the two sides are exchanged in the change, not in the band, which is always of the base. The chance of a
 /// change this large is that of the one-sided test.
 pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evidence: &Evidence) -> Decision {
@@ -122,7 +122,7 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
     let (verdict, note) = match (worsening.abs() > band, two_sided < significance) {
         (true, true) if worsening > 0.0 => (Verdict::Regressed, None),
         (true, true) => (Verdict::Improved, None),
-        // Worse by more than is allowed never passes; that the test finds nothing is no finding that there is nothing.
+        // Worse by more than is allowed never passes; that the test finds nothing is not a finding that there is nothing.
         (true, false) if worsening > 0.0 => {
             let enough = enough(p_value.unwrap_or(1.0), significance, (base.len(), current.len()));
             (Verdict::Inconclusive(format!("{:.1} % worse, {alike}: {enough}", worsening * 100.0)), None)

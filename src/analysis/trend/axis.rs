@@ -147,7 +147,7 @@ fn one_point<'p>(place: usize, points: &[&'p Point]) -> PooledPoint {
     };
     let together: Vec<f64>;
     let (value, values) = match points {
-        // What a run tells is what its page shows.
+        // The page of a run shows the same.
         [one] => (one.value, of_run(one)),
         _ => {
             together = points.iter().flat_map(of_run).copied().collect();

@@ -29,7 +29,7 @@ pub(super) struct Tip<'a> {
 pub(super) fn not_judged(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
     let Some(newest) = analysed.points.last() else { return vec![NotJudged::NoCommit] };
     let mut reasons = Vec::new();
-    // Runs of the newest commit tell nothing of what was before it, however many there are.
+    // Runs of the newest commit, however many, do not show the level before it.
     let environments: BTreeSet<(usize, &str)> =
         analysed.points.iter().map(|point| (point.place, &*point.environment_key)).collect();
     if environments.len() < FEWEST_POINTS {
@@ -41,7 +41,7 @@ pub(super) fn not_judged(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateT
     } else if !tip.is_at_tip {
         reasons.push(NotJudged::MissingAtTip { last: analysed.axis.commits[newest.place].clone() });
     }
-    // By runs, not by points: a run of a branch or of a changed tree shows that somebody measures.
+    // By runs, not by points: a run of a branch or of a changed tree shows that someone measures.
     let days = (now - tip.last).num_days();
     if let Some(allowed) = tip.allowed.filter(|allowed| days > *allowed) {
         reasons.push(NotJudged::Stale { days, allowed });

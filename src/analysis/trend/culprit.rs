@@ -15,7 +15,7 @@ use sprag_base::stats::normal;
 
 const NEARLY: f64 = 6.0;
 
-/// How many points on either side tell what noise the members have in common, and the fewest commits that tell it.
+/// How many points on either side show what noise the members have in common, and the fewest commits that do.
 const AROUND: usize = 40;
 const FEWEST_COMMON: usize = 8;
 
@@ -80,20 +80,20 @@ fn design_effect(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Probe {
     pub(super) place: usize,
-    /// How many runs tell its side with an error of 5 % or less.
+    /// How many runs show, with an error of 5 % or less, whether it is before or after the change.
     pub(super) runs: usize,
     /// How many commits are left after these runs, in effect.
     pub(super) left: f64,
-    /// What one run of it tells about the cause, in bits.
+    /// What one run of it shows about the cause, in bits.
     bits: f64,
     is_new: bool,
 }
 
-/// What tells the same to so many bits is alike.
+/// Two measurements whose information differs by fewer bits are alike.
 const ALIKE: f64 = 1e-9;
 
 impl Probe {
-    /// Whether one run of it tells more than one of another; of two alike the commit that was not measured is better, then
+    /// Whether one run of it shows more than one of another; of two alike the commit that was not measured is better, then
     /// that of which fewer runs are needed.
     pub(super) fn is_better(&self, other: &Probe) -> bool {
         if (self.bits - other.bits).abs() >= ALIKE {

@@ -111,7 +111,7 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
 }
 
 /// What the machine did, and what moved so much farther than the rest that it did not do that as well: by [`BEYOND`] times as
-/// far as the others in the median, and surely farther than any of them. Half of the members or more are no exception.
+/// far as the others in the median, and certainly farther than any of them. Half of the members or more are not an exception.
 fn split_by_cause(cluster: &Cluster, all: &[SeriesChanges<'_>]) -> (Cluster, Option<Cluster>) {
     // Below zero a share may be one of less than nothing.
     let size = |share: f64| if share > -1.0 { share.ln_1p().abs() } else { share.abs().ln_1p() };
@@ -175,7 +175,7 @@ fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[SeriesChange
     let suspects = culprit::suspects(cluster.members(), all);
     let measured = measured(&machines, cluster.lo, cluster.hi, all);
     let signs = machine::signs(cluster, &suspects, all, &measured, elsewhere);
-    // What several machines saw is no matter of one.
+    // What several machines saw is not a matter of one.
     let is_machine = signs.is_machine && machines.len() == 1;
     // A change may be at each point of its range.
     let chance = |member: &Candidate| {

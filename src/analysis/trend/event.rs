@@ -118,12 +118,12 @@ fn by_worse(one: Option<f64>, other: Option<f64>) -> std::cmp::Ordering {
     one.unwrap_or(f64::NEG_INFINITY).total_cmp(&other.unwrap_or(f64::NEG_INFINITY))
 }
 
-/// Whether a member surely moved: the interval of its change does not hold zero.
+/// Whether a member certainly moved: the interval of its change does not hold zero.
 fn is_shown(member: &Member) -> bool {
     member.relative.is_none_or(|relative| relative.lower * relative.upper > 0.0 || relative.lower == relative.upper)
 }
 
-/// The members that tell which way an event goes and how far: those that surely moved, if there are any.
+/// The members that tell which way an event goes and how far: those that certainly moved, if there are any.
 fn shown(members: &[Member]) -> Vec<&Member> {
     let shown: Vec<&Member> = members.iter().filter(|member| is_shown(member)).collect();
     if shown.is_empty() { members.iter().collect() } else { shown }
@@ -272,7 +272,7 @@ fn taken_back(analysed: &SeriesChanges<'_>, later: usize, before: f64, after: f6
 fn next(draft: &Draft, all: &[SeriesChanges<'_>], suites: &BTreeMap<String, bool>) -> Option<NextStep> {
     let Moved::Changes(changes) = &draft.moved else { return None };
     let axis = &all[changes[0].series].axis;
-    // A commit that the repository does not hold cannot be built, and what the machine did no commit tells.
+    // A commit that the repository does not hold cannot be built, and no commit shows an effect of the machine.
     if draft.kind != EventKind::Change || !axis.is_line {
         return None;
     }

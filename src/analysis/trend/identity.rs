@@ -5,7 +5,7 @@
 //! A drift is never taken for a change. One that nothing in the present data is like stays as long as it scores
 //! [`RETAINED`](crate::changes::context::RETAINED) or more in one of its series (`series_changes.rs`), and is retracted then; so is an
 //! event of which more is likely to be chance than [`RETAINED`](super::discovery::RETAINED), as it is no longer called sure. Without
-//! records ids come from the present data: the machines, the kind, and the first commit that surely has it; of a drift, whose last commit
+//! records ids come from the present data: the machines, the kind, and the first commit that certainly has it; of a drift, whose last commit
 //! is another one as long as it goes on, that where it begins.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ pub(super) fn matched(
         let (lo, hi) = draft.range();
         for (place, one) in recorded.iter().enumerate() {
             let shared = one.record.members.iter().filter(|member| series.contains(member.series.as_str())).count();
-            // A change may turn out to be the machine's; a drift is no change.
+            // A change may turn out to be the machine's; a drift is not a change.
             let is_alike = draft.kind != EventKind::Bimodal
                 && (draft.kind == EventKind::Drift) == (one.record.kind == EventKind::Drift);
             let overlaps = is_alike && places(one.record, axis).is_some_and(|(first, last)| first <= hi && lo <= last);
@@ -103,7 +103,7 @@ pub(super) fn matched(
         };
         let record = recorded[place].record;
         let axis = &all[draft.series()[0]].axis;
-        // A drift is as wide as its ramp, whose size it tells.
+        // A drift is as wide as its ramp, and its size is that of the ramp.
         let may_narrow = draft.kind == record.kind && draft.kind != EventKind::Drift;
         if let Some((first, last)) = places(record, axis).filter(|_| may_narrow) {
             draft.narrow(first, last);

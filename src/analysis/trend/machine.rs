@@ -7,7 +7,7 @@
 //!
 //! If nobody else measured the commits, the third sign is only a doubt, as a commit may do all that. It is a sign if
 //! nearly all of many times moved by about the same factor. It is also a doubt if exact values moved, or if the
-//! controls and calibration kernels stayed. What changed between two runs of one commit is no commit's doing.
+//! controls and calibration kernels stayed. What changed between two runs of one commit is not the effect of a commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use sprag_model::unit::Unit;
 /// The probability that the change lies where the environment changed from which on the machine is held to be the cause.
 pub(super) const AT_BORDER: f64 = 0.5;
 
-/// How many benchmarks, and which share of all that were measured there, are many. Metrics of one benchmark are no witnesses of
+/// How many benchmarks, and which share of all that were measured there, are many. Metrics of one benchmark are not witnesses of
 /// one another: one commit moves them all.
 pub(super) const MANY: usize = 3;
 pub(super) const MANY_SHARE: f64 = 0.3;

@@ -2,7 +2,7 @@
 //!
 //! The residues of each series about its changes are put in another order and analysed like the series. Ten in a row
 //! stay together, as they may be correlated, and move by twenty places at most: among quiet points, those of a rough stretch
-//! would look like a change. Points of drifts and of two modes are left out, as residues about these are no plain noise.
+//! would look like a change. Points of drifts and of two modes are left out, as residues about these are not plain noise.
 //! Nothing changes in the result, so every report about it is false. (A block bootstrap without replacement; Künsch, "The
 //! jackknife and the bootstrap for general stationary observations", Annals of Statistics 17, 1989.) The order follows from
 //! the id of the series, so that equal histories give equal figures.
@@ -32,7 +32,7 @@ const FEWEST_ALARMS: usize = 2;
 const LEAST_RAISE: f64 = 1.2;
 const MOST_RAISE: f64 = 2.0;
 
-/// How many points on either side tell where a series is that moves slowly.
+/// How many points on either side give the level of a series that moves slowly.
 const AROUND: usize = 15;
 
 /// How many deviations from the median of a stretch a point counts at most.
@@ -132,7 +132,7 @@ fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Simul
     // Newest points that are outliers may be the first of a new level.
     let newest = analysed.apart.as_ref().map_or(0, |apart| analysed.values.len() - apart.begin);
     left.truncate(left.len().saturating_sub(newest));
-    // What is found in them in their own order is no noise, though it was too little among the changes of the series.
+    // What is found in them in their own order is not noise, though it was too little among the changes of the series.
     let more = found(&[&left]);
     if alarms_of(&more) + more.modes.len() > 0 && more.noise.is_some_and(|again| again.is_relative == noise.is_relative)
     {
@@ -154,7 +154,7 @@ fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Simul
 /// The points of a stretch, strays drawn in towards the median: at an end one of them would bend the line.
 fn drawn_in(stretch: &[f64], deviation: f64) -> Vec<f64> {
     let middle = describe::median(stretch).unwrap_or_default();
-    // A climb across the window is no stray: the reach grows with the spread of the stretch.
+    // A climb across the window is not a stray: the reach grows with the spread of the stretch.
     let spread = describe::scaled_median_deviation(stretch).unwrap_or_default().max(deviation);
     stretch.iter().map(|value| value.clamp(middle - REACH * spread, middle + REACH * spread)).collect()
 }

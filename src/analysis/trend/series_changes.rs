@@ -151,7 +151,7 @@ impl<'a> SeriesChanges<'a> {
         SeriesChanges { points: self.points, raw_noise: self.raw_noise, raised: factor, ..new }
     }
 
-    /// The smallest relative change that shows, as far as the newest level tells.
+    /// The smallest relative change that can be found, judged by the newest level.
     pub(super) fn detectable(&self) -> Option<f64> {
         if self.is_exact {
             return Some(self.setting.least);
@@ -230,7 +230,7 @@ fn counts(metric: &Metric, values: &[f64]) -> bool {
 }
 
 /// Whether the environment changed for good between a point and the one before: a point of another environment alone, as of
-/// an old commit that is measured later, is no border. The newest point may be the first of a new environment.
+/// an old commit that is measured later, is not a border. The newest point may be the first of a new environment.
 fn is_border(points: &[PooledPoint], index: usize) -> bool {
     let key = |index: usize| points.get(index).map(|point| &point.environment_key);
     let before = index.checked_sub(1).and_then(key);

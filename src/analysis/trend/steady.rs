@@ -38,8 +38,8 @@ pub(super) fn until(analysed: &Changes, count: usize) -> impl Iterator<Item = us
     [last, last.saturating_sub(step)].into_iter().filter(move |_| last < count)
 }
 
-/// Whether what was found in the points up to one tells of the same changes and drifts as what was found in all, whose newest
-/// stretch began well before. Where one is in doubt a point more or less is no other change.
+/// Whether the findings in the points up to one are the same changes and drifts as the findings in all, whose newest
+/// stretch began well before. Where one is in doubt, one point more or less makes no difference.
 pub(super) fn are_alike(before: &Changes, until: usize, all: &Changes) -> bool {
     let mut steps = before.points.iter().zip(&all.points);
     let mut drifts = before.drifts.iter().zip(&all.drifts);

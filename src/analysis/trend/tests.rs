@@ -158,7 +158,7 @@ fn what_moves_all_of_many_times_alike_is_the_machine_where_nobody_else_measured_
     check(&unlike, EventKind::Change, "a cause that they share");
     let both: Vec<f64> = (0..12).map(|number| if number % 2 == 0 { 1.2 } else { 0.8 }).collect();
     check(&both, EventKind::Change, "in both directions, as when the machine moves, but");
-    // Sizes are no matter of a machine's speed.
+    // Sizes do not depend on a machine's speed.
     let mut sizes = all_moved(MACHINE, &alike);
     sizes.iter_mut().for_each(|one| one.metric = Metric::peak_memory());
     assert_eq!(events(sizes)[0].kind, EventKind::Change);
@@ -188,7 +188,7 @@ fn machines_join_without_the_line_of_commits() {
     assert_eq!((joined.len(), joined[0].machines.len()), (1, 2));
     assert_eq!(shape(&joined[0]), (EventKind::Change, Direction::Worse, 6, vec![80]));
     assert_eq!(joined[0].suspects[0].commit.subject, "Slow it down");
-    // The commits of another project are no reason to join.
+    // The commits of another project are not a reason to join.
     for point in there.iter_mut().flat_map(|one| &mut one.points) {
         let other = point.commit.replacen('0', "f", 1);
         point.run_mut().commit = other.into();
@@ -374,7 +374,7 @@ fn where_no_command_builds_a_commit_it_is_to_be_checked_out() {
     };
     let gpu = named("gpu", "slow", 3);
     assert_eq!(step(vec![gpu.clone()]), ("sprag run --suite gpu --filter gpu/slow @fast --record".to_owned(), true));
-    // What can be built is, and tells enough.
+    // Commits that can be built are measured, and show enough.
     let both = step(vec![gpu, named("cpu", "other", 4)]);
     assert!(both.0.contains("--commit") && !both.0.contains("gpu") && !both.1, "{both:?}");
     // A suite that is gone from the settings.
@@ -523,7 +523,7 @@ fn a_mixed_change_that_no_other_machine_saw_stays_with_its_commit() {
         .chain((3..6).map(|number| moved(&format!("s{number}"), Metric::peak_memory(), 1.1, number)));
     let (event, signs) = only(unlike.collect());
     assert!(event.is_ongoing_regression() && signs.contains("in unlike quantities, as when the machine"), "{signs}");
-    // Two of eight are not many, and time that is bought with memory is no sign of the machine.
+    // Two of eight are not many, and time that is bought with memory is not a sign of the machine.
     assert_eq!(only(ratios(8, &[0.3, -0.1])).1, "");
     let bargain = ratios(4, &[-0.1; 4]).into_iter().chain((0..4).map(|number| {
         let name = format!("s{number}");

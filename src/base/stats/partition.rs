@@ -46,7 +46,7 @@ fn last_begins(values: &[f64], penalty: f64, low: f64, high: f64) -> Vec<u32> {
     let first = values[0];
     let mut pieces = vec![Piece { low, high, square: 1.0, linear: -2.0 * first, constant: first * first, begin: 0 }];
     let mut next: Vec<Piece> = Vec::new();
-    // The cost of the values before the newest one; one value is no segment.
+    // The cost of the values before the newest one; one value is not a segment.
     let mut before = f64::INFINITY;
     for (place, value) in values.iter().enumerate().skip(1) {
         let (mut least, mut begin) = (f64::INFINITY, 0);

@@ -112,7 +112,7 @@ pub fn content(artifact: &Artifact) -> std::result::Result<Option<(String, u64)>
     }
 }
 
-/// The files that statuses rest on, at their paths in an attestation.
+/// The files that statuses depend on, at their paths in an attestation.
 pub fn rests(files: &[FileEvidence]) -> Vec<Rests> {
     let rests = |file: &FileEvidence| {
         let (sha256, bytes) = file.content.clone()?;

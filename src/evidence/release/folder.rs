@@ -91,7 +91,7 @@ impl EvidenceFolder {
             history::files_of(store, &point.commit, RECORD_ROOT)?.into_iter().collect();
         for path in self.sums.keys().filter(|path| is_record(path)) {
             match records.remove(path) {
-                None => faults.push(Fault::new(path, "is no record of the history")),
+                None => faults.push(Fault::new(path, "is not a record of the history")),
                 Some(expected) => {
                     let what = "is not the record of the history";
                     faults.extend(Fault::compare(path, &self.bytes(path)?, &expected, what));

@@ -10,7 +10,7 @@ use sprag_model::release::{Release, Releases};
 pub struct Identity {
     pub commit: String,
     pub tagged: bool,
-    /// The commit whose runs are judged: the nearest one that is no record.
+    /// The commit whose runs are judged: the nearest one that is not a record.
     pub measured: String,
 }
 
@@ -85,7 +85,7 @@ pub fn check_tags(store: &Store, releases: &Releases) -> Result<()> {
     releases.0.iter().try_for_each(|release| check_tag(store, release))
 }
 
-/// A missing tag is no fault here.
+/// A missing tag is not a fault here.
 pub fn check_tag(store: &Store, release: &Release) -> Result<()> {
     let Some(commit) = &release.commit else { return Ok(()) };
     match history::tagged(store, &release.name)? {

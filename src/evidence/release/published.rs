@@ -35,7 +35,7 @@ pub fn read(root: &Path, filled: &FilledChecklist) -> Option<Result<PublishedSta
 }
 
 fn check(bytes: &[u8], filled: &FilledChecklist) -> Result<(), String> {
-    let statement: Statement = file::read(bytes).map_err(|error| format!("is no statement of Sprag: {error}"))?;
+    let statement: Statement = file::read(bytes).map_err(|error| format!("is not a statement of Sprag: {error}"))?;
     let is_subject = |one: &Resource| one.name == filled.release && one.digest.get(GIT_COMMIT) == Some(&filled.commit);
     match &statement.subject[..] {
         [one] if is_subject(one) => Ok(()),

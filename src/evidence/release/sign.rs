@@ -20,7 +20,7 @@ const NAMESPACE: &str = "sprag-release";
 
 const MOST_BYTES: usize = 1 << 20;
 
-/// How long `ssh-keygen` may take: somebody may have to type a passphrase or touch a key.
+/// How long `ssh-keygen` may take: someone may have to type a passphrase or touch a key.
 const SSH_LIMIT: Duration = Duration::from_secs(300);
 
 /// The `keyid` of SSH signatures, and how that of an ed25519 key begins.
@@ -48,7 +48,7 @@ pub(super) fn sign(path: &Path, message: &[u8]) -> Result<(String, Vec<u8>)> {
     if text.contains("-----BEGIN PRIVATE KEY-----") {
         let key = SigningKey::from_pkcs8_pem(&text).map_err(|error| {
             ReleaseError::refused(
-                format!("`{}` is no ed25519 key: {error}", path.display()),
+                format!("`{}` is not an ed25519 key: {error}", path.display()),
                 "make one with `openssl genpkey -algorithm ed25519 -out key.pem`, or use an SSH key",
             )
         })?;
@@ -81,7 +81,7 @@ fn rejected(why: impl std::fmt::Display) -> ReleaseError {
 
 fn check_ed25519(digits: &str, signature: &[u8], message: &[u8], trusted: Trusted<'_>) -> Result<String> {
     let named = digits.parse::<Digest>().ok().and_then(|bytes| VerifyingKey::from_bytes(&bytes.0).ok());
-    let named = named.ok_or_else(|| rejected("its key is no ed25519 key"))?;
+    let named = named.ok_or_else(|| rejected("its key is not an ed25519 key"))?;
     let given = match trusted {
         Trusted::Nobody => None,
         Trusted::Signers(_) => return Err(rejected("it is of an ed25519 key, and `--allowed-signers` lists SSH keys")),
@@ -92,7 +92,7 @@ fn check_ed25519(digits: &str, signature: &[u8], message: &[u8], trusted: Truste
             }
             Some(VerifyingKey::from_public_key_pem(&text).map_err(|error| {
                 ReleaseError::refused(
-                    format!("`{}` is no public ed25519 key: {error}", path.display()),
+                    format!("`{}` is not a public ed25519 key: {error}", path.display()),
                     "write it with `openssl pkey -in key.pem -pubout -out key.pub.pem`",
                 )
             })?)

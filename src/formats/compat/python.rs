@@ -1,4 +1,4 @@
-//! Python's words for bytes that are no text, and for texts and numbers that it shows.
+//! Python's words for bytes that are not text, and for texts and numbers that it shows.
 
 use sprag_base::json::float_text;
 

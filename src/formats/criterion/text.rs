@@ -24,7 +24,7 @@ pub const FORMAT: Format = Format {
 /// The longest name on the line of its estimate, in bytes.
 const SHORT_NAME: usize = 23;
 
-/// Whether some line has an estimate, and the text is no JSON.
+/// Whether some line has an estimate, and the text is not JSON.
 fn is_text(output: &Output) -> bool {
     let start = outputs::start(output);
     let json = start.trim_start().starts_with(['{', '[']);
@@ -145,7 +145,7 @@ fn estimate(name: &str, ([low, middle, high], unit): ([f64; 3], String), samples
     Entry { extras: extras.into(), ..outputs::entry(name, Ok(vec![time])) }
 }
 
-/// Takes a line of throughput, unless it tells a change.
+/// Takes a line of throughput, unless it shows a change.
 fn throughput(entry: Option<&mut Entry>, content: &str) {
     let Some([_, middle, _]) = three(content) else { return };
     let (Some(entry), Some((name, value))) = (entry, console::rate(&middle)) else { return };

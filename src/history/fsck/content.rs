@@ -404,7 +404,7 @@ fn flat(path: &str, longest: usize) -> String {
 pub(crate) struct Losses {
     pub(crate) findings: Vec<Finding>,
     pub(crate) restore: Vec<(String, Oid)>,
-    /// Lost contents that are no records, to be quarantined.
+    /// Lost contents that are not records, to be quarantined.
     pub(crate) set_aside: Vec<(String, Oid)>,
     /// Paths of `restore` whose present content is to be quarantined.
     pub(crate) replaced: Vec<(String, Oid)>,

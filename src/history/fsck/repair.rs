@@ -39,7 +39,7 @@ pub struct Repaired {
 }
 
 /// Quarantines what is damaged, brings back what was lost, clears what dead processes left, and lets the working trees on the
-/// branch catch up. The commit, where one is needed, bears `time`. On an error the branch is as it was.
+/// branch catch up. The commit, if one is needed, is dated `time`. On an error the branch is as it was.
 pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Repaired, HistoryError> {
     let repository = &store.repository;
     let left = StateFolder::new(repository.commondir()).leftovers();

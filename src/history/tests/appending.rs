@@ -367,7 +367,7 @@ const RECORDS: i64 = 90;
 fn packing_changes_nothing_that_is_read() {
     let fixture = Fixture::new();
     fixture.append(&records(0..60), minute(0));
-    // Files that are no records, among those that are.
+    // Files that are not records, among those that are.
     for number in [7, 60, 33] {
         let record = records(1000 + number..1001 + number).remove(0);
         fixture.write(&record.path, &String::from_utf8_lossy(&record.bytes[..100 + number as usize]));

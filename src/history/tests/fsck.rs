@@ -103,7 +103,7 @@ fn a_record_that_is_gone_comes_back() {
         },
         &[(Kind::Lost, &path)],
     );
-    // A damaged file that somebody removed by hand is preserved all the same.
+    // A damaged file that someone removed by hand is preserved all the same.
     let wrong = path.replace("cpu/", "gpu/");
     let fixture = check(
         |fixture| {
@@ -347,7 +347,7 @@ fn a_note_may_go_once_its_record_is_back() {
     let report = checked(&fixture);
     let [note] = &report.quarantined[..] else { panic!("{report:#?}") };
     assert_eq!((report.status, findings(&report)), (FsckStatus::Warnings, vec![(Kind::SetAside, note.clone())]));
-    // Without it nothing would tell of the loss.
+    // Without it nothing would show the loss.
     fixture.git(&["rm", "--quiet", note]);
     fixture.git(&["commit", "--quiet", "-m", "Remove the note"]);
     assert!(findings_but_clocks(&fixture).contains(&(Kind::Lost, note.clone())), "{:#?}", checked(&fixture));

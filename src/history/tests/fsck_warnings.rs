@@ -1,4 +1,4 @@
-//! Findings that are no damage.
+//! Findings that are not damage.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -202,7 +202,7 @@ fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
         let found = match pairs(&measured, &metric) {
             Ok(Ok(pairs)) => Paired { pairs, ..blank(metric) },
             Ok(Err(reason)) => Paired { incomparable: Some(reason), ..blank(metric) },
-            // A further metric of one side alone is no loss.
+            // A further metric of one side alone is not a loss.
             Err(_) if Some(place) != judged => continue,
             Err(side) => match restated(&measured, &metric) {
                 Some(reason) => Paired { incomparable: Some(reason), ..blank(metric) },

@@ -115,7 +115,7 @@ pub(super) fn threads_per_core() -> Option<usize> {
     list_length(&read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")?)
 }
 
-/// How many sockets `/proc/cpuinfo` tells apart; absent where it tells none.
+/// How many sockets `/proc/cpuinfo` lists; absent where it lists none.
 pub(super) fn sockets(cpuinfo: &str) -> Option<usize> {
     let entries = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let ids: BTreeSet<&str> =

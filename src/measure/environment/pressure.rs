@@ -293,7 +293,7 @@ mod tests {
         let ticks = |busy, stolen| Ticks { processors: 1, busy, stolen, idle: 0 };
         assert_eq!(steal_share(ticks(100, 5), ticks(190, 15)), 0.1);
         assert_eq!(steal_share(ticks(100, 5), ticks(100, 5)), 0.0);
-        // A counter that goes back, as after a migration, is no steal.
+        // A counter that goes back, as after a migration, is not a steal.
         assert_eq!(steal_share(ticks(100, 5), ticks(50, 1)), 0.0);
     }
 

@@ -10,7 +10,7 @@ const SECRET_LENGTH: usize = 30;
 /// The start of the keys of common services.
 const SECRET_STARTS: [&str; 9] = ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "sk-"];
 
-/// Shorter words with such a start are no keys.
+/// Shorter words with such a start are not keys.
 const SHORTEST_KEY: usize = 16;
 
 const SECRET_NAMES: [&str; 6] = ["token", "password", "passwd", "secret", "api-key", "apikey"];

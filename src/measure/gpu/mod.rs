@@ -89,7 +89,7 @@ pub enum DeviceError {
     #[error("parity: the result at {shape} {}", difference(*.error))]
     Wrong {
         shape: String,
-        /// By how much; absent where parts of it are no numbers.
+        /// By how much; absent where parts of it are not numbers.
         error: Option<f64>,
     },
     /// A kernel of the user computes something else than its reference, or writes where it may not.

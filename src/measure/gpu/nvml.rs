@@ -51,7 +51,7 @@ impl Monitor {
         }
     }
 
-    /// Settings and versions. Clocks, power, temperature and error counts change by themselves and are no facts.
+    /// Settings and versions. Clocks, power, temperature and error counts change by themselves and are not facts.
     pub fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = BTreeMap::new();
         let mut put = |name: &str, value: Option<String>| facts.extend(value.map(|value| (name.to_owned(), value)));

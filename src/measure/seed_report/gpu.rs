@@ -67,7 +67,7 @@ impl GpuReportOptions {
         (!text.is_empty()).then(|| self.folder.join(text))
     }
 
-    /// As in the seed, a file that does not exist is no library.
+    /// As in the seed, a file that does not exist is not a library.
     fn library(&self) -> Option<PathBuf> {
         self.named(&self.plugin).filter(|path| path.is_file())
     }

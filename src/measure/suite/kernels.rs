@@ -133,7 +133,7 @@ pub(super) fn measure(
     Ok(SuiteOutcome::Run(Box::new(run)))
 }
 
-/// Removes the benchmarks that the program of a commit does not define, which is no failure of it.
+/// Removes the benchmarks that the program of a commit does not define, which is not a failure of it.
 fn remove_undefined(run: &mut Run, observer: &dyn Observer) -> Result<(), SuiteError> {
     let all = run.measurements.len();
     run.measurements.retain(|one| one.failure.as_deref() != Some(NO_SUCH_BENCHMARK));
@@ -163,7 +163,7 @@ pub fn select<'a>(
 }
 
 /// The workloads of this shard, and the shards that have any; `None` where this one has none. Every shard measures the
-/// control, which is no work by itself.
+/// control, which is not work by itself.
 fn share_of(shard: Shard, selected: Vec<&Workload>) -> Option<(Vec<&Workload>, Vec<u32>)> {
     let is_control = |workload: &Workload| workload.role == Role::Control;
     let occupied = shard.occupied(selected.iter().filter(|one| !is_control(one)).map(|one| &one.benchmark));

@@ -43,7 +43,7 @@ pub(super) fn of_range(project: &Project, range: &str) -> crate::Result<Vec<Comm
     between(project, first, if last.is_empty() { "HEAD" } else { last })
 }
 
-/// From the last commit before the event to the first one that surely has it; `None` where no event is open.
+/// From the last commit before the event to the first one that certainly has it; `None` where no event is open.
 pub(super) fn of_event(project: &Project, id: &str) -> crate::Result<Option<Vec<CommitOnLine>>> {
     let Some(event) = trend::named(project, id)? else { return Ok(None) };
     let Some(first) = &event.last_good else {

@@ -21,7 +21,7 @@ use sprag_model::metric::Metric;
 use sprag_model::paired::{Pair, Paired};
 use sprag_model::sample::Role;
 
-/// Counts of one build that differ by more are no answer.
+/// Counts of one build that differ by more are not an answer.
 const STEADY: f64 = 0.001;
 
 pub(super) struct Counter {
@@ -76,14 +76,14 @@ impl Counter {
         let mut identities = BTreeMap::new();
         for (benchmark, base) in &both[0].values {
             let other = both[1].values.iter().find(|(one, _)| one == benchmark);
-            // What two counts of one build may differ by is no change.
+            // What two counts of one build may differ by is not a change.
             let moved = |count: f64| if (count / base - 1.0).abs() <= STEADY { *base } else { count };
             let pair = other.and_then(|(_, count)| Pair::new(&[*base], &[moved(*count)]));
             let paired = Paired::timed(&benchmark.id(), "", pair.into_iter().collect(), None);
             benchmarks.push(Paired { metric: Metric::instructions(), class: None, ..paired });
             identities.insert(benchmark.id(), benchmark.clone());
         }
-        // A session tells its noise by the differences of its pairs: there are none.
+        // A session shows its noise by the differences of its pairs: there are none.
         let ratios = session(benchmarks.iter(), &benchmarks, None).into_iter();
         let session = ratios.map(|(id, ratios)| (id, vec![ratios[0]; pairs])).collect();
         let (shown, new, faults, processors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

@@ -39,7 +39,7 @@ pub(super) fn named(project: &Project, good: &str, bad: &str) -> crate::Result<S
     Ok(Span { good: one.sha, bad: other.sha, named: [good_name, bad_name], event: None })
 }
 
-/// From the last commit before the event to the first one that surely has it.
+/// From the last commit before the event to the first one that certainly has it.
 pub(super) fn of_event(event: &Event) -> crate::Result<Span> {
     let Some(lead) = event.members.first().filter(|_| event.kind == EventKind::Change) else {
         let message = format!("the event {} is not a change at one commit", event.id);

@@ -50,7 +50,7 @@ impl Seconds {
     }
 }
 
-/// The seconds until all culprits are certain, if each measurement tells as much as the next one.
+/// The seconds until all culprits are certain, if each measurement shows as much as the next one.
 pub(super) fn seconds_left(clusters: &[Cluster], choice: &Choice, seconds: Seconds, unbuilt: f64) -> f64 {
     let of = |probability: &f64| if *probability > 0.0 { -probability * probability.log2() } else { 0.0 };
     let open = clusters.iter().filter(|cluster| cluster.finding == Finding::Open);
@@ -59,7 +59,7 @@ pub(super) fn seconds_left(clusters: &[Cluster], choice: &Choice, seconds: Secon
     measurements * (seconds.cost(choice.pairs, true) + unbuilt * seconds.build.unwrap_or(0.0))
 }
 
-/// `built` are the places of commits that need no build, and `inputs` tells the builds of all.
+/// `built` are the places of commits that need no build, and `inputs` identifies the builds of all.
 pub(super) fn plan(
     project: &Project,
     state: &State,
@@ -73,7 +73,7 @@ pub(super) fn plan(
     let suspects = inputs.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let sum: f64 = stage.prior.iter().sum();
     let bits: f64 = stage.prior.iter().map(|one| -one / sum * (one / sum).log2()).sum();
-    // A tenth of a bit is no measurement, and nothing lies between the ends of one suspect.
+    // A tenth of a bit is not a measurement, and nothing lies between the ends of one suspect.
     let measurements = ((bits - 0.1).ceil() as usize + 1).min(suspects.saturating_sub(1));
     let [good, bad] = [0, last].map(|place| named(project, &stage.commits[place]));
     let mut text = format!(

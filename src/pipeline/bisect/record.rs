@@ -135,7 +135,7 @@ fn run(measurer: &Measurer<'_>, state: &State, sha: &str, taken: &Taken, place: 
         let estimate = pool::over_processes(one.metric.clone(), &values, values.len(), Protocol::quick().seed);
         estimates.entry(&one.benchmark).or_default().extend(estimate);
     }
-    // A few pairs of some commit are no session of the suite: a gate must not take them for its newest run.
+    // A few pairs of some commit are not a session of the suite: a gate must not take them for its newest run.
     run.config.insert(FILTER.to_owned(), Value::from(estimates.keys().copied().collect::<Vec<_>>()));
     run.config.insert("processes".to_owned(), Value::from(result.pairs));
     let reasons = vec![format!("measured in {} of processes by a bisection", crate::text::count(result.pairs, "pair"))];

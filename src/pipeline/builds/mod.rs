@@ -108,7 +108,7 @@ impl<'a> Builds<'a> {
         Ok(present)
     }
 
-    /// What tells the build of each commit.
+    /// The key of the build of each commit.
     pub fn inputs(&self, suite: &Suite, commits: &[String]) -> crate::Result<Vec<String>> {
         commits.iter().map(|sha| self.files(suite, sha)).collect()
     }
@@ -163,7 +163,7 @@ impl<'a> Builds<'a> {
         Ok(Some((cache, key(&inputs, suite))))
     }
 
-    /// What tells the files that decide the build: the tree, also where none of them is there.
+    /// The key of the files that decide the build: the tree if none of them exists.
     fn files(&self, suite: &Suite, sha: &str) -> crate::Result<String> {
         let store = self.project.store()?;
         let inputs = &suite.build_inputs;

@@ -382,7 +382,7 @@ impl Suite {
             return None;
         }
         let why = format!("warm-up and `duration_seconds` alone take {least} s: nothing would finish");
-        // With the default time-out, another setting is at fault.
+        // With the default time-out, another setting is wrong.
         let (key, fault) = match (self.timeout_seconds, self.duration_seconds) {
             (Some(_), _) => ("timeout_seconds", format!("{most}, and {why}")),
             (None, Some(duration)) => {

@@ -138,7 +138,7 @@ fn verdict(check: &rules::Check) -> sprag_model::verdict::Comparison {
     }
 }
 
-/// Writes the baseline in the format of Apex-X; `None` if the run is no report of it.
+/// Writes the baseline in the format of Apex-X; `None` if the run is not a report of it.
 pub fn emit(
     folder: &Path,
     run: Option<&Path>,

@@ -124,7 +124,7 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
     reports::conclude(&request.gate, &reports, (&gate, exit), &text, out).map(Some)
 }
 
-/// `None` if the two sides are no such files.
+/// `None` if the two sides are not such files.
 pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Option<Exit>> {
     let GateRequest { folder, policy, suites, .. } = &request.gate;
     let Some(pair) = pair_of(folder, &request.base, &request.other)? else { return Ok(None) };

@@ -337,7 +337,7 @@ pub fn choose(
         let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
         let assembly = shard::assemble(&heads);
         let newest = assembly.whole.last();
-        // An older unfinished set is no news.
+        // An older unfinished set is not news.
         let is_news = |set: &&IncompleteRun| newest.is_none_or(|one| one.newest().timestamp < set.newest);
         let incomplete = assembly.incomplete.last().filter(is_news);
         if let Some(set) = incomplete {

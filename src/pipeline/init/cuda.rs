@@ -1,4 +1,4 @@
-//! CUDA kernels in plain sources: a suite with the first of them, as far as its declaration tells.
+//! CUDA kernels in plain sources: a suite with the first of them, as far as its declaration describes it.
 
 use super::tree::{Found, Tree, quoted};
 use sprag_measure::gpu::custom::source::{self, Kernel, Parameter};

@@ -120,7 +120,7 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     let is_made = |one: &Found| one.title == "make";
     if exit == Exit::Failed && found[..suites].iter().any(is_made) {
         writeln!(out, "{:<12} trying that once more, built first and timed as a whole", "note")?;
-        // What it compiles is no part of the time.
+        // Compiling is not part of the time.
         let timed = found.iter().map(|one| match is_made(one) {
             true => Found { format: "time", build: one.command.clone(), ..one.clone() },
             false => one.clone(),

@@ -72,7 +72,7 @@ pub(super) fn asv(tree: &Tree<'_>) -> Vec<Found> {
     let found = |file: &str| {
         let folder = split(file).0.to_owned();
         let text = tree.text(file);
-        // The file may hold comments, so it is no JSON.
+        // The file may hold comments, so it is not JSON.
         let lines = text.lines().map(str::trim_start).find_map(|line| line.strip_prefix("\"results_dir\""));
         let results = lines.and_then(|rest| rest.split('"').nth(1)).unwrap_or("results").trim_start_matches("./");
         let tracked = format!("{}/", join(&folder, results));

@@ -24,7 +24,7 @@ pub(super) const DEEPEST: usize = 8;
 
 pub(super) const MOST_FILES: usize = 50_000;
 
-/// A source or a build file of more bytes tells nothing more.
+/// More bytes of a source or a build file are not read.
 const MOST_BYTES: usize = 1 << 18;
 
 pub(super) struct Tree<'r> {

@@ -1,4 +1,4 @@
-//! Loads a release with what it rests on.
+//! Loads a release with what it depends on.
 
 use std::path::Path;
 

@@ -14,12 +14,12 @@ const BOTTOM: i32 = 100;
 
 const LABELS: usize = 3;
 
-/// Values are shares of the level before: 1 is no change.
+/// Values are shares of the level before: 1 is not a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mini {
     pub dots: Vec<(f64, f64)>,
     pub levels: Vec<[(f64, f64); 2]>,
-    /// From the last commit that is surely before the event to the first that surely has it.
+    /// From the last commit that is certainly before the event to the first that certainly has it.
     pub suspects: (f64, f64),
     /// The first place at the new level.
     pub at: f64,

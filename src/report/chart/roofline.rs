@@ -28,7 +28,7 @@ pub struct Bar {
     pub figure: String,
 }
 
-/// Nothing where there is no bar. A share above 1 fills its bar, and one that is no number leaves it empty: the figure says it.
+/// Nothing where there is no bar. A share above 1 fills its bar, and one that is not a number leaves it empty: the figure says it.
 pub fn draw(roofline: &Roofline) -> String {
     let Ok(rows @ 1..) = i32::try_from(roofline.bars.len()) else { return String::new() };
     let mut svg = Svg::new(WIDTH, rows * ROW + FOOT);

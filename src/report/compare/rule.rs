@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn levels_are_judged_and_not_values() {
         let mut series = example();
-        // Commits 9 and 10 may be on either side of the change; 11 is surely after it.
+        // Commits 9 and 10 may be on either side of the change; 11 is certainly after it.
         check(&series, Verdict::Open(10), [(8, 9), (8, 10), (9, 10)]);
         check(&series, at(10), [(8, 12), (12, 8), (8, 11)]);
         check(&series, SAME, [(0, 8)]);

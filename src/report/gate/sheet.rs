@@ -256,7 +256,7 @@ mod tests {
         let command = "\n```sh\nsprag compare aaaaaaaaaaaa bbbbbbbbbbbb --measure --suite cpu\n```\n";
         assert!(text.starts_with("### ✓ sprag check: pass; 1 unchanged\n") && text.ends_with(command), "{text}");
         assert!(text.contains("<details><summary>1 unchanged</summary>\n\n| Verdict "), "{text}");
-        // What was measured just now is no run.
+        // A measurement of just now is not a recorded run.
         let mut gate = Gate { command: "compare", ..example::passing() };
         let turns = "v1: v2 and v1 took turns in 10 process pairs";
         (gate.suites[0].run, gate.suites[0].against) = (None, turns.to_owned());

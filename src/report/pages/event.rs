@@ -212,7 +212,7 @@ fn ends<'e>(of: &'e Event) -> (Vec<SuspectRow<'e>>, Phrase) {
 /// A link to the comparison of the last commit before the event with the first at its new level.
 fn both_sides(catalog: &Catalog<'_>, of: &Event) -> Phrase {
     let bad = catalog.compared_number(&of.first_bad.sha);
-    // Where no commit is surely good, the one measured before it.
+    // Where no commit is certainly good, the one measured before it.
     let good = match &of.last_good {
         Some(good) => catalog.compared_number(&good.sha),
         None => bad.and_then(|bad| bad.checked_sub(1)),

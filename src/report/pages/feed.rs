@@ -93,7 +93,7 @@ fn in_effect_since(answer: &Answer) -> Option<DateTime<Utc>> {
 /// Its links are relative where the site has no URL.
 pub(crate) fn atom(catalog: &Catalog<'_>, root: Option<&str>) -> Result<Page, ReportError> {
     let entries = entries(catalog);
-    // A new measurement alone is no news.
+    // A new measurement alone is not news.
     let newest = entries.iter().map(|one| &one.updated).max().cloned();
     let feed = AtomFeed {
         id: id(catalog, link::ATOM_FEED),

@@ -187,7 +187,7 @@ fn notes(data: &Data, pairs: &Pairs, place: &MachineSeries<'_>) -> Phrase {
 /// A series with the number of its machine.
 type Placed<'a> = (usize, &'a SeriesAnalysis);
 
-/// A row: the name, the parameters where these are no columns, and the variant.
+/// A row: the name, the parameters that are not columns, and the variant.
 type Kernel<'a> = (&'a str, Parameters<'a>, &'a str);
 
 /// A column: the number of the machine, or nought and the parameters.

@@ -466,7 +466,7 @@ fn record_place(catalog: &Catalog<'_>, path: &str) -> Option<String> {
     catalog.run_place(run_of(path)?)
 }
 
-/// The runs that an item rests on, and their machines.
+/// The runs that an item depends on, and their machines.
 fn seen_in(catalog: &Catalog<'_>, item: &Filled) -> Phrase {
     let runs: Vec<&str> = item.rests_on.iter().filter_map(|file| run_of(&file.path)).collect();
     if runs.is_empty() {

@@ -24,7 +24,7 @@ struct Planted {
     id: &'static str,
     kind: EventKind,
     direction: Direction,
-    /// The first commit that surely has it; of a drift, the first after its ramp.
+    /// The first commit that certainly has it; of a drift, the first after its ramp.
     at: usize,
     /// With their probabilities.
     suspects: Vec<(usize, f64)>,

@@ -69,7 +69,7 @@ fn a_history_in_which_nothing_changed_is_short() {
       like that of this history gives 0.03 (2 in 61,200 points). At most 5.0 % of the confirmed events
       are chance.
     ");
-    // What may be chance is no change for sure.
+    // A finding that may be chance is not a certain change.
     let mut trend = example::quiet();
     trend.events = vec![Event { sure: false, ..event(EventKind::Change, 1) }];
     assert!(table(&trend, false).starts_with("= no confirmed change; "));

@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(way(&Metric::time(), Some(0.1)), "slower");
         assert_eq!(way(&Metric::peak_memory(), Some(-0.1)), "smaller");
         assert_eq!(way(&Metric::time(), None), "changed");
-        // What is shown as zero is no change.
+        // A change that is shown as zero is not listed as one.
         let mut row = crate::trend::example::trend().tables.movers[0].clone();
         for (change, expected) in [(4e-4, "unchanged"), (-4e-4, "unchanged"), (0.0, "unchanged"), (6e-4, "slower")] {
             (row.change, row.worse) = (Some(change), Some(change));

@@ -1,4 +1,4 @@
-//! The seed's release attestation: which files and gates a release rests on, as JSON and as Markdown, byte for byte.
+//! The seed's release attestation: which files and gates a release depends on, as JSON and as Markdown, byte for byte.
 //!
 //! A file passes where it exists, whatever its content. So this form proves little and is written for its existing readers;
 //! the statuses of the gates are derived from the records.

@@ -4,7 +4,7 @@
 //! the figures mean here: `p50_ms` is the median of all samples of all processes and `p95_ms` the order statistic at the
 //! floor of `0.95 * (n - 1)`, as in the seed's other reports; `frames_per_s` is the batch of the case, the first size of
 //! its first shape or input, over `p50_ms`, and null where that is not known; `peak_memory_mb` is null, as `trtexec`
-//! does not tell it.
+//! does not show it.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};

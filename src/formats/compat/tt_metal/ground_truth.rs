@@ -18,7 +18,7 @@ pub enum GroundTruthError {
     Encoding(String),
     #[error("{0}")]
     Json(String),
-    /// JSON that is no object; the word is Python's for what it is.
+    /// JSON that is not an object; the word is Python's for what it is.
     #[error("'{0}' object has no attribute 'items'")]
     Sections(&'static str),
     #[error("Section '{0}' must contain a dictionary of subsections")]
