@@ -151,7 +151,9 @@ def main():
     shutil.rmtree(SOURCE, ignore_errors=True)
     shutil.copytree(ROOT / "docs", SOURCE)
     shutil.copy(ROOT / "GLOSSARY.md", SOURCE)
-    summary = (SOURCE / "SUMMARY.md").read_text().replace("(../GLOSSARY.md)", "(GLOSSARY.md)")
+    for page in SOURCE.glob("*.md"):
+        page.write_text(page.read_text().replace("(../GLOSSARY.md", "(GLOSSARY.md"))
+    summary = (SOURCE / "SUMMARY.md").read_text()
     for title, page, after in GENERATED:
         summary = re.sub(rf"(\({after}\)\n)", rf"\1- [{title}]({page})\n", summary)
     (SOURCE / "SUMMARY.md").write_text(summary)
