@@ -25,23 +25,20 @@ pub fn constants() -> Vec<Constants> {
         Constants {
             of: "Verdicts against a baseline",
             list: vec![
-                (
-                    "change that is tolerated where a baseline has estimated no other",
-                    Figure::Share(interval::TOLERANCE),
-                ),
+                ("tolerance, unless the baseline estimated another", Figure::Share(interval::TOLERANCE)),
                 ("confidence of the interval of a verdict (rule `interval`)", Figure::Share(interval::CONFIDENCE)),
                 (
                     "confidence of the interval of a run, and of verdicts by other rules",
                     Figure::Share(rules::CONFIDENCE),
                 ),
                 ("how often a change of the minimum detectable effect is found", Figure::Share(rules::POWER)),
-                ("pairs that two builds need at least", Figure::Count(interval::FEWEST_PAIRS)),
-                ("false discovery rate allowed among the changes of one run", Figure::Share(family::FALSE_DISCOVERIES)),
+                ("fewest process pairs of two builds", Figure::Count(interval::FEWEST_PAIRS)),
+                ("false discovery rate among the changes of one run", Figure::Share(family::FALSE_DISCOVERIES)),
                 (
                     "fewest sessions to estimate the noise of a series from",
                     Figure::Count(session_noise::FEWEST_SESSIONS),
                 ),
-                ("sessions that are looked at most", Figure::Count(session_noise::MOST_SESSIONS)),
+                ("most sessions that are used", Figure::Count(session_noise::MOST_SESSIONS)),
             ],
         },
         changes::constants(),

@@ -68,7 +68,7 @@ pub struct Budget {
     /// The number of series whose noise looks like changes, so that their limits are higher; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raised: Option<usize>,
-    /// The allowed false discovery rate of events called sure.
+    /// The allowed false discovery rate of significant events.
     pub false_discovery: f64,
     /// The analysis of the noise of these series alone: their residuals in shuffled blocks.
     pub self_test: SelfTest,

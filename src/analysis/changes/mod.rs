@@ -45,22 +45,25 @@ pub(crate) fn constants() -> Constants {
     Constants {
         of: "Change points of a series",
         list: vec![
-            ("points below which nothing is looked for", Figure::Count(FEWEST_POINTS)),
-            ("points of a side that count at most", Figure::Count(side::MOST_POINTS)),
-            ("points of a short run, which is judged by its surroundings, at most", Figure::Count(fitted.longest_run)),
+            ("fewest points of a series that is searched for changes", Figure::Count(FEWEST_POINTS)),
+            ("most points of a side that a test uses", Figure::Count(side::MOST_POINTS)),
+            ("most points of a short run, which is compared with its surroundings", Figure::Count(fitted.longest_run)),
             (
-                "deviations of the noise by which a step is plain whatever lies farther away",
+                "deviations of the noise from which on a step is accepted whatever is farther away",
                 Figure::Number(fitted.large),
             ),
-            ("points of a ramp next to steps from which on it is a drift", Figure::Count(NARROWEST_DRIFT)),
-            ("deviance within which a place is in the range of a change", Figure::Number(fitted.range_deviance)),
+            ("fewest points of a drift next to steps", Figure::Count(NARROWEST_DRIFT)),
+            ("largest deviance of a position in the range of a change", Figure::Number(fitted.range_deviance)),
             (
-                "deviance that a border of environments is likelier by, 100 to 1",
+                "deviance in favour of an environment border, for odds of 100 to 1",
                 Figure::Number(position::BORDER_DEVIANCE),
             ),
-            ("score below which a reported change is withdrawn; 1 reports it again", Figure::Number(context::RETAINED)),
             (
-                "points after a change for which its minimum detectable effect is given",
+                "score below which a reported change is withdrawn; at 1 it is reported again",
+                Figure::Number(context::RETAINED),
+            ),
+            (
+                "points after a change that its minimum detectable effect assumes",
                 Figure::Count(detectable::POINTS_AFTER),
             ),
         ],

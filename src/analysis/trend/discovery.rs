@@ -8,10 +8,10 @@
 
 use sprag_base::stats::multiplicity;
 
-/// The share of chance that is allowed among events that are called sure.
+/// The false discovery rate that is allowed among significant events.
 pub const ALLOWED: f64 = 0.05;
 
-/// The share up to which one that was called sure before stays so.
+/// The rate up to which an event that was significant remains so.
 pub(super) const RETAINED: f64 = 0.25;
 
 /// The p-value of a cluster whose members have those p-values, of so many series that were measured.

@@ -38,23 +38,26 @@ pub(crate) fn constants() -> Constants {
     Constants {
         of: "Events of many series",
         list: vec![
-            ("share of chance allowed among events that are called sure", Figure::Share(discovery::ALLOWED)),
-            ("share up to which an event that was sure stays so", Figure::Share(discovery::RETAINED)),
+            ("false discovery rate among significant events", Figure::Share(discovery::ALLOWED)),
+            ("false discovery rate up to which a significant event remains so", Figure::Share(discovery::RETAINED)),
             (
-                "probability of a change at a border of environments from which on the machine is the cause",
+                "probability of a change at an environment border from which on the machine is the cause",
                 Figure::Share(machine::AT_BORDER),
             ),
             (
-                "benchmarks of a machine that are many where they move in unlike ways, at least",
+                "fewest benchmarks of a machine that moved in unlike ways to blame the machine",
                 Figure::Count(machine::MANY),
             ),
-            ("and their share of all that were measured there, at least", Figure::Share(machine::MANY_SHARE)),
-            ("and where they stayed on another machine, at least", Figure::Share(machine::NEARLY_ALL)),
+            ("and their smallest share of all that were measured there", Figure::Share(machine::MANY_SHARE)),
             (
-                "and benchmarks that moved by about the same factor where no other machine measured, at least",
+                "or their smallest share, if they moved one way and another machine did not",
+                Figure::Share(machine::NEARLY_ALL),
+            ),
+            (
+                "or fewest that moved by about the same factor, if no other machine measured",
                 Figure::Count(machine::MANY_ALONE),
             ),
-            ("points in a new environment that a series needs to be judged", Figure::Count(coverage::SETTLED)),
+            ("fewest points of a series in a new environment to judge it", Figure::Count(coverage::SETTLED)),
         ],
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
     if made.is_empty() { cuda::find(tree) } else { made }
 }
 
-/// The targets of `make` that are no suite, because what was found is probably what they run.
+/// The targets of `make` that are not a suite, because what was found is probably what they run.
 pub(super) fn also_made(tree: &Tree<'_>, found: &[Found]) -> impl Iterator<Item = String> {
     let is_other = found.iter().all(|one| one.title != "make" && one.format != "time");
     let made = if is_other { native::make(tree) } else { Vec::new() };
