@@ -299,6 +299,17 @@ fn filters_choose_among_what_was_reported() {
 }
 
 #[test]
+fn a_program_and_a_command_take_turns() {
+    let sandbox = sandbox(FINE, "");
+    sandbox.program("fast", "#!/bin/sh\n:\n");
+    for sides in [["./fast", "sh -c ./fast"], ["./fast 1", "./fast"]] {
+        let ended = sandbox.sprag(&["compare", sides[0], sides[1], "--measure", "--quick"]);
+        assert!([0, 1, 3].contains(&ended.code), "{}", ended.both());
+        ended.prints(&["interleaved", "process pair"]);
+    }
+}
+
+#[test]
 fn a_suite_gets_no_token_and_no_file_of_the_runner() {
     let script = format!("mkdir -p out; env >out/env; {FINE}");
     let settings = "build = [\"sh\", \"-c\", \"mkdir -p out; env >out/built\"]\npass_env = [\"DATA\", \"MINE_*\"]\n\

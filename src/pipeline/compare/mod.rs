@@ -53,10 +53,13 @@ pub fn compare_interleaved(
         let message = format!("one suite is measured at a time, and `{}` is a second one", text::printable(second));
         return refuse(message, "compare them one after another");
     }
-    if suites.is_empty()
-        && is_command(&project, request, &request.base)?
-        && is_command(&project, request, &request.other)?
-    {
+    let [base, other] = [&request.base, &request.other];
+    let are_programs = is_program(&project, request, base)? && is_program(&project, request, other)?;
+    let can_run = |side: &str| -> crate::Result<bool> {
+        Ok(is_command(&project, request, side)? || is_program(&project, request, side)?)
+    };
+    let has_command = is_command(&project, request, base)? || is_command(&project, request, other)?;
+    if suites.is_empty() && has_command && can_run(base)? && can_run(other)? {
         let commands = [&request.base, &request.other].map(|text| timed::command(std::slice::from_ref(text)));
         let suite = timed::suite(&request.gate.folder, &commands[1], None);
         let contest =
@@ -70,7 +73,6 @@ pub fn compare_interleaved(
             }
         }
     }
-    let are_programs = is_program(&project, request, &request.base)? && is_program(&project, request, &request.other)?;
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str), are_programs)?;
     let contest = Contest { project: &project, name, suite, request, effort, host, builds: &builds };
     conclude(&contest, &measure, out)
