@@ -163,7 +163,7 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
         return refuse(message, "bisect by time, without `--instructions`");
     }
     if settings.kind == SuiteKind::Command {
-        foresee(project, suite, &request.filters);
+        foresee(project, suite, &request.filters, None);
     }
     Ok(Some(state))
 }

@@ -219,7 +219,7 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     let (base, other) = (base?, other?);
     let selection = selection(contest)?;
     if !request.gate.bisect {
-        measuring::foresee(contest.project, name, &request.filters);
+        measuring::foresee(contest.project, name, &request.filters, None);
     }
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let is_new = !request.gate.bisect && lacks_suite(contest, &base)?;

@@ -28,7 +28,7 @@ use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_measure::tensorrt::sweep::{self, TimingSettings};
 use sprag_measure::{environment, tune};
 use sprag_model::commit::Commit;
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::run::{FILTER, Run, RunStatus};
 
 #[derive(Clone, Copy)]
 pub struct MeasureHost<'a> {
@@ -178,7 +178,9 @@ fn measure_suite(
             if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(&suite.name)) {
                 return Ok(SuiteOutcome::EmptyShard(shard));
             }
-            foresee(project, &suite.name, options.filters);
+            if let Some(names) = foresee(project, &suite.name, options.filters, context.commit.as_ref()) {
+                return Ok(SuiteOutcome::Nothing(names));
+            }
             let tree = builds().tree(settings, commit)?;
             measure(Subject::Checkout(&tree.root))?
         }
@@ -188,7 +190,9 @@ fn measure_suite(
             suite::measure(context, &suite, &request.options, Subject::Checkout(&tree.root), host.observer)?
         }
         (None, Work::Command(_)) => {
-            foresee(project, &suite.name, request.options.filters);
+            if let Some(names) = foresee(project, &suite.name, request.options.filters, context.commit.as_ref()) {
+                return Ok(SuiteOutcome::Nothing(names));
+            }
             measure(Subject::WorkingTree)?
         }
         _ => measure(Subject::WorkingTree)?,
@@ -234,24 +238,30 @@ pub fn exit(runs: &[Run]) -> Exit {
     }
 }
 
-/// Notes where no benchmark of the last run of a command contains one of the texts. It may have new ones, which its first
-/// process shows.
-pub fn foresee(project: &Project, suite: &str, filters: &[String]) {
+/// The benchmarks of the last run of a command, where it is of that commit and none of them contains one of the texts. Of another
+/// commit it is only noted: there may be new ones, which the first process shows.
+pub fn foresee(project: &Project, suite: &str, filters: &[String], commit: Option<&Commit>) -> Option<Vec<String>> {
     if filters.is_empty() || project.find_store().is_none() {
-        return;
+        return None;
     }
     let machine = environment::machine(project.machine_name().as_deref(), None);
-    let last = Records::open(project).ok().and_then(|records| records.newest(suite, machine.short_id()).ok().flatten());
-    let has_any = |run: &Run| {
-        let ids = run.measurements.iter().map(|one| one.benchmark.id());
-        ids.into_iter().any(|id| filters.iter().any(|text| id.contains(text.as_str())))
-    };
-    if last.is_some_and(|last| !has_any(&last.run)) {
-        let texts = filters.join("` or `");
-        note(&format!(
-            "no benchmark of the last run of `{suite}` contains `{texts}`; its first process shows whether one does now"
-        ));
+    let last = Records::open(project).ok()?.newest(suite, machine.short_id()).ok().flatten()?.run;
+    let benchmarks = || last.measurements.iter().map(|one| &one.benchmark);
+    if benchmarks().any(|one| filters.iter().any(|text| one.id().contains(text.as_str()))) {
+        return None;
     }
+    let is_whole = last.config.get(FILTER).is_none_or(|texts| texts.as_array().is_some_and(Vec::is_empty));
+    let is_same =
+        last.commit.as_ref().zip(commit).is_some_and(|(last, now)| last.sha == now.sha && !last.dirty && !now.dirty);
+    if is_whole && is_same && !last.measurements.is_empty() {
+        let names: BTreeSet<String> = benchmarks().map(|one| one.name.clone()).collect();
+        return Some(names.into_iter().collect());
+    }
+    let texts = filters.join("` or `");
+    note(&format!(
+        "no benchmark of the last run of `{suite}` contains `{texts}`; its first process shows whether one does now"
+    ));
+    None
 }
 
 /// With the nearest name.
