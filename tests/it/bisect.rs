@@ -265,6 +265,9 @@ fn a_merge_is_followed_to_the_commit_that_it_brought() {
     sandbox.commit("After");
     assert_eq!(subjects(&report(&sandbox, &["HEAD~3", "HEAD"], 0)), ["Side 1"]);
     assert_eq!(subjects(&report(&sandbox, &["HEAD~3", "HEAD", "--first-parent"], 0)), ["Merge side"]);
+    let fork = sandbox.git(&["rev-parse", "--short=12", "HEAD~3"]);
+    let hint = format!("merged a branch from before the good end: `sprag bisect {} ", fork.trim());
+    bisect(&sandbox, &["HEAD~2", "HEAD~1"], 0).prints(&["Merge side"]).says(&[&hint]);
 }
 
 #[test]

@@ -103,6 +103,12 @@ pub(super) fn merged(
                     commits.reverse();
                     return Ok(Some(commits));
                 }
+                if commits.len() > 2 {
+                    let [fork, merge] = [&sha, merge].map(|sha| text::short(sha, 12));
+                    text::note(&format!(
+                        "{merge} merged a branch from before the good end: `sprag bisect {fork} {merge}` searches it"
+                    ));
+                }
                 break;
             }
             next = history::find_commit(store, &sha)?.and_then(|commit| commit.parents.into_iter().next());
