@@ -13,7 +13,7 @@ use sprag_model::series::Series;
 use sprag_model::shard::{CompleteRun, IncompleteRun};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
-use super::rules::remedy::{TURNS, refit};
+use super::rules::remedy::{CONFIRM, TURNS, refit};
 use super::{compare, rollup, sentence, tip};
 
 pub struct Input<'a> {
@@ -214,7 +214,7 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
         }
         let regressed = comparisons.iter().any(|one| one.verdict == Verdict::Regressed);
         if let Some(busy) = quality.reasons.iter_mut().find(|reason| regressed && reason.starts_with(BUSY)) {
-            busy.push_str(&format!("; confirm what regressed in turns: `{command}`"));
+            busy.push_str(&format!("{CONFIRM}`{command}`"));
         }
     }
     let failures = run

@@ -118,8 +118,8 @@ pub fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
     });
     // Such as `timeout`, also misspelt, for `timeout_seconds`.
     let begins = |candidate: &str| {
-        let parts = candidate.match_indices('_').map(|(end, _)| &candidate[..end]);
-        candidate.starts_with(word) || parts.into_iter().any(|part| distance(part) * 3 <= part.chars().count())
+        let mut parts = candidate.match_indices('_').map(|(end, _)| &candidate[..end]);
+        candidate.starts_with(word) || parts.any(|part| distance(part) * 3 <= part.chars().count())
     };
     near.or_else(|| words.iter().copied().find(|candidate| word.len() > 3 && begins(candidate)))
 }

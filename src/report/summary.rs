@@ -358,6 +358,10 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
         let besides = format!("Besides, {metrics} no baseline: `sprag baseline emit` takes one.");
         return (answer, if without > 0 { note.then(Phrase::quoted(&besides)) } else { note });
     }
+    let (doubt, by) = match turns(analysis) {
+        Some(command) => ("Compare in turns", format!("More runs are unlikely to decide: `{command}`.")),
+        None => ("Measure longer", "Another run may decide: `sprag run --record`.".to_owned()),
+    };
     let steps = [
         (without, "Take a baseline", "`sprag baseline emit` makes the newest run the baseline of later ones."),
         (
@@ -365,29 +369,26 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
             "Renew the baseline",
             "The baseline was taken elsewhere. `sprag baseline emit` takes a new one in the present environment.",
         ),
-        (total(|suite| suite.counts.inconclusive), "Measure longer", "Another run may decide: `sprag run --record`."),
+        (total(|suite| suite.counts.inconclusive), doubt, &*by),
         (
             total(|suite| suite.counts.improved),
             "Nothing to do",
             "To keep the gain from now on: `sprag baseline accept --why TEXT`.",
         ),
     ];
-    let step = steps.into_iter().find(|(n, ..)| *n > 0);
-    if let (Some((_, "Measure longer", _)), Some(command)) = (step, turns(analysis)) {
-        return ("Compare in turns".into(), Phrase::quoted(&format!("More runs are unlikely to decide: `{command}`.")));
-    }
-    let (_, answer, note) = step.unwrap_or((0, "Nothing", "Wait for the next run."));
+    let step = steps.into_iter().find(|(n, ..)| *n > 0).unwrap_or((0, "Nothing", "Wait for the next run."));
+    let (_, answer, note) = step;
     (answer.into(), Phrase::quoted(note))
 }
 
-/// The command of the first doubt, where none of them would be decided by more runs.
+/// The command of the first doubt, where none of them would be decided by more runs. `A B` names no builds.
 fn turns(analysis: &Analysis) -> Option<&str> {
     let doubts = analysis.suites.iter().flat_map(|suite| &suite.comparisons).filter_map(|one| match &one.verdict {
         Verdict::Inconclusive(reason) => Some(reason.as_str()),
         _ => None,
     });
     let mut commands = doubts.map(|reason| reason.split('`').find(|part| part.starts_with("sprag compare ")));
-    let first = commands.next()??;
+    let first = commands.next()?.filter(|command| !command.starts_with("sprag compare A B"))?;
     commands.all(|command| command.is_some()).then_some(first)
 }
 
@@ -544,8 +545,9 @@ mod tests {
         let worst = "Look at e-7c1f03, tile_pack{n=4096} @fast";
         check_step(&Verdict::NoBaseline, |_| (), [worst, "Take a baseline"]);
         check_step(&Verdict::Inconclusive("noise".to_owned()), |_| (), [worst, "Measure longer"]);
-        let turns = "why; compare both builds in turns: `sprag compare a b --measure`";
-        check_step(&Verdict::Inconclusive(turns.to_owned()), |_| (), [worst, "Compare in turns"]);
+        let turns = |sides: &str| Verdict::Inconclusive(format!("why; by `sprag compare {sides} --measure`"));
+        check_step(&turns("a b"), |_| (), [worst, "Compare in turns"]);
+        check_step(&turns("A B"), |_| (), [worst, "Measure longer"]);
         check_step(&Verdict::NotComparable("another".to_owned()), |_| (), [worst, "Renew the baseline"]);
         check_step(&Verdict::Improved, |_| (), [worst, "Nothing to do"]);
         check_step(&Verdict::Unchanged, |_| (), [worst, "Nothing"]);

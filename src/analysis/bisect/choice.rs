@@ -178,7 +178,7 @@ fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &
     let noise = posterior.noise;
     let (build, fresh) = (noise.build * noise.build, noise.of_observation(variance));
     let precision: f64 = before.iter().map(|one| 1.0 / noise.of_observation(one.variance)).sum();
-    // Earlier measurements show a part of the offset, and moves the levels together by that part.
+    // Earlier measurements show a part of the offset, which moves the levels together by that part.
     let apart = if precision > 0.0 { 1.0 / (1.0 + build * precision) } else { 1.0 };
     let variance = if precision > 0.0 { build * apart } else { build } + fresh;
     let wide = variance + noise.tuning.between_deviation.powi(2);

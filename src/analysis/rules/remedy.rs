@@ -21,6 +21,9 @@ pub enum Remedy {
 /// The command of two builds that take turns, as a rule writes it.
 pub const TURNS: &str = "sprag compare A B --measure";
 
+/// What follows the reason of a busy machine, before the command.
+pub const CONFIRM: &str = "; confirm what regressed in turns: ";
+
 impl Remedy {
     /// The remedy in words, without a full stop.
     pub fn words(self) -> String {
@@ -78,10 +81,7 @@ mod tests {
             assert_eq!(refit(&reason, |_| None), "the interval is wide; so it is");
             assert_eq!(refit(&reason, |remedy| Some(remedy.words())), reason);
         }
-    }
-
-    #[test]
-    fn what_names_no_remedy_stays_as_it_is() {
+        // What names none stays as it is.
         for reason in ["too few runs", "why; about 3 more", "about 3 more process pairs would decide it", "why; ", ""] {
             assert_eq!(refit(reason, |_| None), reason);
         }

@@ -82,7 +82,8 @@ pub(super) fn line(project: &Project, good: &str, bad: &str) -> crate::Result<Ve
 }
 
 /// The commits that a merge brought by a parent whose line is not among those that were `searched`, from where they forked to
-/// the merge. `None` if there are none, or if they forked before the good end, where the level is unknown.
+/// the merge. `None` if there are none, or if they forked before the good end, where the level is unknown; then a
+/// note names the command that searches them.
 pub(super) fn merged(
     project: &Project,
     merge: &str,

@@ -19,7 +19,7 @@ use crate::measuring::MeasureHost;
 use crate::options::NamedFile;
 use crate::project::Project;
 use crate::text::{self, warn};
-use crate::{Advice, policy, refuse};
+use crate::{Advice, Error, policy, refuse};
 use sprag_analysis::compare::pass_within;
 use sprag_analysis::mean_change::{self, Errors};
 use sprag_analysis::paired::judge;
@@ -53,13 +53,11 @@ pub fn compare_interleaved(
         let message = format!("one suite is measured at a time, and `{}` is a second one", text::printable(second));
         return refuse(message, "compare them one after another");
     }
-    let [base, other] = [&request.base, &request.other];
-    let are_programs = is_program(&project, request, base)? && is_program(&project, request, other)?;
-    let can_run = |side: &str| -> crate::Result<bool> {
-        Ok(is_command(&project, request, side)? || is_program(&project, request, side)?)
-    };
-    let has_command = is_command(&project, request, base)? || is_command(&project, request, other)?;
-    if suites.is_empty() && has_command && can_run(base)? && can_run(other)? {
+    let kind = |side| Ok::<_, Error>((is_command(&project, request, side)?, is_program(&project, request, side)?));
+    let kinds = [kind(&request.base)?, kind(&request.other)?];
+    let are_commands = kinds.iter().any(|(is_command, _)| *is_command)
+        && kinds.iter().all(|(is_command, is_program)| *is_command || *is_program);
+    if suites.is_empty() && are_commands {
         let commands = [&request.base, &request.other].map(|text| timed::command(std::slice::from_ref(text)));
         let suite = timed::suite(&request.gate.folder, &commands[1], None);
         let contest =
@@ -73,6 +71,7 @@ pub fn compare_interleaved(
             }
         }
     }
+    let are_programs = kinds.iter().all(|(_, is_program)| *is_program);
     let (name, suite) = chosen_suite(&project, suites.first().map(String::as_str), are_programs)?;
     let contest = Contest { project: &project, name, suite, request, effort, host, builds: &builds };
     conclude(&contest, &measure, out)
@@ -327,7 +326,9 @@ fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
         table.push_str(&busy(suite, result.faults.len()));
         table.push_str(&table_text(suite, request.gate.only_changed));
         if suite.comparisons.iter().any(|one| !follows_medians(one)) {
-            table.push_str("change: from the ratio within each pair; the medians also hold what moved between pairs\n");
+            table.push_str(
+                "change: computed within each pair of processes; the medians also include drift between pairs\n",
+            );
         }
     }
     if !result.shown.is_empty() {

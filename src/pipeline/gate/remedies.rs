@@ -3,7 +3,7 @@
 use crate::builds::commit_build;
 use crate::project::Project;
 use crate::text;
-use sprag_analysis::rules::remedy::{Remedy, TURNS, refit};
+use sprag_analysis::rules::remedy::{CONFIRM, Remedy, TURNS, refit};
 use sprag_measure::environment;
 use sprag_model::gate::SuiteGate;
 use sprag_model::run::{BUSY, Run};
@@ -34,7 +34,7 @@ pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: 
     }
     let remedies = Remedies::new(project, run, suite.base_commit.as_deref(), is_file);
     if let (Some(reason), Some(turns)) = (busy, &remedies.turns) {
-        reason.push_str(&format!("; confirm what regressed in turns: `{turns}`"));
+        reason.push_str(&format!("{CONFIRM}`{turns}`"));
     }
     for reason in reasons {
         *reason = refit(reason, |remedy| remedies.words(remedy));

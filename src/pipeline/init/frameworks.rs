@@ -58,11 +58,11 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
     if made.is_empty() { cuda::find(tree) } else { made }
 }
 
-/// The targets of `make` that are not a suite, because what was found is probably what they run.
-pub(super) fn also_made(tree: &Tree<'_>, found: &[Found]) -> impl Iterator<Item = String> {
+/// A note on the first target of `make` that is not a suite, because it probably runs what was found.
+pub(super) fn also_made(tree: &Tree<'_>, found: &[Found]) -> Option<String> {
     let is_other = found.iter().all(|one| one.title != "make" && one.format != "time");
     let made = if is_other { native::make(tree) } else { Vec::new() };
-    made.into_iter().map(|one| {
+    made.into_iter().next().map(|one| {
         let (place, target) = (text::printable(&one.place), one.name);
         format!("the target `{target}` of `{place}` is not a suite: it may run what was found; `command = [\"make\", \"-s\", \"{target}\"]` makes it one")
     })
@@ -321,13 +321,13 @@ mod tests {
         let notes = |files: &[(&str, &str)]| {
             let folder = project(files);
             let tree = Tree::read(folder.path());
-            also_made(&tree, &find(&tree)).collect::<Vec<String>>()
+            also_made(&tree, &find(&tree))
         };
         let make = ("Makefile", "bench:\n\t./x\n");
         let pyperf = ("bench.py", "runner = pyperf.Runner()");
-        let [note] = &notes(&[make, pyperf])[..] else { panic!("one note") };
+        let note = notes(&[make, pyperf]).expect("a note");
         assert!(note.contains("the target `bench` of `Makefile`"), "{note}");
-        assert!(notes(&[make]).is_empty() && notes(&[pyperf]).is_empty());
+        assert!(notes(&[make]).is_none() && notes(&[pyperf]).is_none());
     }
 
     #[test]

@@ -28,7 +28,7 @@ use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_measure::tensorrt::sweep::{self, TimingSettings};
 use sprag_measure::{environment, tune};
 use sprag_model::commit::Commit;
-use sprag_model::run::{FILTER, Run, RunStatus};
+use sprag_model::run::{Run, RunStatus, is_filtered};
 
 #[derive(Clone, Copy)]
 pub struct MeasureHost<'a> {
@@ -168,18 +168,21 @@ fn measure_suite(
         }
         Ok(outcome)
     };
+    let options = &request.options;
+    if matches!(suite.work, Work::Command(_))
+        && options.shard.is_none_or(|shard| shard.holds_suite(&suite.name))
+        && let Some(names) = foresee(project, &suite.name, options.filters, context.commit.as_ref())
+    {
+        return Ok(SuiteOutcome::Nothing(names));
+    }
     Ok(match (request.commit, &suite.work) {
         (Some(commit), Work::Cpu | Work::Gpu(_)) => {
             let build = builds().program(settings, commit)?;
             measure(Subject::Program(&build.program))?
         }
         (Some(commit), Work::Command(_)) => {
-            let options = &request.options;
             if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(&suite.name)) {
                 return Ok(SuiteOutcome::EmptyShard(shard));
-            }
-            if let Some(names) = foresee(project, &suite.name, options.filters, context.commit.as_ref()) {
-                return Ok(SuiteOutcome::Nothing(names));
             }
             let tree = builds().tree(settings, commit)?;
             measure(Subject::Checkout(&tree.root))?
@@ -188,12 +191,6 @@ fn measure_suite(
             let tree = builds().tree(settings, commit)?;
             let suite = Suite { work: Work::Cuda(cuda_suite(project, settings, &tree.root)), ..suite.clone() };
             suite::measure(context, &suite, &request.options, Subject::Checkout(&tree.root), host.observer)?
-        }
-        (None, Work::Command(_)) => {
-            if let Some(names) = foresee(project, &suite.name, request.options.filters, context.commit.as_ref()) {
-                return Ok(SuiteOutcome::Nothing(names));
-            }
-            measure(Subject::WorkingTree)?
         }
         _ => measure(Subject::WorkingTree)?,
     })
@@ -250,10 +247,9 @@ pub fn foresee(project: &Project, suite: &str, filters: &[String], commit: Optio
     if benchmarks().any(|one| filters.iter().any(|text| one.id().contains(text.as_str()))) {
         return None;
     }
-    let is_whole = last.config.get(FILTER).is_none_or(|texts| texts.as_array().is_some_and(Vec::is_empty));
     let is_same =
         last.commit.as_ref().zip(commit).is_some_and(|(last, now)| last.sha == now.sha && !last.dirty && !now.dirty);
-    if is_whole && is_same && !last.measurements.is_empty() {
+    if !is_filtered(&last.config) && is_same && !last.measurements.is_empty() {
         let names: BTreeSet<String> = benchmarks().map(|one| one.name.clone()).collect();
         return Some(names.into_iter().collect());
     }

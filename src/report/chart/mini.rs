@@ -14,7 +14,7 @@ const BOTTOM: i32 = 100;
 
 const LABELS: usize = 3;
 
-/// Values are shares of the level before: 1 is not a change.
+/// Values are shares of the level before: 1 is unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mini {
     pub dots: Vec<(f64, f64)>,
