@@ -366,3 +366,112 @@ fn a_setting_that_is_not_known_or_does_not_belong_is_refused() {
     check("timeout_seconds = 100000", &["sprag.toml:7:1: ", "from 1 to 86400 is allowed"]);
     check("[suites.cpu]\nkind = \"cpu\"\nbuild = [\"make\"]", &["sprag.toml:9:1: ", "`suites.cpu.build` belongs to"]);
 }
+
+/// As much of PyTorch as the helper uses: a device whose clock advances by 1 us a kernel, on a machine without one.
+const TORCH: &str = r#"
+from types import SimpleNamespace
+from contextlib import contextmanager
+
+clock, capturing = 0.0, None
+uint8 = "uint8"
+
+
+class Tensor(list):
+    device, dtype = "cuda", "float32"
+    def to(self, device, dtype): return self
+    def copy_(self, other):
+        kernel()
+
+
+def kernel(times=1):
+    global clock
+    if capturing is None:
+        clock += 1e-3 * times
+    else:
+        capturing.kernels += times
+
+
+class Event:
+    def __init__(self, enable_timing): pass
+    def record(self): self.at = clock
+    def synchronize(self): pass
+    def elapsed_time(self, end): return end.at - self.at
+
+
+class CUDAGraph:
+    kernels = 0
+    def replay(self): kernel(self.kernels / 2)
+
+
+@contextmanager
+def graph(one):
+    global capturing
+    capturing = one
+    yield
+    capturing = None
+
+
+def assert_close(got, want, rtol, atol):
+    if got != want:
+        raise AssertionError("not close\n\nat index 0")
+
+
+def zeros(count, dtype, device): return Tensor()
+def empty_like(other): return Tensor()
+
+
+cuda = SimpleNamespace(
+    is_available=lambda: True, get_device_name=lambda: "Stub 1", synchronize=lambda: None, memory_allocated=lambda: 64,
+    max_memory_allocated=lambda: 192, reset_peak_memory_stats=lambda: None, Event=Event, CUDAGraph=CUDAGraph, graph=graph)
+testing = SimpleNamespace(assert_close=assert_close)
+"#;
+
+const SOFTMAX: &str = r#"
+sys.dont_write_bytecode = True
+import torch
+from sprag.torch_bench import Report
+
+
+def twice():
+    torch.kernel(2)
+    return torch.Tensor([1])
+
+
+report = Report()
+report.time("softmax", twice, expected=lambda: torch.Tensor([1]), bytes=100, params={"n": 4})
+report.time("softmax", twice, graph=True, variant="graph")
+report.time("wrong", twice, expected=torch.Tensor([2]))
+report.time("silent", lambda: None, expected=torch.Tensor([2]))
+report.time("raises", lambda: [][0])
+report.time("negative", twice, bytes=-1)
+report.print()
+"#;
+
+#[test]
+fn kernels_of_pytorch_are_found_checked_and_timed() {
+    let sandbox = Sandbox::empty();
+    sandbox.init();
+    let helpers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python");
+    sandbox.write("softmax.py", &format!("import sys\nsys.path.append({helpers:?})\n{SOFTMAX}"));
+    sandbox.write("torch.py", TORCH);
+    sandbox.sprag(&["init", "--no-verify"]).expect(0).prints(&["PyTorch and Triton: softmax.py"]);
+    sandbox.commit("Begin");
+    let (ended, run) = run(&sandbox, 1);
+    for (name, reason) in [
+        ("wrong", "AssertionError: not close at index 0"),
+        ("silent", "ValueError: the call returns nothing to compare with `expected`"),
+        ("raises", "IndexError: list index out of range"),
+        ("negative", "ValueError: `bytes` is -1; it must be positive"),
+    ] {
+        assert_contains(&ended.out, &[&format!("failed: softmax/{name}{{device=Stub 1}} @default: {reason}")]);
+    }
+    let metrics = |place: usize| {
+        let all = run["benchmarks"][place]["metrics"].as_array().expect("it was timed").iter();
+        let value = |one: &Value| (one["value"].as_f64().expect("a value") * 1e9).round() / 1e9;
+        all.map(|one| format!("{} {}", one["name"].as_str().expect("a name"), value(one))).collect::<Vec<_>>()
+    };
+    assert_eq!(run["benchmarks"][0]["id"], "softmax/softmax{device=Stub 1,n=4} @default");
+    assert_eq!(metrics(0), ["time 0.000002", "peak_memory 128", "ratio 2", "limit_share 0.5"]);
+    assert_eq!(run["benchmarks"][1]["id"], "softmax/softmax{device=Stub 1} @graph");
+    assert_eq!(metrics(1), ["time 0.000001", "peak_memory 128"]);
+}

@@ -12,13 +12,14 @@ struct Framework {
     format: &'static str,
 }
 
-const FRAMEWORKS: [Framework; 16] = [
+const FRAMEWORKS: [Framework; 17] = [
     framework("Criterion", "a bench of Cargo with `criterion_group!`", "criterion"),
     framework("divan", "a bench of Cargo that uses `divan`", "divan"),
     framework("gungraun", "a bench of Cargo that uses `gungraun` or `iai_callgrind`", "gungraun"),
     framework("cargo bench", "a bench of Cargo with `#[bench]` functions", "libtest"),
     framework("pytest-benchmark", "a test that takes the fixture `benchmark`", "pytest-benchmark"),
     framework("pyperf", "a script with `pyperf.Runner()`", "pyperf"),
+    framework("PyTorch and Triton", "a script that imports `sprag.torch_bench`", "custom"),
     framework("asv", "`asv.conf.json`", "asv"),
     framework("Google Benchmark", "a CMake target that links `benchmark::`; or a lone source", "google-benchmark"),
     framework("nvbench", "a CMake target that links `nvbench::`", "nvbench"),
@@ -36,10 +37,11 @@ const fn framework(name: &'static str, signs: &'static str, format: &'static str
 }
 
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
-    let finders: [fn(&Tree<'_>) -> Vec<Found>; 11] = [
+    let finders: [fn(&Tree<'_>) -> Vec<Found>; 12] = [
         cargo::find,
         python::pytest,
         python::pyperf,
+        python::torch,
         python::asv,
         native::google_benchmark,
         native::nvbench,
@@ -252,11 +254,13 @@ mod tests {
                 ("uv.lock", ""),
                 ("pyproject.toml", ""),
                 ("bench.py", "runner = pyperf.Runner()"),
+                ("softmax.py", "from sprag.torch_bench import Report"),
                 ("asv.conf.json", "{\n // x\n \"results_dir\": \"./r\"\n}"),
             ],
             &[
                 "asv: asv machine --yes | sh -c asv run --python=same --set-commit-hash=$(git rev-parse HEAD) | asv > r",
                 "bench:  | uv run python bench.py --quiet --pipe 1 | pyperf",
+                "softmax:  | uv run python softmax.py | custom",
             ],
         );
         let cmake = "target_link_libraries(fast benchmark::benchmark)\ntarget_link_libraries(gpu nvbench::main)\n\

@@ -1,4 +1,4 @@
-//! Benchmarks of Python projects: pytest-benchmark, pyperf and asv.
+//! Benchmarks of Python projects: pytest-benchmark, pyperf, asv, and `sprag.torch_bench`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,17 +50,25 @@ fn uses_fixture(text: &str) -> bool {
 }
 
 pub(super) fn pyperf(tree: &Tree<'_>) -> Vec<Found> {
-    let files = tree.ending(&[".py"]).filter(|file| tree.text(file).contains("pyperf.Runner("));
+    scripts(tree, "pyperf.Runner(", "pyperf", "pyperf", &["--quiet", "--pipe", "1"])
+}
+
+pub(super) fn torch(tree: &Tree<'_>) -> Vec<Found> {
+    scripts(tree, "sprag.torch_bench", "PyTorch and Triton", "custom", &[])
+}
+
+/// Each script that contains the text.
+fn scripts(tree: &Tree<'_>, sign: &str, title: &'static str, format: &'static str, arguments: &[&str]) -> Vec<Found> {
+    let files = tree.ending(&[".py"]).filter(|file| tree.text(file).contains(sign));
     let found = |file: &str| {
         let folder = project(tree, file);
-        let script = inside(file, &folder);
-        let stem = split(file).1.trim_end_matches(".py");
+        let program = [python(tree, &folder), inside(file, &folder)];
         Found {
-            title: "pyperf",
+            title,
             place: file.to_owned(),
-            name: stem.to_owned(),
-            command: [python(tree, &folder), script, "--quiet", "--pipe", "1"].map(str::to_owned).to_vec(),
-            format: "pyperf",
+            name: split(file).1.trim_end_matches(".py").to_owned(),
+            command: program.iter().chain(arguments).map(|&one| one.to_owned()).collect(),
+            format,
             folder,
             ..Found::default()
         }
