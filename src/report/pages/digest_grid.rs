@@ -140,7 +140,10 @@ fn table<'a>(
     let metric_of = |row: &GridRow<'_>| (row.metric.clone(), row.newest());
     let groups = cell::by_metric(rows, metric_of, cell::metric_words);
     let series = |comparison: &Comparison| comparison.series.as_deref().and_then(|id| catalog.series(id));
-    let names: Vec<&str> = group.iter().map(|suite| suite.machine_name.as_str()).collect();
+    // A machine that skipped the suite has a line above, and no column.
+    let machines = group.iter().map(|suite| suite.machine_name.as_str()).enumerate();
+    let machines: Vec<(usize, &str)> = machines.filter(|(place, _)| !group[*place].comparisons.is_empty()).collect();
+    let names: Vec<&str> = machines.iter().map(|(_, name)| *name).collect();
     let judged = if any_verdict { "judged metrics" } else { "metrics" };
     let caption = format!("{} on {}: {judged}, worst first", group[0].suite, names.join(", "));
     // One metric and unit needs no row of its own.
@@ -152,7 +155,8 @@ fn table<'a>(
         let page = row.comparisons().find_map(series).map(|series| link::series(&series.series.id));
         Phrase::page_name(page, short_benchmark(row.benchmark))
     });
-    for (machine, name) in names.iter().enumerate() {
+    for (machine, name) in &machines {
+        let machine = *machine;
         let of = |row: &GridRow<'a>| row.of_machines[machine];
         table = table
             .column(format!("Trend on {name}"), "g opt2", move |(_, row)| {
@@ -160,7 +164,7 @@ fn table<'a>(
                 let picture = |one| cell::sparkline(one, catalog.fit(&one.series.id).as_ref());
                 Cell::Drawn(series.map_or(String::new(), picture))
             })
-            .column(if group.len() == 1 { "Newest" } else { name }.to_owned(), "n machine", move |(scale, row)| {
+            .column(if machines.len() == 1 { "Newest" } else { name }.to_owned(), "n machine", move |(scale, row)| {
                 or_none(of(row).and_then(|one| one.current), |value| number::value(*scale, value))
             })
             .column(if any_verdict { "Change" } else { "Newest change" }, "n push", move |(_, row)| match of(row) {
@@ -169,9 +173,10 @@ fn table<'a>(
                 None => number::NONE.into(),
             });
     }
-    if group.len() == 1 && any_verdict {
-        let judged = |row: &GridRow<'a>| row.of_machines[0].map(Judgement::new);
-        let figure = |row: &GridRow<'a>, of: fn(Judgement) -> String| judged(row).map_or_else(String::new, of);
+    if let ([(machine, _)], true) = (&machines[..], any_verdict) {
+        let machine = *machine;
+        let judged = move |row: &GridRow<'a>| row.of_machines[machine].map(Judgement::new);
+        let figure = move |row: &GridRow<'a>, of: fn(Judgement) -> String| judged(row).map_or_else(String::new, of);
         table = table
             .column("Interval", "n ci opt", move |(_, row)| figure(row, |one| one.interval))
             .column("Limit", "n opt", move |(_, row)| figure(row, |one| one.limit))

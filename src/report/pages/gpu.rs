@@ -6,6 +6,7 @@ use super::frame::prelude::*;
 use crate::catalog::{GPU_DRIVER, limit_share};
 use crate::chart::bar;
 use crate::order::natural;
+use sprag_model::benchmark::ParityStatus;
 use sprag_model::metric::{LIMIT_SHARE, RATIO, TIME};
 use sprag_model::run::RecordedRun;
 use sprag_model::sample::Measurement;
@@ -24,7 +25,7 @@ pub(crate) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
     if runs.is_empty() {
         return Ok(None);
     }
-    let shares: Vec<f64> = runs.iter().flat_map(|run| &run.run.measurements).filter_map(limit_share).collect();
+    let shares: Vec<f64> = runs.iter().flat_map(|run| kernels(run)).filter_map(limit_share).collect();
     let mut lede = "From the newest run of each suite. The limit of a kernel is the least time for the bytes that it must move, as \
                     measured by a copy on the device in the same run."
         .to_owned();
@@ -40,6 +41,14 @@ pub(crate) fn gpu(catalog: &Catalog<'_>) -> Result<Option<Page>, ReportError> {
         ..Sheet::default()
     };
     history_page(catalog, (link::GPU, "GPU"), "GPU", sheet).map(Some)
+}
+
+/// Without what they are compared with: plain references, controls and calibration kernels.
+fn kernels(recorded: &RecordedRun) -> impl Iterator<Item = &Measurement> {
+    let is_own = |one: &&Measurement| {
+        one.parity.status != ParityStatus::Reference && !one.role.is_auxiliary(&one.benchmark.variant)
+    };
+    recorded.run.measurements.iter().filter(is_own)
 }
 
 fn headline(shares: &[f64]) -> Phrase {
@@ -58,7 +67,7 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
     let mut machines: Vec<&str> = runs.iter().map(|run| run.run.machine.class.as_str()).collect();
     machines.sort_unstable();
     machines.dedup();
-    let measured: usize = runs.iter().map(|run| run.run.measurements.len()).sum();
+    let measured: usize = runs.iter().map(|run| kernels(run).count()).sum();
     let sources = |word: &str| {
         let is_it = |entry: &&Value| text_of(entry, "source") == Some(word);
         runs.iter().flat_map(|run| &run.run.autotune).filter(is_it).count()
@@ -108,7 +117,7 @@ fn place(catalog: &Catalog<'_>, recorded: &RecordedRun) -> Phrase {
 fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Section {
     let run = &recorded.run;
     let mut present: Vec<(&Measurement, String, f64)> =
-        run.measurements.iter().filter_map(|one| Some((one, one.benchmark.id(), limit_share(one)?))).collect();
+        kernels(recorded).filter_map(|one| Some((one, one.benchmark.id(), limit_share(one)?))).collect();
     present.sort_by(|(_, a, x), (_, b, y)| x.total_cmp(y).then_with(|| natural(a, b)));
     let name = |of: &Measurement, benchmark: &str| {
         let page = |metric: &&str| {
