@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::case::{Call, Form, judge, judge_forms, take_kind, unknown_kind};
+use crate::case::{Call, Form, judge_forms, take_kind, unknown_kind};
 use crate::expected::{Got, Results, Tolerance, check_expected, exactly, floats, near};
 use crate::failure::{Outcome, fails, read, require};
 use crate::tensor::{Dtype, Tensor};
 use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace, tensors};
-use sprag_kernels::infer::{BUDGET, Frame, Model, reference};
+use sprag_kernels::infer::{self, BUDGET, Frame, Model};
 use sprag_kernels::shape::MapShape;
 
 const FRAMES: Tolerance = Tolerance::new(2e-5, 2e-5);
@@ -51,8 +51,8 @@ struct ExpectedFrames {
 fn run_frames(mut case: Value) -> Outcome {
     let expected: ExpectedFrames = read("`expected`", case["expected"].take())?;
     case["expected"] = json!(expected.frames.len());
-    judge(case, |case: &FrameCase| {
-        let frames = case.run()?;
+    judge_forms(case, |form, case: &FrameCase| {
+        let frames = case.run(form)?;
         for (place, (recorded, got)) in expected.frames.iter().zip(&frames).enumerate() {
             check_expected(recorded, got).map_err(|failure| failure.at(format_args!("frames[{place}]")))?;
         }
@@ -61,7 +61,7 @@ fn run_frames(mut case: Value) -> Outcome {
 }
 
 impl FrameCase {
-    fn run(&self) -> Outcome<Vec<Results>> {
+    fn run(&self, form: Form) -> Outcome<Vec<Results>> {
         let image = |place: usize| {
             let name = format!("image_{place}");
             self.inputs.get(&name).ok_or_else(|| fails(format!("`{name}` is absent")))
@@ -72,7 +72,7 @@ impl FrameCase {
         for place in 0..self.inputs.len() {
             let image = image(place)?;
             image.check_shape(&[shape.batch, shape.channels, self.params.input_hw, self.params.input_hw])?;
-            frames.push(results(reference(&image.floats::<f32>()?, &mut model)?, shape));
+            frames.push(results(infer::run(form, &image.floats::<f32>()?, &mut model)?, shape));
         }
         Ok(frames)
     }

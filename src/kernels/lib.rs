@@ -41,10 +41,17 @@ pub enum Form<C> {
 impl Form<()> {
     /// The same form in the configuration that a kernel uses untuned: the first of its candidates.
     pub fn untuned<C: Copy>(self, candidates: &[C]) -> Form<C> {
+        self.map(|()| candidates[0])
+    }
+}
+
+impl<C> Form<C> {
+    /// The same form with another configuration.
+    pub(crate) fn map<D>(self, config: impl FnOnce(C) -> D) -> Form<D> {
         match self {
             Form::Reference => Form::Reference,
-            Form::Fast(()) => Form::Fast(candidates[0]),
-            Form::Parallel(()) => Form::Parallel(candidates[0]),
+            Form::Fast(old) => Form::Fast(config(old)),
+            Form::Parallel(old) => Form::Parallel(config(old)),
         }
     }
 }

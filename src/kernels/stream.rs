@@ -1,14 +1,58 @@
-//! Stores that bypass the cache.
+//! Stores that bypass the cache, and lines that are fetched into it before they are needed.
 //!
 //! Usual stores to an array that does not stay in the cache read its old lines before they overwrite them. Streaming stores
 //! save that read, but lose where the array would have stayed in the cache, so they are a variant for the tuner. Targets
-//! other than x86-64 use usual stores.
+//! other than x86-64 use usual stores, and fetch nothing ahead.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "no safe store goes past the cache; the fusion gate takes 0.7 of the time with them")
 )]
 
 use super::wide::Width;
+
+/// How results reach memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    Plain,
+    /// Past the cache, for results that outgrow it. Where the CPU cannot, through it.
+    Streaming,
+}
+
+impl Stores {
+    /// The name under which a tuned variant is recorded.
+    pub fn name(self) -> String {
+        match self {
+            Stores::Plain => "stores=plain".to_owned(),
+            Stores::Streaming => "stores=streaming".to_owned(),
+        }
+    }
+}
+
+/// Into which cache lines are fetched ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetch {
+    Off,
+    L1,
+    /// Where more lines can be on their way at one time than to L1.
+    L2,
+}
+
+/// Hints of x86-64: to read from L1, to write to it, to read from L2.
+pub(super) const READ_L1: i32 = 3;
+pub(super) const WRITE_L1: i32 = 7;
+pub(super) const READ_L2: i32 = 2;
+
+/// Asks for the line of an address, which need not be valid.
+#[inline(always)]
+pub(super) fn prefetch<T, const HINT: i32>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has SSE, and a hint does nothing where the address or the CPU does not allow it.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<HINT>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
 
 /// Elements stored together: 64 bytes of `f32`, one cache line.
 pub(super) const LINE: usize = 16;

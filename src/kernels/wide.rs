@@ -45,6 +45,11 @@ impl Width {
         Width(Level::Plain)
     }
 
+    #[inline(always)]
+    pub(super) fn plain() -> Self {
+        Width(Level::Plain)
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn is_avx512(self) -> bool {

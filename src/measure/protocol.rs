@@ -147,6 +147,7 @@ pub fn reasons(
         let is_local = match kernel {
             Calibration::MultiplyAdd => true,
             Calibration::Copy { bytes } | Calibration::Triad { bytes } => *bytes <= CACHED_BYTES,
+            Calibration::Gather(tiling) | Calibration::Scatter(tiling) => tiling.map <= CACHED_BYTES,
             // A device has one user. The host's clock around a launch moves with the host.
             Calibration::DeviceCopy { track, .. } | Calibration::DeviceLaunch { track } => *track != Track::Host,
         };

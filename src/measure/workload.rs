@@ -167,6 +167,11 @@ pub enum Calibration {
     Triad {
         bytes: usize,
     },
+    /// Copies tiles that lie at even distances in a map, in the order of their addresses: the reads of TilePack, without
+    /// places to look up.
+    Gather(Tiling),
+    /// Copies as many tiles to such places: the writes of TileUnpack in place.
+    Scatter(Tiling),
     /// Copies one array to another in the memory of a device.
     DeviceCopy {
         bytes: usize,
@@ -178,12 +183,28 @@ pub enum Calibration {
     },
 }
 
+/// Square tiles of a map of `f32`, whose planes lie one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tiling {
+    /// Bytes of all copied tiles.
+    pub bytes: usize,
+    /// Bytes of the map.
+    pub map: usize,
+    /// Pixels of a row of the map.
+    pub width: usize,
+    /// Pixels of a side of a tile, which divides both sides of a plane.
+    pub side: usize,
+}
+
 impl Calibration {
     pub fn word(self) -> &'static str {
         match self {
             Calibration::MultiplyAdd => "multiply_add",
             Calibration::Copy { .. } => "copy",
             Calibration::Triad { .. } => "triad",
+            Calibration::Gather(_) => "gather",
+            Calibration::Scatter(_) => "scatter",
             Calibration::DeviceCopy { .. } => "device_copy",
             Calibration::DeviceLaunch { .. } => "device_launch",
         }
@@ -200,6 +221,10 @@ impl Calibration {
             Calibration::DeviceCopy { bytes, track } => format!("device copy {} ({})", size(bytes), track.word()),
             Calibration::DeviceLaunch { track } => format!("empty launch ({})", track.word()),
             Calibration::Copy { bytes } | Calibration::Triad { bytes } => format!("{} {}", self.word(), size(bytes)),
+            Calibration::Gather(tiling) | Calibration::Scatter(tiling) => {
+                let Tiling { bytes, map, side, .. } = tiling;
+                format!("{} {} of {} by {side} x {side}", self.word(), size(bytes), size(map))
+            }
         }
     }
 
@@ -208,6 +233,7 @@ impl Calibration {
             Calibration::MultiplyAdd | Calibration::DeviceLaunch { .. } => 0.0,
             Calibration::Copy { bytes } | Calibration::DeviceCopy { bytes, .. } => 2.0 * bytes as f64,
             Calibration::Triad { bytes } => 3.0 * bytes as f64,
+            Calibration::Gather(tiling) | Calibration::Scatter(tiling) => 2.0 * tiling.bytes as f64,
         }
     }
 
@@ -216,9 +242,11 @@ impl Calibration {
         match self {
             Calibration::MultiplyAdd => ("operations_per_s", (2 * LANES * STEPS) as f64),
             Calibration::DeviceLaunch { .. } => ("launches_per_s", 1.0),
-            Calibration::Copy { .. } | Calibration::Triad { .. } | Calibration::DeviceCopy { .. } => {
-                ("bytes_per_s", self.bytes_moved())
-            }
+            Calibration::Copy { .. }
+            | Calibration::Triad { .. }
+            | Calibration::Gather(_)
+            | Calibration::Scatter(_)
+            | Calibration::DeviceCopy { .. } => ("bytes_per_s", self.bytes_moved()),
         }
     }
 
@@ -231,6 +259,11 @@ impl Calibration {
         match self {
             Calibration::MultiplyAdd => Vec::new(),
             Calibration::Copy { bytes } | Calibration::Triad { bytes } => vec![("bytes", bytes.to_string())],
+            Calibration::Gather(Tiling { bytes, map, width, side })
+            | Calibration::Scatter(Tiling { bytes, map, width, side }) => {
+                let sizes = [("bytes", bytes), ("map", map), ("side", side), ("width", width)];
+                sizes.map(|(name, size)| (name, size.to_string())).to_vec()
+            }
             Calibration::DeviceCopy { bytes, track } => {
                 vec![("bytes", bytes.to_string()), ("track", track.word().to_owned())]
             }
@@ -309,6 +342,9 @@ mod tests {
         assert_eq!(Calibration::MultiplyAdd.name(), "multiply-add");
         assert_eq!(Calibration::Copy { bytes: 128 << 10 }.name(), "copy 128 KiB");
         assert_eq!(Calibration::Triad { bytes: 8 << 20 }.name(), "triad 8 MiB");
+        let tiling = Tiling { bytes: 1 << 20, map: 8 << 20, width: 128, side: 8 };
+        assert_eq!(Calibration::Gather(tiling).name(), "gather 1 MiB of 8 MiB by 8 x 8");
         assert_eq!(Calibration::Copy { bytes: 1 << 20 }.bytes_moved(), 2_097_152.0);
+        assert_eq!(Calibration::Scatter(tiling).bytes_moved(), 2_097_152.0);
     }
 }

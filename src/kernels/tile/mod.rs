@@ -3,10 +3,14 @@
 //! [`unpack_priority`] takes one priority per call and carries a map of priorities per pixel from call to call;
 //! [`unpack_levels`] takes a level per tile and carries nothing.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::element::Element;
 use crate::shape::{Grid, MapShape, check_length, per_sample};
+use crate::stream;
+pub use crate::stream::{Prefetch, Stores};
 use crate::{Form, KernelError};
 
 pub mod pack;
@@ -40,6 +44,99 @@ impl ChannelBlock {
     /// The block where the threads of the current rayon pool share the channels, so that each thread has one.
     fn shared_block(self, channels: usize) -> usize {
         self.block(channels).min(channels.div_ceil(rayon::current_num_threads()))
+    }
+}
+
+/// How TilePack and TileUnpack with levels go over the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walk {
+    pub block: ChannelBlock,
+    /// Rows of a tile are short and far apart, which the prefetchers of some CPUs do not follow. Tiles of 4, 8 or 16 pixels.
+    pub prefetch: Prefetch,
+    /// How packed tiles are written. TileUnpack writes parts of lines, which only plain stores do well.
+    pub stores: Stores,
+}
+
+/// A tile is fetched so many tiles before its turn. With blocks of two channels of 8 rows these are 32 lines, with four 64: more
+/// than an L1 (10 to 16) or an L2 (some 48) has on their way at one time.
+const AHEAD: usize = 2;
+
+impl Walk {
+    pub const fn blocks(channel_block: usize) -> Walk {
+        Walk { block: ChannelBlock { channel_block }, prefetch: Prefetch::Off, stores: Stores::Plain }
+    }
+
+    /// The name under which a tuned variant is recorded, such as `channel_block=4 prefetch=l2`.
+    pub fn name(self) -> String {
+        let prefetch = match self.prefetch {
+            Prefetch::Off => "",
+            Prefetch::L1 => " prefetch=l1",
+            Prefetch::L2 => " prefetch=l2",
+        };
+        let stores = if self.stores == Stores::Plain { String::new() } else { format!(" {}", self.stores.name()) };
+        format!("{}{prefetch}{stores}", self.block.name())
+    }
+}
+
+/// A map as an array of rows of tiles: tiles lie on its grid, and the compiler knows their side.
+#[derive(Clone, Copy)]
+struct Rows<T, const SIDE: usize> {
+    /// Only its addresses are used, to fetch from them.
+    map: *const [T; SIDE],
+    is_written: bool,
+    prefetch: Prefetch,
+    /// Rows of tiles from one plane, and one row of the map, to the next.
+    plane: usize,
+    stride: usize,
+}
+
+impl<T: Copy, const SIDE: usize> Rows<T, SIDE> {
+    /// Calls `copy` with the first row of a tile in the map and its place among the packed tiles, for a few channels of all
+    /// tiles. `place` gives both for channel 0 of a tile.
+    #[inline(always)]
+    fn walk(
+        self,
+        tiles: usize,
+        place: impl Fn(usize) -> (usize, usize),
+        channels: Range<usize>,
+        mut copy: impl FnMut(usize, usize),
+    ) {
+        match (self.prefetch, self.is_written) {
+            (Prefetch::Off, _) => {
+                for (row, packed) in (0..tiles).map(place) {
+                    channels.clone().for_each(|channel| copy(row + channel * self.plane, packed + channel));
+                }
+            }
+            (Prefetch::L1, false) => self.fetch_and_walk::<{ stream::READ_L1 }>(tiles, place, channels, copy),
+            (Prefetch::L1, true) => self.fetch_and_walk::<{ stream::WRITE_L1 }>(tiles, place, channels, copy),
+            (Prefetch::L2, _) => self.fetch_and_walk::<{ stream::READ_L2 }>(tiles, place, channels, copy),
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_and_walk<const HINT: i32>(
+        self,
+        tiles: usize,
+        place: impl Fn(usize) -> (usize, usize),
+        channels: Range<usize>,
+        mut copy: impl FnMut(usize, usize),
+    ) {
+        for tile in 0..tiles {
+            let (row, packed) = place(tile);
+            let (mut later, mut further) = (tile + AHEAD, 0);
+            while later >= tiles {
+                (later, further) = (later - tiles, further + channels.len());
+            }
+            // Of the last channels perhaps beyond the map.
+            let later = self.map.wrapping_add(place(later).0 + further * self.plane);
+            for channel in channels.clone() {
+                let rows = later.wrapping_add(channel * self.plane);
+                for row in 0..SIDE {
+                    stream::prefetch::<_, HINT>(rows.wrapping_add(row * self.stride));
+                }
+                copy(row + channel * self.plane, packed + channel);
+            }
+        }
     }
 }
 
@@ -255,43 +352,6 @@ fn copy_rows<T: Copy, const SIDE: usize>(source: &[T], source_stride: usize, tar
     for row in 0..SIDE {
         let from = &source[row * source_stride..][..SIDE];
         target[row * target_stride..][..SIDE].copy_from_slice(from);
-    }
-}
-
-/// Copies a tile out of planes of `rows`, where planes lie `plane` rows apart and the rows of a tile `stride`.
-///
-/// Not inlined, so that the distances of the rows stay in registers.
-#[inline(never)]
-pub(super) fn gather<T: Copy, const SIDE: usize>(
-    rows: &[[T; SIDE]],
-    plane: usize,
-    stride: usize,
-    tile: &mut [[[T; SIDE]; SIDE]],
-) {
-    for (channel, target) in tile.iter_mut().enumerate() {
-        let rows = &rows[channel * plane..];
-        for (index, row) in target.iter_mut().enumerate() {
-            *row = rows[index * stride];
-        }
-    }
-}
-
-/// Copies a tile into planes of `rows`, where planes lie `plane` rows apart and the rows of a tile `stride`.
-///
-/// It stays at the plain width: with moves of 32 bytes TileUnpack in place takes 1.4 times as long, because more lines are
-/// in flight and these fall into few sets of the cache.
-#[inline(never)]
-pub(super) fn scatter<T: Copy, const SIDE: usize>(
-    tile: &[[[T; SIDE]; SIDE]],
-    rows: &mut [[T; SIDE]],
-    plane: usize,
-    stride: usize,
-) {
-    for (channel, source) in tile.iter().enumerate() {
-        let rows = &mut rows[channel * plane..];
-        for (index, row) in source.iter().enumerate() {
-            rows[index * stride] = *row;
-        }
     }
 }
 

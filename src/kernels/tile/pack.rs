@@ -4,22 +4,34 @@
 //! sample b. Tiles are taken in the given order and may repeat; [`order_rows`](super::super::ordering::order_rows) sorts
 //! them before, where a caller wants that.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::{ChannelBlock, Placement, copy_block, gather};
+use super::{Placement, Prefetch, Rows, Stores, Walk, copy_block};
 use crate::element::Element;
 use crate::shape::{Grid, MapShape, check_length, per_sample};
+use crate::stream::{self, LINE};
+use crate::wide::Width;
 use crate::{Form, KernelError};
 
-pub const CANDIDATES: &[ChannelBlock] =
-    &[ChannelBlock { channel_block: 0 }, ChannelBlock { channel_block: 32 }, ChannelBlock { channel_block: 4 }];
+pub const CANDIDATES: &[Walk] = &[
+    Walk::blocks(2),
+    Walk::blocks(4),
+    Walk::blocks(0),
+    Walk { prefetch: Prefetch::L1, ..Walk::blocks(2) },
+    Walk { prefetch: Prefetch::L1, ..Walk::blocks(4) },
+    Walk { prefetch: Prefetch::L2, ..Walk::blocks(4) },
+    Walk { stores: Stores::Streaming, ..Walk::blocks(4) },
+    Walk { prefetch: Prefetch::L2, stores: Stores::Streaming, ..Walk::blocks(4) },
+];
 
 /// Tiles whose places are found together.
 const GROUP: usize = 64;
 
 /// `indices` is `[B,K]`, `packed` is `[B,K,C,t,t]`. All forms give the same bits.
 pub fn run<T: Element>(
-    form: Form<ChannelBlock>,
+    form: Form<Walk>,
     map: &[T],
     shape: MapShape,
     tile_size: usize,
@@ -72,7 +84,7 @@ struct Gather<'a, T> {
     indices: &'a [u32],
     per_sample: usize,
     first: usize,
-    config: ChannelBlock,
+    config: Walk,
     packed: &'a mut [T],
 }
 
@@ -88,28 +100,42 @@ impl<T: Element> Gather<'_, T> {
 
     /// For sides that the compiler knows. Tiles lie on the grid, so the map is an array of rows of tiles.
     fn rows<const SIDE: usize>(self) {
-        let rows = self.map.as_chunks::<SIDE>().0;
-        let (stride, plane) = (self.shape.width / SIDE, self.shape.plane() / SIDE);
-        self.blocks(|start, targets| {
-            gather(&rows[start / SIDE..], plane, stride, targets.as_chunks_mut::<SIDE>().0.as_chunks_mut::<SIDE>().0);
+        let Gather { map, shape, config, .. } = self;
+        let rows = map.as_chunks::<SIDE>().0;
+        self.blocks(|starts, channels, packed| {
+            let packed = packed.as_chunks_mut::<SIDE>().0.as_chunks_mut::<SIDE>().0;
+            let (plane, stride) = (shape.plane() / SIDE, shape.width / SIDE);
+            let walked = Rows { map: rows.as_ptr(), is_written: false, prefetch: config.prefetch, plane, stride };
+            let block = Block { rows, walked, starts, channels, of_tile: shape.channels, packed };
+            match config.stores {
+                Stores::Plain => block.gather(),
+                Stores::Streaming => block.stream(),
+            }
         });
+        if config.stores == Stores::Streaming {
+            stream::finish();
+        }
     }
 
     fn any(self) {
         let Gather { map, shape, tile_size, .. } = self;
-        self.blocks(|start, targets| {
-            for (channel, target) in targets.chunks_exact_mut(tile_size * tile_size).enumerate() {
-                copy_block(&map[start + channel * shape.plane()..], shape.width, target, tile_size, tile_size);
+        let pixels = tile_size * tile_size;
+        self.blocks(|starts, channels, packed| {
+            for (start, tile) in starts.iter().zip(packed.chunks_exact_mut(shape.channels * pixels)) {
+                let first = start + channels.start * shape.plane();
+                let targets = tile[channels.start * pixels..channels.end * pixels].chunks_exact_mut(pixels);
+                for (channel, target) in targets.enumerate() {
+                    copy_block(&map[first + channel * shape.plane()..], shape.width, target, tile_size, tile_size);
+                }
             }
         });
     }
 
-    /// Calls `gather` per block with the offset of its first pixel in the map and the channels of one tile it fills.
-    /// Finding a tile costs divisions, so it is done once a group of tiles and not once a block.
-    fn blocks(self, mut gather: impl FnMut(usize, &mut [T])) {
+    /// Calls `gather` per block with the offsets of the first pixels of some tiles in the map, the channels, and the packed
+    /// tiles. Finding a tile costs divisions, so it is done once a group of tiles and not once a block.
+    fn blocks(self, mut gather: impl FnMut(&[usize], Range<usize>, &mut [T])) {
         let Gather { shape, tile_size, indices, per_sample, first, config, packed, .. } = self;
-        let pixels = tile_size * tile_size;
-        let (length, block) = (shape.channels * pixels, config.block(shape.channels));
+        let (length, block) = (shape.channels * tile_size * tile_size, config.block.block(shape.channels));
         let mut starts = [0; GROUP];
         for (group, packed) in packed.chunks_mut(GROUP * length).enumerate() {
             let first = first + group * GROUP;
@@ -119,13 +145,62 @@ impl<T: Element> Gather<'_, T> {
                 *start = shape.at((first + index) / per_sample, 0, oy, ox);
             }
             for channel in (0..shape.channels).step_by(block) {
-                let block = block.min(shape.channels - channel);
-                for (index, start) in starts.iter().enumerate() {
-                    let target = &mut packed[index * length + channel * pixels..][..block * pixels];
-                    gather(start + channel * shape.plane(), target);
-                }
+                gather(starts, channel..(channel + block).min(shape.channels), packed);
             }
         }
+    }
+}
+
+/// Some channels of some tiles.
+struct Block<'a, T, const SIDE: usize> {
+    rows: &'a [[T; SIDE]],
+    walked: Rows<T, SIDE>,
+    starts: &'a [usize],
+    channels: Range<usize>,
+    /// Channels of a tile.
+    of_tile: usize,
+    packed: &'a mut [[[T; SIDE]; SIDE]],
+}
+
+impl<T: Element, const SIDE: usize> Block<'_, T, SIDE> {
+    #[inline(always)]
+    fn each(self, mut copy: impl FnMut(&[[T; SIDE]], usize, &mut [[T; SIDE]; SIDE])) {
+        let Block { rows, walked, starts, channels, of_tile, packed } = self;
+        let place = |tile: usize| (starts[tile] / SIDE, tile * of_tile);
+        walked.walk(starts.len(), place, channels, |row, tile| copy(&rows[row..], walked.stride, &mut packed[tile]));
+    }
+
+    #[inline(never)]
+    fn gather(self) {
+        self.each(copy_tile);
+    }
+
+    /// With stores past the cache, where tiles are whole lines. At the plain width, since lines that are put together from
+    /// narrower rows would go through memory.
+    #[inline(never)]
+    fn stream(self) {
+        self.each(|rows, stride, tile| {
+            let (before, lines, after) = stream::lines(tile.as_flattened_mut());
+            if !before.is_empty() || !after.is_empty() {
+                return copy_tile(rows, stride, tile);
+            }
+            let of_line = LINE / SIDE;
+            let line = |line: usize| {
+                let mut values = [T::default(); LINE];
+                for (index, row) in values.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
+                    *row = rows[(line * of_line + index) * stride];
+                }
+                values
+            };
+            lines.store(Width::plain(), (0..).map(line));
+        });
+    }
+}
+
+#[inline(always)]
+fn copy_tile<T: Copy, const SIDE: usize>(rows: &[[T; SIDE]], stride: usize, tile: &mut [[T; SIDE]; SIDE]) {
+    for (index, row) in tile.iter_mut().enumerate() {
+        *row = rows[index * stride];
     }
 }
 
@@ -170,14 +245,18 @@ mod tests {
     fn check_all(shape: MapShape, tile_size: usize, indices: &[u32]) {
         let pattern = |position: u32| f32::from_bits(position.wrapping_mul(2_654_435_761));
         let map: Vec<f32> = (0..shape.elements() as u32).map(pattern).collect();
-        let run = |form| {
-            let mut packed = vec![1.0; indices.len() * shape.channels * tile_size * tile_size];
-            run(form, &map, shape, tile_size, indices, &mut packed).unwrap();
-            bits(&packed)
+        let length = indices.len() * shape.channels * tile_size * tile_size;
+        // At the start of a line, or after it.
+        let run = |form, shift: usize| {
+            let mut packed = vec![1.0; length + 2 * LINE];
+            let start = packed.as_ptr().align_offset(64) + shift;
+            run(form, &map, shape, tile_size, indices, &mut packed[start..][..length]).unwrap();
+            bits(&packed[start..][..length])
         };
-        let plain = run(Form::Reference);
-        check_forms(&[CANDIDATES, &[ChannelBlock { channel_block: 2 }]].concat(), |form| {
-            assert_eq!(plain, run(form), "{form:?}");
+        let plain = run(Form::Reference, 0);
+        check_forms(&[CANDIDATES, &[Walk::blocks(2)]].concat(), |form| {
+            assert_eq!(plain, run(form, 0), "{form:?}");
+            assert_eq!(plain, run(form, 1), "{form:?}");
         });
     }
 

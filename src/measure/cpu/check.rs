@@ -46,6 +46,9 @@ pub(super) fn threads(form: Form<()>) -> u32 {
     if form == Form::Parallel(()) { 2 } else { 1 }
 }
 
+/// Makes a kernel on inputs that follow from a seed.
+pub(super) type Maker = fn(&Make<'_>) -> Result<Runnable, MakeError>;
+
 /// One call of a kernel on its inputs; it writes all results into the slice.
 type Call = Box<dyn FnMut(&mut [f32]) -> Result<(), KernelError> + Send>;
 
@@ -78,6 +81,8 @@ impl Runnable {
 pub(super) struct CpuKernel {
     pub(super) name: &'static str,
     pub(super) params: Vec<(&'static str, String)>,
+    /// Higher where the work or the meaning of its ratio has changed, which starts new series.
+    pub(super) version: u32,
     pub(super) work: (&'static str, f64),
     /// The largest difference of the fast form from the reference, absolute and relative alike; 0 requires equal values.
     pub(super) tolerance: f64,
@@ -86,8 +91,7 @@ pub(super) struct CpuKernel {
     pub(super) companion: Calibration,
     pub(super) limit: Option<Limit>,
     pub(super) configurations: Vec<String>,
-    /// Makes it on inputs that follow from a seed.
-    pub(super) make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
+    pub(super) make: Maker,
 }
 
 impl CpuKernel {
@@ -99,7 +103,7 @@ impl CpuKernel {
         let variant = if form == Form::Reference { "reference" } else { "fast" };
         let (make, tolerance) = (self.make, self.tolerance);
         Ok(Workload {
-            benchmark: Benchmark::new(suite, self.name, &params, variant)?,
+            benchmark: Benchmark { version: self.version, ..Benchmark::new(suite, self.name, &params, variant)? },
             // On a shared machine a second thread waits for the other users of its core.
             role: if threads(form) > 1 { Role::Reported } else { Role::Tracked },
             class: self.class,
@@ -118,12 +122,7 @@ impl CpuKernel {
     }
 }
 
-fn prepare(
-    make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
-    form: Form<()>,
-    tolerance: f64,
-    order: &Order<'_>,
-) -> Result<Prepared, MakeError> {
+fn prepare(make: Maker, form: Form<()>, tolerance: f64, order: &Order<'_>) -> Result<Prepared, MakeError> {
     let wanted = Make { form, seed: order.seed, configuration: order.configuration };
     let (made, peak_bytes) = memory::peak(|| {
         let mut made = make(&wanted)?;
@@ -148,7 +147,7 @@ fn prepare(
 }
 
 fn parity(
-    make: fn(&Make<'_>) -> Result<Runnable, MakeError>,
+    make: Maker,
     wanted: &Make<'_>,
     tolerance: f64,
     made: &mut Runnable,

@@ -1,9 +1,9 @@
 //! Every kernel of the suite, declared once: TilePack, TileUnpack, the fused pack-op-unpack, FusionGate, the TileSSM scan,
 //! the small inference model, and the feature-fusion module end to end.
 
-use super::check::{CpuKernel, Make, MakeError, Runnable, names, normal, tile_ids, uniform};
+use super::check::{CpuKernel, Make, MakeError, Maker, Runnable, names, normal, tile_ids, uniform};
 use crate::memory::Buffer;
-use crate::workload::{Calibration, Class, Limit};
+use crate::workload::{Calibration, Class, Limit, Tiling};
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace};
 use sprag_kernels::fused::{self, Affine, Choice};
@@ -12,7 +12,7 @@ use sprag_kernels::infer::{self, Model};
 use sprag_kernels::ordering::{self, OrderMode};
 use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape};
 use sprag_kernels::shape::{Grid, MapShape};
-use sprag_kernels::tile::{self, ChannelBlock, Overlap, Placement, Tiles, pack, unpack_levels, unpack_priority};
+use sprag_kernels::tile::{self, ChannelBlock, Overlap, Placement, Tiles, Walk, pack, unpack_levels, unpack_priority};
 use sprag_kernels::{Form, KernelError};
 
 const SMALL: MapShape = MapShape { batch: 1, channels: 64, height: 128, width: 128 };
@@ -51,52 +51,66 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
 }
 
 fn tiles() -> Vec<CpuKernel> {
-    // Packing moves the bytes of the tiles; unpacking into a copy moves those of the map.
-    let kernel = |name, shape, tile: usize, count: usize, extra: &[(&'static str, &str)], bytes: usize, make| {
+    // Packing and unpacking in place move the bytes of the tiles; unpacking into a copy moves those of the map.
+    let kernel = |name,
+                  shape,
+                  tile: usize,
+                  count: usize,
+                  extra: &[(&'static str, &str)],
+                  companion: Calibration,
+                  make: Maker| {
+        let bytes = (companion.bytes_moved() / 2.0) as usize;
         let mut params = map_params(shape);
         params.extend([("t", tile.to_string()), ("k", count.to_string())]);
         params.extend(extra.iter().map(|(key, value)| (*key, (*value).to_owned())));
         CpuKernel {
             name,
             params,
+            // Version 2 of TilePack and TileUnpack in place: the ratio is to a copy of tiles, not to a plain one.
+            version: if matches!(companion, Calibration::Copy { .. }) { 1 } else { 2 },
             work: ("tiles_per_s", count as f64),
             tolerance: 0.0,
             forms: ONE_THREAD,
             class: if bytes <= CACHED_BYTES { Class::Cache } else { Class::Dram },
-            companion: Calibration::Copy { bytes },
-            limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
-            configurations: names(pack::CANDIDATES, ChannelBlock::name),
+            companion,
+            limit: Some(Limit { kernel: companion, bytes: companion.bytes_moved() }),
+            configurations: names(pack::CANDIDATES, Walk::name),
             make,
         }
     };
-    let small_tiles = packed_length(SMALL, SMALL_TILE, SMALL_IDS.len()) * size_of::<f32>();
-    let wide_tiles = packed_length(WIDE, WIDE_TILE, WIDE_TILES) * size_of::<f32>();
-    let wide = |name, extra, bytes, make| CpuKernel {
-        forms: UP_TO_TWO,
-        ..kernel(name, WIDE, WIDE_TILE, WIDE_TILES, extra, bytes, make)
+    let tiling = |shape: MapShape, side: usize, count: usize| {
+        let bytes = packed_length(shape, side, count) * size_of::<f32>();
+        Tiling { bytes, map: map_bytes(shape), width: shape.width, side }
     };
-    let small = |name, extra, bytes, make| kernel(name, SMALL, SMALL_TILE, SMALL_IDS.len(), extra, bytes, make);
-    let unpack = || names(unpack_levels::CANDIDATES, ChannelBlock::name);
+    let small_tiles = Calibration::Gather(tiling(SMALL, SMALL_TILE, SMALL_IDS.len()));
+    let wide_tiles = tiling(WIDE, WIDE_TILE, WIDE_TILES);
+    let copy = |shape| Calibration::Copy { bytes: map_bytes(shape) };
+    let wide = |name, extra: &[(&'static str, &str)], companion, make: Maker| CpuKernel {
+        forms: UP_TO_TWO,
+        ..kernel(name, WIDE, WIDE_TILE, WIDE_TILES, extra, companion, make)
+    };
+    let small = |name, extra, companion, make| kernel(name, SMALL, SMALL_TILE, SMALL_IDS.len(), extra, companion, make);
+    let unpack = || names(unpack_levels::CANDIDATES, Walk::name);
     let unpack_in_place = |make: &Make| unpack_wide(make, true);
     vec![
         small("tile_pack", &[("order", "hilbert")], small_tiles, pack_small),
-        wide("tile_pack", &[("order", "given")], wide_tiles, pack_wide),
+        wide("tile_pack", &[("order", "given")], Calibration::Gather(wide_tiles), pack_wide),
         CpuKernel {
             configurations: Vec::new(),
-            ..small("tile_unpack", &[("by", "priority")], map_bytes(SMALL), unpack_small)
+            ..small("tile_unpack", &[("by", "priority")], copy(SMALL), unpack_small)
         },
         CpuKernel {
             configurations: unpack(),
-            ..wide("tile_unpack", &[("by", "levels")], map_bytes(WIDE), |make| unpack_wide(make, false))
+            ..wide("tile_unpack", &[("by", "levels")], copy(WIDE), |make| unpack_wide(make, false))
         },
         CpuKernel {
             configurations: unpack(),
-            ..wide("tile_unpack_in_place", &[("by", "levels")], wide_tiles, unpack_in_place)
+            ..wide("tile_unpack_in_place", &[("by", "levels")], Calibration::Scatter(wide_tiles), unpack_in_place)
         },
         CpuKernel {
             tolerance: 1e-6,
             configurations: names(fused::CANDIDATES, ChannelBlock::name),
-            ..wide("fused_pack_op_unpack", &[], map_bytes(WIDE), fused_wide)
+            ..wide("fused_pack_op_unpack", &[], copy(WIDE), fused_wide)
         },
     ]
 }
@@ -105,6 +119,7 @@ fn maps() -> Vec<CpuKernel> {
     let gate = |shape: MapShape, forms, make| CpuKernel {
         name: "fusion_gate",
         params: map_params(shape),
+        version: 1,
         work: ("elements_per_s", shape.elements() as f64),
         tolerance: 2e-6,
         forms,
@@ -126,6 +141,7 @@ fn maps() -> Vec<CpuKernel> {
             ("steps", SCAN.steps.to_string()),
             ("direction", "forward".to_owned()),
         ],
+        version: 1,
         work: ("tokens_per_s", (SCAN.batch * SCAN.steps) as f64),
         tolerance: 1e-5,
         forms: UP_TO_TWO,
@@ -148,9 +164,10 @@ fn models() -> Vec<CpuKernel> {
     let infer = CpuKernel {
         name: "infer",
         params: map_params(IMAGE),
+        version: 1,
         work: ("frames_per_s", 1.0),
         tolerance: 0.0,
-        forms: &[Form::Reference],
+        forms: ONE_THREAD,
         class: Class::Compute,
         companion: Calibration::MultiplyAdd,
         limit: None,
@@ -161,7 +178,6 @@ fn models() -> Vec<CpuKernel> {
         name: "ff_path",
         params: ff_params,
         tolerance: 2e-4,
-        forms: ONE_THREAD,
         class: Class::Dram,
         companion: Calibration::Copy { bytes: map_bytes(WIDE) },
         make: ff_path,
@@ -189,7 +205,7 @@ fn wide_ids(tiles: usize, seed: u64) -> Result<Vec<u32>, KernelError> {
 
 /// Model level: ids are sorted in Hilbert order, then packed.
 fn pack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
-    let form = make.configured(pack::CANDIDATES, ChannelBlock::name)?;
+    let form = make.configured(pack::CANDIDATES, Walk::name)?;
     let grid = Grid::of_map(SMALL, SMALL_TILE)?;
     let map = normal(SMALL.elements(), make.seed);
     let mut ids = SMALL_IDS;
@@ -202,7 +218,7 @@ fn pack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
 
 /// Kernel level: ids as given.
 fn pack_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
-    let form = make.configured(pack::CANDIDATES, ChannelBlock::name)?;
+    let form = make.configured(pack::CANDIDATES, Walk::name)?;
     let map = normal(WIDE.elements(), make.seed);
     let ids = wide_ids(WIDE_TILES, make.seed.wrapping_add(1))?;
     Runnable::new(packed_length(WIDE, WIDE_TILE, WIDE_TILES), move |packed| {
@@ -229,7 +245,7 @@ fn unpack_small(make: &Make<'_>) -> Result<Runnable, MakeError> {
 
 /// Kernel level: random levels, override.
 fn unpack_wide(make: &Make<'_>, in_place: bool) -> Result<Runnable, MakeError> {
-    let (form, seed) = (make.configured(unpack_levels::CANDIDATES, ChannelBlock::name)?, make.seed);
+    let (form, seed) = (make.configured(unpack_levels::CANDIDATES, Walk::name)?, make.seed);
     let map = normal(WIDE.elements(), seed);
     let (base, before) = if in_place { (None, Some(map)) } else { (Some(map), None) };
     let packed = normal(packed_length(WIDE, WIDE_TILE, WIDE_TILES), seed.wrapping_add(1));
@@ -299,9 +315,10 @@ fn scan_forward(make: &Make<'_>) -> Result<Runnable, MakeError> {
 fn infer_model(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let image = uniform(IMAGE.elements(), 0.0, 1.0, make.seed);
     let mut model = Model::new(IMAGE)?;
-    let length = infer::reference(&image, &mut model)?.merged.len();
+    let form = make.form;
+    let length = infer::run(form, &image, &mut model)?.merged.len();
     Runnable::new(length, move |output| {
-        output.copy_from_slice(&infer::reference(&image, &mut model)?.merged);
+        output.copy_from_slice(&infer::run(form, &image, &mut model)?.merged);
         Ok(())
     })
 }
