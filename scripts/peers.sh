@@ -28,7 +28,7 @@ publish = false
 [workspace]
 
 [dependencies]
-sprag = { path = "$root" }
+sprag-kernels = { path = "$root/src/kernels" }
 ndarray = { version = "0.16", default-features = false, features = ["std"] }
 rayon = { version = "1.12", default-features = false }
 TOML

@@ -5,11 +5,12 @@ use std::sync::Mutex;
 
 use ndarray::{ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, ArrayViewMut4, Axis, Zip, s};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sprag::kernels::fused::{self, Affine, Choice};
-use sprag::kernels::fusion::{self, Gate};
-use sprag::kernels::scan::{self, DEFAULT_CLAMP, Direction, Parameters, ScanShape};
-use sprag::kernels::shape::MapShape;
-use sprag::kernels::tile::{Overlap, Placement, Tiles, pack, unpack_levels};
+use sprag_kernels::Form;
+use sprag_kernels::fused::{self, Affine, Choice};
+use sprag_kernels::fusion::{self, Gate};
+use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, Parameters, ScanShape};
+use sprag_kernels::shape::MapShape;
+use sprag_kernels::tile::{Overlap, Placement, Tiles, pack, unpack_levels};
 
 use crate::timing::{Buffer, Random, Timed, copy, triad};
 
@@ -122,7 +123,7 @@ fn volume_mut(values: &mut [f32]) -> ArrayViewMut3<'_, f32> {
 
 fn packs<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
     let mut expected = vec![0.0; PACKED];
-    pack::reference(&data.base, SHAPE, TILE, &data.ids, &mut expected).expect("a good call");
+    pack::run(Form::Reference, &data.base[..], SHAPE, TILE, &data.ids, &mut expected).expect("a good call");
     let mut case = |name: &str, call: Box<dyn Fn(&mut [f32]) + 'a>| {
         data.packed.lock().unwrap().fill(f32::NAN);
         call(&mut data.packed.lock().unwrap());
@@ -132,7 +133,7 @@ fn packs<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
     };
     for &config in pack::CANDIDATES {
         let call = move |packed: &mut [f32]| {
-            pack::tuned(config, &data.base[..], SHAPE, TILE, &data.ids, packed).expect("a good call");
+            pack::run(Form::Fast(config), &data.base[..], SHAPE, TILE, &data.ids, packed).expect("a good call");
         };
         case(&ours(config == pack::CANDIDATES[0], &config.name()), Box::new(call));
     }
@@ -140,7 +141,7 @@ fn packs<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
     case(
         "ours, 2 threads",
         Box::new(move |packed| {
-            pool.install(|| pack::parallel(config, &data.base[..], SHAPE, TILE, &data.ids, packed))
+            pool.install(|| pack::run(Form::Parallel(config), &data.base[..], SHAPE, TILE, &data.ids, packed))
                 .expect("a good call");
         }),
     );
@@ -163,10 +164,22 @@ fn ours(is_usual: bool, config: &str) -> String {
 
 fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
     let tiles = Tiles { packed: &data.tiles[..], placement: Placement::Indices(&data.ids), tile_size: TILE };
-    let rule =
-        unpack_levels::Rule { levels: Some(&data.levels), assume_priority_sorted: false, overlap: Overlap::Override };
+    let rule = unpack_levels::LevelsRule {
+        levels: Some(&data.levels),
+        assume_priority_sorted: false,
+        overlap: Overlap::Override,
+    };
     let mut expected = vec![0.0; SHAPE.elements()];
-    unpack_levels::reference(&data.base, SHAPE, &tiles, rule, &mut expected, &mut Default::default()).expect("good");
+    unpack_levels::run(
+        Form::Reference,
+        Some(&data.base[..]),
+        SHAPE,
+        &tiles,
+        rule,
+        &mut expected,
+        &mut Default::default(),
+    )
+    .expect("good");
     let mut case = |kernel: &str, name: &str, mut call: Box<dyn FnMut(&mut [f32]) + 'a>| {
         data.map.lock().unwrap().copy_from_slice(&data.base);
         call(&mut data.map.lock().unwrap());
@@ -181,7 +194,8 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
             "unpack in place",
             &name,
             Box::new(move |map| {
-                unpack_levels::tuned_in_place(config, SHAPE, &tiles, rule, map, &mut scratch).expect("a good call");
+                unpack_levels::run(Form::Fast(config), None, SHAPE, &tiles, rule, map, &mut scratch)
+                    .expect("a good call");
             }),
         );
         let mut scratch = unpack_levels::Scratch::default();
@@ -189,7 +203,8 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
             "unpack with copy",
             &name,
             Box::new(move |map| {
-                unpack_levels::tuned(config, &data.base, SHAPE, &tiles, rule, map, &mut scratch).expect("a good call");
+                unpack_levels::run(Form::Fast(config), Some(&data.base[..]), SHAPE, &tiles, rule, map, &mut scratch)
+                    .expect("a good call");
             }),
         );
     }
@@ -199,7 +214,7 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
         "unpack in place",
         "ours, 2 threads",
         Box::new(move |map| {
-            let call = || unpack_levels::parallel_in_place(config, SHAPE, &tiles, rule, map, &mut scratch);
+            let call = || unpack_levels::run(Form::Parallel(config), None, SHAPE, &tiles, rule, map, &mut scratch);
             pool.install(call).expect("a good call");
         }),
     );
@@ -208,7 +223,9 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
         "unpack with copy",
         "ours, 2 threads",
         Box::new(move |map| {
-            let call = || unpack_levels::parallel(config, &data.base, SHAPE, &tiles, rule, map, &mut scratch);
+            let call = || {
+                unpack_levels::run(Form::Parallel(config), Some(&data.base[..]), SHAPE, &tiles, rule, map, &mut scratch)
+            };
             pool.install(call).expect("a good call");
         }),
     );
@@ -234,7 +251,8 @@ fn fuseds<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
     let choice = Choice { indices: &data.ids, tile_size: TILE, require_unique: true };
     let affine = Affine::default();
     let mut expected = vec![0.0; SHAPE.elements()];
-    fused::reference(&data.base[..], SHAPE, &choice, &affine, &mut expected, &mut Default::default()).expect("good");
+    fused::run(Form::Reference, &data.base[..], SHAPE, &choice, &affine, &mut expected, &mut Default::default())
+        .expect("good");
     let mut case = |name: &str, mut call: Box<dyn FnMut(&mut [f32]) + 'a>| {
         data.map.lock().unwrap().fill(f32::NAN);
         call(&mut data.map.lock().unwrap());
@@ -247,7 +265,8 @@ fn fuseds<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
         case(
             &ours(config == fused::CANDIDATES[0], &config.name()),
             Box::new(move |map| {
-                fused::tuned(config, &data.base[..], SHAPE, &choice, &affine, map, &mut scratch).expect("a good call");
+                fused::run(Form::Fast(config), &data.base[..], SHAPE, &choice, &affine, map, &mut scratch)
+                    .expect("a good call");
             }),
         );
     }
@@ -256,7 +275,8 @@ fn fuseds<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
         "ours, 2 threads",
         Box::new(move |map| {
             let config = fused::CANDIDATES[0];
-            let call = || fused::parallel(config, &data.base[..], SHAPE, &choice, &affine, map, &mut scratch);
+            let call =
+                || fused::run(Form::Parallel(config), &data.base[..], SHAPE, &choice, &affine, map, &mut scratch);
             pool.install(call).expect("a good call");
         }),
     );
@@ -273,7 +293,7 @@ fn fuseds<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
 }
 
 fn fusions<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
-    let inputs = fusion::Inputs {
+    let inputs = fusion::FusionInputs {
         base: &data.base[..],
         detail: &data.detail[..],
         boundary: &data.boundary[..],
@@ -281,7 +301,7 @@ fn fusions<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
     };
     let gate = Gate::default();
     let (mut alpha, mut expected) = (vec![0.0; SHAPE.pixels()], vec![0.0; SHAPE.elements()]);
-    fusion::reference(&inputs, SHAPE, &gate, &mut alpha, &mut expected).expect("a good call");
+    fusion::run(Form::Reference, &inputs, SHAPE, &gate, &mut alpha, &mut expected).expect("a good call");
     let mut case = |name: &str, call: Box<dyn Fn(&mut [f32], &mut [f32]) + 'a>| {
         data.map.lock().unwrap().fill(f32::NAN);
         call(&mut data.alpha.lock().unwrap(), &mut data.map.lock().unwrap());
@@ -293,14 +313,15 @@ fn fusions<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
         case(
             &ours(config == fusion::CANDIDATES[0], &config.name()),
             Box::new(move |alpha, fused| {
-                fusion::tuned(config, &inputs, SHAPE, &gate, alpha, fused).expect("a good call");
+                fusion::run(Form::Fast(config), &inputs, SHAPE, &gate, alpha, fused).expect("a good call");
             }),
         );
         let name = if config == fusion::CANDIDATES[0] { String::new() } else { format!(", `{}`", config.name()) };
         case(
             &format!("ours, 2 threads{name}"),
             Box::new(move |alpha, fused| {
-                pool.install(|| fusion::parallel(config, &inputs, SHAPE, &gate, alpha, fused)).expect("a good call");
+                pool.install(|| fusion::run(Form::Parallel(config), &inputs, SHAPE, &gate, alpha, fused))
+                    .expect("a good call");
             }),
         );
     }
@@ -327,11 +348,12 @@ fn fusions<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
 
 fn scans<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
     let [decay, input_gain, output_gain, state_bias] = &data.lists;
-    let inputs = scan::Inputs { tokens: &data.tokens[..], shape: SCAN, init_state: None, clamp: DEFAULT_CLAMP };
+    let inputs = scan::ScanInputs { tokens: &data.tokens[..], shape: SCAN, init_state: None, clamp: DEFAULT_CLAMP };
     let direction = Direction::Forward(Parameters { decay, input_gain, output_gain, state_bias });
     let mut expected = vec![0.0; SCAN.elements()];
     let mut state = vec![0.0; SCAN.states()];
-    scan::reference(&inputs, &direction, &mut expected, &mut state, &mut Default::default()).expect("a good call");
+    scan::run(Form::Reference, &inputs, &direction, &mut expected, &mut state, &mut Default::default())
+        .expect("a good call");
     let mut case = |name: &str, mut call: Box<dyn FnMut(&mut [f32]) + 'a>| {
         data.y.lock().unwrap().fill(f32::NAN);
         call(&mut data.y.lock().unwrap());
@@ -344,7 +366,7 @@ fn scans<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
         case(
             &ours(config == scan::CANDIDATES[0], &config.name()),
             Box::new(move |y| {
-                scan::tuned(config, &inputs, &direction, y, &mut state, &mut scratch).expect("a good call");
+                scan::run(Form::Fast(config), &inputs, &direction, y, &mut state, &mut scratch).expect("a good call");
             }),
         );
     }
@@ -353,7 +375,7 @@ fn scans<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
         "ours, 2 threads",
         Box::new(move |y| {
             let config = scan::CANDIDATES[0];
-            pool.install(|| scan::parallel(config, &inputs, &direction, y, &mut final_state, &mut scratch))
+            pool.install(|| scan::run(Form::Parallel(config), &inputs, &direction, y, &mut final_state, &mut scratch))
                 .expect("good");
         }),
     );
