@@ -2,7 +2,8 @@
 //!
 //! Between two changes all commits have one level, from which each build differs a little, as code is laid out again: what is
 //! replicated are commits, and sessions only within them. The level of a side is the mean of its commits, weighed by the
-//! variance between commits and that of sessions (DerSimonian and Laird, "Meta-analysis in clinical trials", 1986).
+//! variance between commits and that of sessions (DerSimonian and Laird, "Meta-analysis in clinical trials", 1986). A side ends
+//! where the next commit is at another level: a change too small to be a culprit lies between.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -16,6 +17,9 @@ use sprag_model::bisection::BisectEffect;
 /// The least variance between builds, as a share of that of a session. Without it, the good end, with which all others are
 /// compared, would weigh more than all of them.
 const LEAST_BETWEEN: f64 = 1.0 / 16.0;
+
+/// How many standard errors the next commit of a side may differ from those nearer to the culprit.
+const REACH: f64 = 2.2;
 
 /// A commit: the mean of its sessions and the variance of that mean.
 type Level = (f64, f64);
@@ -38,16 +42,19 @@ impl Search {
                 .filter_map(|(_, values)| Some((describe::mean(values)?, step.variance / values.len() as f64)));
             measured.collect()
         };
-        let (mut before, after) = (side(from..=culprit.first - 1), side(culprit.last..=to));
+        let (mut before, mut after) = (side(from..=culprit.first - 1), side(culprit.last..=to));
         if from == 0 {
             // The good end itself, to which all levels are relative.
-            before.push((0.0, 0.0));
+            before.insert(0, (0.0, 0.0));
+        }
+        before.reverse();
+        for side in [&mut before, &mut after] {
+            side.truncate(level_ends(side, step.variance));
         }
         let between = variance_between([&before, &after]).max(LEAST_BETWEEN * step.variance);
         let (good, of_good) = mean(&before, between)?;
         let (bad, of_bad) = mean(&after, between)?;
-        let measured = sessions.range(from..=to).map(|(_, values)| values.len()).sum();
-        let reach = student::two_sided_95(measured) * (of_good + of_bad).sqrt();
+        let reach = student::two_sided_95(before.len() + after.len()) * (of_good + of_bad).sqrt();
         let change = bad - good;
         Some(BisectEffect {
             benchmark: step.benchmark.clone(),
@@ -55,6 +62,17 @@ impl Search {
             interval: ((change - reach).exp_m1(), (change + reach).exp_m1()),
         })
     }
+}
+
+/// How many commits, from the nearest on, are at one level. A build may differ from the next by as much as a session does.
+fn level_ends(side: &[Level], session: f64) -> usize {
+    let is_elsewhere = |place: &usize| {
+        let near = &side[..*place];
+        let between = variance_between([near, &[]]).max(session);
+        let (level, variance) = mean(near, between).unwrap_or_default();
+        (side[*place].0 - level).abs() > REACH * (variance + side[*place].1 + between).sqrt()
+    };
+    (1..side.len()).find(is_elsewhere).unwrap_or(side.len())
 }
 
 /// What commits of a side differ by, beyond their sessions.

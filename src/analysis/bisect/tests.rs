@@ -281,3 +281,21 @@ fn the_size_of_a_change_comes_from_all_commits_on_both_sides() {
     }
     assert!(10 * covered >= 8 * all && 10 * by_ends <= 6 * all, "{covered} by all, {by_ends} by the ends, of {all}");
 }
+
+#[test]
+fn smaller_changes_on_its_sides_do_not_add_to_the_size_of_a_change() {
+    let (mut covered, mut near, mut all) = (0, 0, 0);
+    for seed in 0..60 {
+        let at = 26 + seed as usize % 12;
+        let mut history = History::new(64, &[(at - 12, 1.03), (at, 1.28), (at + 12, 1.03)], 0.01, seed);
+        let trial = bisect(&mut history, PAIRS, 0.95, 100);
+        let ([cluster], Some(search)) = (trial.clusters.as_slice(), &trial.search) else { continue };
+        let Finding::Culprit(group) = cluster.finding else { continue };
+        let effect = search.effect(&cluster.question.steps[0], group, &[]).expect("both sides were measured");
+        all += 1;
+        covered += usize::from((effect.interval.0..effect.interval.1).contains(&0.28));
+        near += usize::from((effect.change - 0.28).abs() < 0.02);
+    }
+    // With all commits of both sides, 37 of 60 intervals hold the truth, and 3 of 60 changes are as near to it.
+    assert!(all == 60 && covered >= 50 && near >= 45, "{covered} covered and {near} near, of {all}");
+}
