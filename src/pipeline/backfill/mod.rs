@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::bisect::record as bisect;
 use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
 use crate::builds::failures::{broken, failed_run, lasting_failure};
@@ -40,7 +41,7 @@ pub struct BackfillRequest {
     pub event: Option<String>,
     pub every: Option<usize>,
     pub releases: bool,
-    /// Whether a run in another environment of this machine is one, too.
+    /// Whether a run in another environment of this machine, or of a bisection, is one, too.
     pub missing: bool,
     pub suites: Vec<String>,
     pub shard: Option<Shard>,
@@ -140,7 +141,8 @@ impl Backfill<'_> {
         for head in loaded.runs.heads() {
             let Some(commit) = head.commit.as_ref().filter(|commit| !commit.dirty) else { continue };
             let Some(place) = self.suites.iter().position(|(name, _)| *name == head.suite) else { continue };
-            if head.machine.id != self.machines[place].id || is_filtered(&head.config) {
+            let is_bisected = self.request.missing && head.config.contains_key(bisect::SETTING);
+            if head.machine.id != self.machines[place].id || is_filtered(&head.config) && !is_bisected {
                 continue;
             }
             // The environment of Sprag's own kernels has facts of their build.

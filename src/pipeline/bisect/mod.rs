@@ -8,7 +8,7 @@ mod prior;
 mod state;
 mod report;
 mod plan;
-mod record;
+pub(crate) mod record;
 mod share;
 mod counting;
 mod measuring;

@@ -32,7 +32,7 @@ use sprag_model::run::{FILTER, Quality, Run};
 use sprag_model::sample::Measurement;
 
 /// The setting of a run that a bisection measured.
-pub(super) const SETTING: &str = "bisect";
+pub(crate) const SETTING: &str = "bisect";
 
 /// What a run says of the bisection that measured it, so that other jobs can use its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ pub struct BackfillArgs {
     /// Only commits with a tag.
     #[arg(long)]
     pub releases: bool,
-    /// Skip a commit that has a run in another environment of this machine, too.
+    /// Skip a commit that has a run in another environment of this machine, or of a bisection, too.
     ///
     /// A commit with a run of this machine in its present environment is always skipped.
     #[arg(long)]
