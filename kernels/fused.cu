@@ -56,7 +56,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     __syncthreads();
     for (int k = threadIdx.x; k < count; k += BLOCK) {
         unsigned cell = __ldg(indices + sample * count + k) - first_cell;
-        if (cell < n_cells) chosen[cell] = 1;
+        // Where ids repeat, several threads store the same word: volatile, so that this is no race.
+        if (cell < n_cells) *(volatile int*)(chosen + cell) = 1;
     }
     __syncthreads();
 

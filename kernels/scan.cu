@@ -336,7 +336,8 @@ __device__ __forceinline__ float look_back(
 // `status` holds a ticket counter in its first 16 bytes and then a word a chunk, sample and channel; all zero before the
 // launch, and not needed where a chunk holds all steps. A block takes the next ticket, so the chunks before its own
 // belong to blocks that run already or have finished, and waiting for them ends whatever the order of the blocks. A word
-// is written at once, flag and value together, so that no fence is needed.
+// is written at once, flag and value together, and nothing else passes between blocks, so that no fence is needed. No number
+// of blocks need run together.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) scan_long(
     const element* __restrict__ tokens, const float* __restrict__ decay, const float* __restrict__ input_gain,
     const float* __restrict__ output_gain, const float* __restrict__ state_bias, const element* __restrict__ initial,

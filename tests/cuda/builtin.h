@@ -26,53 +26,65 @@ static inline unsigned ballot(unsigned mask, bool vote, int line) {
 }
 }  // namespace sprag
 
-static inline void __threadfence() { sprag::point(); }
-static inline void __threadfence_block() { sprag::point(); }
-static inline void __threadfence_system() { sprag::point(); }
+#define SPRAG_FENCE(name, is_wide)        \
+    SPRAG_QUIET static inline void name() { \
+        SPRAG_WATCH(fence(is_wide));      \
+        sprag::point();                   \
+    }
+SPRAG_FENCE(__threadfence, true)
+SPRAG_FENCE(__threadfence_block, false)
+SPRAG_FENCE(__threadfence_system, true)
+#undef SPRAG_FENCE
 static inline void __nanosleep(unsigned) { sprag::sleep(); }
 
 // One thread runs at a time, so an atomic function need only be a point where another may come first.
+#ifdef SPRAG_RACES
+#define SPRAG_ATOMIC_POINT(at) sprag::touch_atomic(at, sizeof *(at), __builtin_return_address(0))
+#else
+#define SPRAG_ATOMIC_POINT(at) sprag::point()
+#endif
+#define SPRAG_ATOMIC SPRAG_QUIET __attribute__((noinline)) static
 #define SPRAG_ATOMICS(type)                                                                     \
-    static inline type atomicAdd(type* at, type value) {                                        \
-        sprag::point();                                                                         \
+    SPRAG_ATOMIC type atomicAdd(type* at, type value) {                                         \
+        SPRAG_ATOMIC_POINT(at);                                                                 \
         type old = *at;                                                                         \
         *at = old + value;                                                                      \
         return old;                                                                             \
     }                                                                                           \
-    static inline type atomicExch(type* at, type value) {                                       \
-        sprag::point();                                                                         \
+    SPRAG_ATOMIC type atomicExch(type* at, type value) {                                        \
+        SPRAG_ATOMIC_POINT(at);                                                                 \
         type old = *at;                                                                         \
         *at = value;                                                                            \
         return old;                                                                             \
     }
 #define SPRAG_WHOLE_ATOMICS(type)                                                               \
     SPRAG_ATOMICS(type)                                                                         \
-    static inline type atomicMax(type* at, type value) {                                        \
-        sprag::point();                                                                         \
+    SPRAG_ATOMIC type atomicMax(type* at, type value) {                                         \
+        SPRAG_ATOMIC_POINT(at);                                                                 \
         type old = *at;                                                                         \
         if (value > old) *at = value;                                                           \
         return old;                                                                             \
     }                                                                                           \
-    static inline type atomicMin(type* at, type value) {                                        \
-        sprag::point();                                                                         \
+    SPRAG_ATOMIC type atomicMin(type* at, type value) {                                         \
+        SPRAG_ATOMIC_POINT(at);                                                                 \
         type old = *at;                                                                         \
         if (value < old) *at = value;                                                           \
         return old;                                                                             \
     }                                                                                           \
-    static inline type atomicOr(type* at, type value) {                                         \
-        sprag::point();                                                                         \
+    SPRAG_ATOMIC type atomicOr(type* at, type value) {                                          \
+        SPRAG_ATOMIC_POINT(at);                                                                 \
         type old = *at;                                                                         \
         *at = old | value;                                                                      \
         return old;                                                                             \
     }                                                                                           \
-    static inline type atomicAnd(type* at, type value) {                                        \
-        sprag::point();                                                                         \
+    SPRAG_ATOMIC type atomicAnd(type* at, type value) {                                         \
+        SPRAG_ATOMIC_POINT(at);                                                                 \
         type old = *at;                                                                         \
         *at = old & value;                                                                      \
         return old;                                                                             \
     }                                                                                           \
-    static inline type atomicCAS(type* at, type expected, type value) {                         \
-        sprag::point();                                                                         \
+    SPRAG_ATOMIC type atomicCAS(type* at, type expected, type value) {                          \
+        SPRAG_ATOMIC_POINT(at);                                                                 \
         type old = *at;                                                                         \
         if (old == expected) *at = value;                                                       \
         return old;                                                                             \

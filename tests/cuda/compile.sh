@@ -11,8 +11,8 @@ common="-std=c++17 -x c++ -DSPRAG_HOST=1"
 together=$object.cc
 trap 'rm -f "$together"' EXIT
 
-# Dynamic shared memory is a pointer here: each block that is under way has its own.
-sed -E 's/extern +__shared__ +(__align__\([0-9]+\) +)?([A-Za-z_][A-Za-z_0-9 ]*[ *])([A-Za-z_0-9]+)\[\] *;/\2* const \3 = reinterpret_cast<\2*>(sprag::dynamic_shared);/' \
+# Dynamic shared memory is a pointer here: each block that is under way has its own. A test may plant a fault.
+sed -E -e "${SPRAG_EMULATOR_EDIT:-}" -e 's/extern +__shared__ +(__align__\([0-9]+\) +)?([A-Za-z_][A-Za-z_0-9 ]*[ *])([A-Za-z_0-9]+)\[\] *;/\2* const \3 = reinterpret_cast<\2*>(sprag::dynamic_shared);/' \
     "$source" >"$together"
 
 # The kernels of this variant, as the preprocessor leaves them.
@@ -22,8 +22,12 @@ printf '\n' >>"$together"
 for kernel in $kernels; do printf 'SPRAG_EXPORT(%s)\n' "$kernel" >>"$together"; done
 
 # What is sanitized runs for its reports, so that compiling it is what takes the time.
-optimise=${SPRAG_EMULATOR_SANITIZE:+-O0}
-${CXX:-g++} $common ${optimise:--O1} -g1 -shared -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing \
+case ${SPRAG_EMULATOR_SANITIZE:-} in
+    "") kind="-O1" ;;
+    # Without the libraries of the sanitizer, whose place races.h takes.
+    races) kind="-O1 -DSPRAG_RACES -fsanitize=thread --param tsan-distinguish-volatile=1 --param tsan-instrument-func-entry-exit=0 -nodefaultlibs -lc" ;;
+    *) kind="-O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fsanitize-sections=sprag_shared" ;;
+esac
+${CXX:-g++} $common $kind -g1 -shared -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing \
     -ffp-contract=off -Wall -Wno-sign-compare -Wno-unused-function -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unknown-pragmas \
-    ${SPRAG_EMULATOR_SANITIZE:+-fsanitize=address,undefined -fno-sanitize-recover=undefined -fsanitize-sections=sprag_shared} \
     -include "$here/prelude.h" "$@" "$together" -o "$object" -lm

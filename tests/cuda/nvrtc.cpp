@@ -183,9 +183,11 @@ PUBLIC int nvrtcCompileProgram(Program* program, int count, const char* const* o
     }
     const std::string named = "#line 1 \"" + program->name + "\"\n" + program->source;
     std::string all = named + text_of(SOURCES + "/compile.sh");
-    for (const char* header : {"/prelude.h", "/runner.h", "/builtin.h"}) all += text_of(SOURCES + header);
+    for (const char* header : {"/prelude.h", "/runner.h", "/fiber.h", "/races.h", "/builtin.h"}) all += text_of(SOURCES + header);
     for (const std::string& define : defines) all += "\n" + define;
-    all += std::getenv("SPRAG_EMULATOR_SANITIZE") ? "\nsanitized" : "";
+    for (const char* name : {"SPRAG_EMULATOR_SANITIZE", "SPRAG_EMULATOR_EDIT"}) {
+        if (const char* text = std::getenv(name)) all += std::string("\n") + name + text;
+    }
     const std::string folder = cache_folder(), object = folder + "/" + digest(all) + ".so";
 
     if (access(object.c_str(), R_OK)) {

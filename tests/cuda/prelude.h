@@ -14,6 +14,9 @@
 // All static shared memory of a source lies in one section, so that the runner can poison it before each block.
 #define __shared__ static __attribute__((section("sprag_shared")))
 
+// What the runner does is no access of a kernel.
+#define SPRAG_QUIET __attribute__((no_sanitize("thread")))
+
 namespace sprag {
 using bytes_t = decltype(sizeof 0);
 extern "C" {

@@ -28,6 +28,19 @@ struct Thread {
     unsigned long long given, taken;
 };
 
+#ifdef SPRAG_RACES
+struct Watched;
+struct Cell;
+// What is known of the accesses of a block, see races.h.
+struct Ledger {
+    Watched* threads;
+    Cell* shared;
+    unsigned* known;
+    unsigned n_known, room;
+    unsigned long long barrier;
+};
+#endif
+
 // A block that is under way. Of its threads `turn` says whose turn it is next, as a place in `order`.
 struct Block {
     uint3 index;
@@ -36,6 +49,10 @@ struct Block {
     unsigned turn, n_done, n_waiting;
     unsigned char *dynamic, *saved;
     bool live;
+    unsigned long long number;
+#ifdef SPRAG_RACES
+    Ledger ledger;
+#endif
 };
 
 // The launch that is under way.
@@ -53,7 +70,7 @@ static Block* block;
 static Thread* thread;
 static unsigned char* dynamic_shared;
 
-static inline unsigned random_below(unsigned limit) {
+SPRAG_QUIET static inline unsigned random_below(unsigned limit) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
     random_state ^= random_state << 17;
@@ -70,7 +87,7 @@ static inline unsigned random_below(unsigned limit) {
 
 // --- Threads. ---
 
-static inline void become(unsigned number) {
+SPRAG_QUIET static inline void become(unsigned number) {
     thread = &block->threads[number];
     thread_number = number;
     threadIdx = {number % blockDim.x, number / blockDim.x % blockDim.y, number / blockDim.x / blockDim.y};
@@ -79,16 +96,37 @@ static inline void become(unsigned number) {
 }
 
 // Gives the turn to another thread; comes back when it is this one's again.
-static void wait() {
+SPRAG_QUIET static void wait() {
     Thread* self = thread;
     to_scheduler(self->fiber);
 }
 
+// What may let another block run first, where blocks are interleaved.
+SPRAG_QUIET static inline void point() {
+    if (interleaved) wait();
+}
+
+static inline bytes_t static_bytes() {
+    return __start_sprag_shared ? bytes_t(__stop_sprag_shared - __start_sprag_shared) : 0;
+}
+
+}  // namespace sprag
+
+#ifdef SPRAG_RACES
+#include "races.h"
+#define SPRAG_WATCH(call) sprag::call
+#else
+#define SPRAG_WATCH(call)
+#endif
+
+namespace sprag {
+
 // The life of a stack: the thread whose turn it is, then every fresh one after it, until one of them has to wait.
-static void live() {
+SPRAG_QUIET static void live() {
     Fiber* fiber = thread->fiber;
     for (;;) {
         entry_call(entry_arguments);
+        SPRAG_WATCH(flush(true));
         thread->state = State::done;
         thread->fiber = nullptr;
         ++block->n_done;
@@ -106,12 +144,8 @@ static void live() {
     abort();
 }
 
-// What may let another block run first, where blocks are interleaved.
-static inline void point() {
-    if (interleaved) wait();
-}
-
-__attribute__((noinline)) static void barrier(int line) {
+SPRAG_QUIET __attribute__((noinline)) static void barrier(int line) {
+    SPRAG_WATCH(flush(true));
     idle_turns = 0;
     thread->state = State::at_barrier;
     thread->line = line;
@@ -125,12 +159,14 @@ __attribute__((noinline)) static void barrier(int line) {
         other.state = State::ready;
     }
     block->n_waiting = 0;
+    SPRAG_WATCH(pass_barrier());
     point();
 }
 
 // Waits for the lanes of the mask, hands each its share and lets them go on. Lanes beyond the block do not count.
-__attribute__((noinline)) static unsigned long long exchange(Exchange kind, unsigned mask, unsigned long long given,
-                                                             int source, int line) {
+SPRAG_QUIET __attribute__((noinline)) static unsigned long long exchange(Exchange kind, unsigned mask,
+                                                                         unsigned long long given, int source, int line) {
+    SPRAG_WATCH(flush(true));
     unsigned lane = thread_number % warpSize, first = thread_number - lane;
     if (!(mask >> lane & 1)) fail("the warp function in line %d has a mask without its own lane %d", line, int(lane));
     unsigned present = n_threads - first < warpSize ? (1u << (n_threads - first)) - 1 : ~0u;
@@ -144,6 +180,7 @@ __attribute__((noinline)) static unsigned long long exchange(Exchange kind, unsi
         wait();
         return thread->taken;
     }
+    if (kind == Exchange::none) SPRAG_WATCH(meet(mask & present, first));
     unsigned long long votes = 0;
     for (unsigned i = 0; i < warpSize; ++i) {
         if (!(mask & present & 1u << i)) continue;
@@ -192,7 +229,7 @@ static inline int lane_at(int source, int width) {
     return start + (source & (width - 1));
 }
 
-static void sleep() {
+SPRAG_QUIET static void sleep() {
     // Nothing but sleeping for so long: what is waited for does not come.
     if (++idle_turns > 20'000'000) fail("sleeps without end: does it wait for a block that has not begun?");
     wait();
@@ -201,20 +238,17 @@ static void sleep() {
 // --- Blocks. ---
 
 // Written out, for a library function would stumble over the red zones that the sanitizer puts between variables.
-__attribute__((no_sanitize("address", "undefined"), noinline)) static void copy(volatile unsigned char* to,
-                                                                               const volatile unsigned char* from,
-                                                                               bytes_t count) {
+__attribute__((no_sanitize("address", "undefined", "thread"), noinline)) static void copy(
+    volatile unsigned char* to, const volatile unsigned char* from, bytes_t count) {
     for (bytes_t i = 0; i < count; ++i) to[i] = from ? from[i] : poison;
-}
-
-static inline bytes_t static_bytes() {
-    return __start_sprag_shared ? bytes_t(__stop_sprag_shared - __start_sprag_shared) : 0;
 }
 
 static void start(Block& next, unsigned long long number) {
     next.index = {unsigned(number % gridDim.x), unsigned(number / gridDim.x % gridDim.y),
                   unsigned(number / gridDim.x / gridDim.y)};
     next.turn = next.n_done = next.n_waiting = 0;
+    next.number = number;
+    SPRAG_WATCH(begin_block(next));
     next.live = true;
     for (unsigned i = 0; i < n_threads; ++i) {
         next.threads[i] = {nullptr, State::fresh, Exchange::none, 0, 0, 0, 0, 0};
@@ -309,6 +343,8 @@ static void run(const char* name, void (*call)(void**), void** arguments, const 
         if (interleaved) resident[i].saved = static_cast<unsigned char*>(malloc(static_bytes()));
     }
     block = nullptr;
+    thread = nullptr;
+    SPRAG_WATCH(begin_launch());
     while (ended < total) {
         Block* next = &resident[places > 1 ? random_below(places) : 0];
         if (!next->live) {
@@ -333,12 +369,14 @@ static void run(const char* name, void (*call)(void**), void** arguments, const 
         }
     }
     for (unsigned i = 0; i < places; ++i) {
+        SPRAG_WATCH(end_block(resident[i]));
         free(resident[i].threads);
         free(resident[i].order);
         free(resident[i].dynamic);
         free(resident[i].saved);
     }
     free(sequence);
+    thread = nullptr;
 }
 
 // --- From the addresses of arguments to a call of the kernel. ---

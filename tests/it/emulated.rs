@@ -18,16 +18,19 @@ const CASE: &str = "SPRAG_TEST_CASE";
 /// Threads of a block of the sample kernels.
 const BLOCK: usize = 64;
 
-const CASES: [(&str, fn()); 9] = [
+const CASES: [(&str, fn()); 12] = [
     ("kernels", kernels_compute),
+    ("chain", || assert_eq!(forty_blocks("chain"), (0..40).map(|block| (0..=block).sum()).collect::<Vec<u32>>())),
+    ("last_block", || assert_eq!(forty_blocks("last_block")[0], 40)),
+    ("unwritten_shared", || assert_eq!(launch_alone("unwritten_shared"), [0xCDCD_CDCD_u32.cast_signed(); BLOCK])),
     ("flag", a_flag_is_awaited),
     ("graphs", graphs_replay),
     ("compiler", the_compiler_explains),
     ("refusals", mistakes_are_refused),
     ("memory", memory_is_limited),
-    ("torn_barrier", || launch_alone("torn_barrier")),
-    ("beyond_buffer", || launch_alone("beyond_buffer")),
-    ("beyond_shared", || launch_alone("beyond_shared")),
+    ("torn_barrier", || drop(launch_alone("torn_barrier"))),
+    ("beyond_buffer", || drop(launch_alone("beyond_buffer"))),
+    ("beyond_shared", || drop(launch_alone("beyond_shared"))),
 ];
 
 /// Runs the case of this process, if it has one.
@@ -63,11 +66,14 @@ fn check_fails(case: &str, machine: &Machine, words: &[&str]) {
 #[test]
 fn the_emulator_computes_and_refuses_as_a_device() {
     let Some(machine) = Machine::complete() else { return };
-    for case in ["kernels", "flag", "graphs", "refusals", "compiler"] {
+    for case in ["kernels", "chain", "last_block", "unwritten_shared", "flag", "graphs", "refusals", "compiler"] {
         check_passes(case, &machine);
     }
     for order in ["random:1", "random:2", "interleave:1", "interleave:2"] {
-        check_passes("kernels", &machine.clone().and("SPRAG_EMULATOR_BLOCKS", order));
+        for machine in [&machine, &machine.clone().and("SPRAG_EMULATOR_SANITIZE", "races")] {
+            let ordered = machine.clone().and("SPRAG_EMULATOR_BLOCKS", order);
+            ["kernels", "chain", "last_block"].iter().for_each(|case| check_passes(case, &ordered));
+        }
     }
     check_passes("memory", &machine.clone().and("SPRAG_EMULATOR_MEMORY", "1048576"));
 }
@@ -76,6 +82,13 @@ fn the_emulator_computes_and_refuses_as_a_device() {
 fn the_emulator_lets_no_fault_pass() {
     let Some(machine) = Machine::complete() else { return };
     check_fails("torn_barrier", &machine, &["`torn_barrier`", "which only 5 threads of its block reach"]);
+    let races = machine.clone().and("SPRAG_EMULATOR_SANITIZE", "races").and("SPRAG_EMULATOR_BLOCKS", "interleave:1");
+    check_fails("unwritten_shared", &races, &["that no thread of its block wrote", "at default_program:"]);
+    let without = |function: &str| races.clone().and("SPRAG_EMULATOR_EDIT", &format!("s/{function}.*;//"));
+    check_fails("chain", &without("__threadfence"), &["assertion `left == right` failed"]);
+    check_fails("last_block", &without("__threadfence"), &["race: reads what thread 0 of block", "writes"]);
+    check_fails("last_block", &without("__syncwarp"), &["kernel `last_block`", "reads "]);
+    check_fails("kernels", &without("__syncthreads"), &["kernel `row_sums`", "reads "]);
     let watched = machine.watched();
     check_passes("kernels", &watched);
     check_fails("beyond_buffer", &watched, &["AddressSanitizer: heap-buffer-overflow", "in beyond_buffer"]);
@@ -118,25 +131,21 @@ fn kernels_compute() {
     let expected: Vec<f32> = values.chunks(BLOCK).map(|row| row.iter().sum()).collect();
     assert_eq!(stream.clone_dtoh(&sums).expect("a copy"), expected);
     assert_eq!(stream.clone_dtoh(&count).expect("a copy"), [grid as i32]);
+}
 
-    let chain = module.load_function("chain").expect("a kernel");
-    let mut ticket = stream.alloc_zeros::<u32>(1).expect("memory");
-    let (mut ready, mut before) =
-        (stream.alloc_zeros::<u32>(40).expect("memory"), stream.alloc_zeros::<u32>(40).expect("memory"));
-    let mut launch = stream.launch_builder(&chain);
-    launch.arg(&mut ticket).arg(&mut ready).arg(&mut before);
-    // SAFETY: as above.
+/// What forty blocks leave in the last of three buffers of forty words.
+#[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]
+fn forty_blocks(kernel: &str) -> Vec<u32> {
+    let (module, stream) = opened();
+    let function = module.load_function(kernel).expect("a kernel");
+    let mut words = [(); 3].map(|()| stream.alloc_zeros::<u32>(40).expect("memory"));
+    let mut launch = stream.launch_builder(&function);
+    for one in &mut words {
+        launch.arg(one);
+    }
+    // SAFETY: the arguments are those of the kernel, which stays inside their sizes.
     unsafe { launch.launch(blocks(40)) }.expect("a launch");
-    let expected: Vec<u32> = (0..40).map(|block| (0..=block).sum()).collect();
-    assert_eq!(stream.clone_dtoh(&before).expect("a copy"), expected);
-
-    let unwritten = module.load_function("unwritten_shared").expect("a kernel");
-    let mut poison = stream.alloc_zeros::<u32>(BLOCK).expect("memory");
-    let mut launch = stream.launch_builder(&unwritten);
-    launch.arg(&mut poison);
-    // SAFETY: as above.
-    unsafe { launch.launch(blocks(1)) }.expect("a launch");
-    assert_eq!(stream.clone_dtoh(&poison).expect("a copy"), [0xCDCD_CDCD; BLOCK]);
+    stream.clone_dtoh(&words[2]).expect("a copy")
 }
 
 #[expect(unsafe_code, reason = "a word of memory is shared with a kernel")]
@@ -255,7 +264,7 @@ fn the_compiler_explains() {
 }
 
 #[expect(unsafe_code, reason = "a launch hands untyped arguments to a kernel")]
-fn launch_alone(kernel: &str) {
+fn launch_alone(kernel: &str) -> Vec<i32> {
     let (module, stream) = opened();
     let function = module.load_function(kernel).expect("a kernel");
     let mut values = stream.clone_htod(&[1_i32; BLOCK]).expect("a copy");
@@ -263,5 +272,5 @@ fn launch_alone(kernel: &str) {
     launch.arg(&mut values);
     // SAFETY: what this kernel does wrong is what the emulator is to catch.
     unsafe { launch.launch(blocks(1)) }.expect("a launch");
-    stream.synchronize().expect("it is done");
+    stream.clone_dtoh(&values).expect("it is done")
 }
