@@ -430,7 +430,8 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     );
     // Its runs are few pairs of some benchmarks, which is enough for a commit not to be missing.
     let culprit = &culprit.as_str().expect("a commit")[..12];
-    let planned = |more: &[&str]| sandbox.sprag(&[&["backfill", "--around", &id, "--dry-run"][..], more].concat()).expect(0).out;
+    let planned =
+        |more: &[&str]| sandbox.sprag(&[&["backfill", "--around", &id, "--dry-run"][..], more].concat()).expect(0).out;
     assert!(planned(&[]).contains(culprit) && !planned(&["--missing"]).contains(culprit), "{}", planned(&[]));
     sandbox.sprag(&["history", "fsck"]).expect(0);
     sandbox.sprag(&["site", "--out", "../site"]).expect(0);
