@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::compare;
 use crate::example;
 use crate::reference::{self, Level};
-use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
+use sprag_base::stats::{bootstrap, describe};
 use sprag_model::metric::Metric;
 use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::run::{RecordedRun, Run};
@@ -103,10 +103,8 @@ fn run(day: u32, processes: &[Vec<f64>]) -> Run {
     let mut run = example::run("c", "a", day, &times);
     for (measurement, workers) in run.measurements.iter_mut().zip(processes) {
         let value = describe::median(workers).expect("there are processes");
-        let ends = workers.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
-        let workers = workers.clone();
-        measurement.estimates[0] =
-            Estimate { workers, interval: Some(ends), ..Estimate::new(Metric::time(), value, 5) };
+        let (workers, interval) = (workers.clone(), bootstrap::median_interval(workers));
+        measurement.estimates[0] = Estimate { workers, interval, ..Estimate::new(Metric::time(), value, 5) };
     }
     run
 }
