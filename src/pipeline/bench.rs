@@ -27,6 +27,8 @@ use sprag_model::verdict::{Comparison, Verdict};
 /// Between the two commands.
 const VERSUS: &str = "--vs";
 
+const NO_PROGRAM: &str = "there is no such program";
+
 const START_HINT: &str = "name a program on PATH, or the path of an executable file such as `./program`";
 
 /// With fewer, chance has too much weight.
@@ -85,6 +87,10 @@ fn alone(
     let measured = measuring::measure(project, &[(name, &suite)], &SuiteRequest::all(effort(request), &trt), host)?;
     host.observer.end();
     let run = measured.runs.first().context("no run was made")?;
+    // With a warm-up run it is found before.
+    if let Some(reason) = run.reason.as_deref().filter(|reason| reason.ends_with(NO_PROGRAM)) {
+        return refuse(text::printable(reason), START_HINT);
+    }
     out.write_all(table(run, request).as_bytes())?;
     if request.record {
         pending::record_runs(project, &measured.runs)?;

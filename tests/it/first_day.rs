@@ -179,6 +179,7 @@ fn any_command_is_timed() {
     let absent =
         "error: `nowhere-to-be-seen` cannot be started: there is no such program\nhint: name a program on PATH";
     bench(2, &["nowhere-to-be-seen"]).says(&[absent]);
+    bench(2, &["--warmup", "0", "nowhere-to-be-seen"]).says(&["there is no such program\nhint: name a program"]);
     bench(1, &["--", "sh", "-c", "echo bad >&2; exit 3"]).says(&["exit code 3 (bad)"]);
     bench(2, &["--record", "true"]).says(&["--name"]);
     bench(2, &["--record", "--name", "own", "true"]).says(&["`own` is a suite of sprag.toml"]);

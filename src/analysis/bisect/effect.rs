@@ -21,6 +21,9 @@ const LEAST_BETWEEN: f64 = 1.0 / 16.0;
 /// How many standard errors the next commit of a side may differ from those nearer to the culprit.
 const REACH: f64 = 2.2;
 
+/// The share of the change by which a level differs at least, if it is another one.
+const SMALL: f64 = 0.05;
+
 /// A commit: the mean of its sessions and the variance of that mean.
 type Level = (f64, f64);
 
@@ -49,7 +52,7 @@ impl Search {
         }
         before.reverse();
         for side in [&mut before, &mut after] {
-            side.truncate(level_ends(side, step.variance));
+            side.truncate(level_ends(side, step));
         }
         let between = variance_between([&before, &after]).max(LEAST_BETWEEN * step.variance);
         let (good, of_good) = mean(&before, between)?;
@@ -65,12 +68,13 @@ impl Search {
 }
 
 /// How many commits, from the nearest on, are at one level. A build may differ from the next by as much as a session does.
-fn level_ends(side: &[Level], session: f64) -> usize {
+fn level_ends(side: &[Level], step: &Step) -> usize {
     let is_elsewhere = |place: &usize| {
         let near = &side[..*place];
-        let between = variance_between([near, &[]]).max(session);
+        let between = variance_between([near, &[]]).max(step.variance);
         let (level, variance) = mean(near, between).unwrap_or_default();
-        (side[*place].0 - level).abs() > REACH * (variance + side[*place].1 + between).sqrt()
+        let difference = (side[*place].0 - level).abs();
+        difference > REACH * (variance + side[*place].1 + between).sqrt() && difference > SMALL * step.change.abs()
     };
     (1..side.len()).find(is_elsewhere).unwrap_or(side.len())
 }

@@ -82,13 +82,14 @@ pub(super) fn line(project: &Project, good: &str, bad: &str) -> crate::Result<Ve
 }
 
 /// The commits that a merge brought by a parent whose line is not among those that were `searched`, from where they forked to
-/// the merge. `None` if there are none, or if they forked before the good end, where the level is unknown; then a
-/// note names the command that searches them.
+/// the merge. `None` if there are none, or if they forked before the good end, where the level is unknown: a sentence
+/// of `older` then names the command that searches them.
 pub(super) fn merged(
     project: &Project,
     merge: &str,
     good: &str,
     searched: &[&[String]],
+    older: &mut BTreeSet<String>,
 ) -> crate::Result<Option<Vec<String>>> {
     let store = project.store()?;
     let Some(commit) = history::find_commit(store, merge)? else { return Ok(None) };
@@ -106,8 +107,8 @@ pub(super) fn merged(
                 }
                 if commits.len() > 2 {
                     let [fork, merge] = [&sha, merge].map(|sha| text::short(sha, 12));
-                    text::note(&format!(
-                        "{merge} merged a branch from before the good end: `sprag bisect {fork} {merge}` searches it"
+                    older.insert(format!(
+                        "{merge} merged a branch from before the good end: `sprag bisect {fork} {merge}` searches it."
                     ));
                 }
                 break;

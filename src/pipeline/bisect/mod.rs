@@ -13,6 +13,7 @@ mod share;
 mod counting;
 mod measuring;
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::bisect::counting::Counter;
@@ -88,6 +89,7 @@ pub fn bisect(request: &BisectRequest, host: MeasureHost<'_>) -> crate::Result<(
         counter,
         state,
         outer,
+        older: BTreeSet::new(),
         start,
         before,
         seconds,
@@ -177,6 +179,8 @@ struct Run<'a> {
     state: State,
     /// While the state is that of a part: that of the whole bisection, and the place of the part in it.
     outer: Option<(State, usize)>,
+    /// Sentences about merges of older branches.
+    older: BTreeSet<String>,
     start: Instant,
     /// The seconds that it took before it was interrupted.
     before: f64,
@@ -210,6 +214,9 @@ impl Run<'_> {
                 let is_named = clusters.iter().all(|cluster| cluster.finding.is_named())
                     && report.culprits.iter().all(|culprit| culprit.commits.len() == 1)
                     && report.outcome != BisectOutcome::Uncertain;
+                if self.outer.is_none() {
+                    self.older.iter().for_each(|sentence| report.summary.push_str(&format!(" {sentence}")));
+                }
                 return Ok((Some(report), if is_named { Exit::Done } else { Exit::Inconclusive }));
             }
         }
@@ -501,7 +508,9 @@ impl Run<'_> {
         let sha = self.state.stage().commits[culprit].clone();
         let good = &self.state.stages[0].commits[0];
         let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
-        let Some(commits) = ends::merged(self.project, &sha, good, &searched)? else { return Ok(false) };
+        let Some(commits) = ends::merged(self.project, &sha, good, &searched, &mut self.older)? else {
+            return Ok(false);
+        };
         note(&format!("{} is a merge; the commits that it brought are next", text::short(&sha, 12)));
         let prior = prior::of_line(self.project, self.measurer.suite, &commits, &Likely::default())?;
         self.state.stages.push(Stage { commits, prior, ..Stage::default() });
@@ -548,7 +557,9 @@ impl Run<'_> {
     ) -> crate::Result<Option<BisectReport>> {
         let good = &self.state.stages[0].commits[0];
         let searched: Vec<&[String]> = self.state.stages.iter().map(|stage| stage.commits.as_slice()).collect();
-        let Some(mut commits) = ends::merged(self.project, merge, good, &searched)? else { return Ok(None) };
+        let Some(mut commits) = ends::merged(self.project, merge, good, &searched, &mut self.older)? else {
+            return Ok(None);
+        };
         // The merge also has what its first parent got since the fork.
         commits.pop();
         let short = text::short(merge, 12);
