@@ -11,12 +11,16 @@
 `sprag init` writes the suite of a script that imports this module.
 """
 
+import contextlib
 import json
 import statistics
 import sys
 import time as clocks
 
-import torch
+try:
+    import torch
+except ImportError:
+    sys.exit(f"error: PyTorch is not installed for {sys.executable}; install it there, or name another Python in `command`")
 
 SAMPLES = 31
 """Timed blocks of a benchmark."""
@@ -32,9 +36,9 @@ class Report:
 
     def __init__(self, device="cuda"):
         if device not in ("cuda", "cpu"):
-            raise ValueError(f"`device` is {device!r}; use 'cuda' or 'cpu'")
+            sys.exit(f"error: `device` is {device!r}; use 'cuda' or 'cpu', and CUDA_VISIBLE_DEVICES for another device")
         if device == "cuda" and not torch.cuda.is_available():
-            sys.exit("error: PyTorch finds no CUDA device\nhint: `Report(device=\"cpu\")` times on the host")
+            sys.exit("error: PyTorch finds no CUDA device; `Report(device=\"cpu\")` times on the host")
         self.device = device
         # Times of two devices are never compared: the name is part of each benchmark.
         self.params = {"device": torch.cuda.get_device_name()} if device == "cuda" else {}
@@ -44,9 +48,9 @@ class Report:
              rtol=None, atol=None):
         """Checks and times `call()`, and adds the benchmark to the report.
 
-        expected: the right result, or a function without arguments that returns it. It is compared in the type of the
-            result with `torch.testing.assert_close`, before timing; a wrong result is reported as a failure, without a
-            time. `rtol` and `atol` are its tolerances.
+        expected: the right result, or a function without arguments that returns it; of floating-point numbers also in
+            another precision. It is compared with `torch.testing.assert_close`, before timing; a wrong result is
+            reported as a failure, without a time. `rtol` and `atol` are its tolerances.
         bytes: what one call must read and write at least. A copy of as many bytes is then timed in turns with the call:
             `ratio` is the time of the call over that of the copy, `limit_share` its inverse.
         graph: replay a CUDA graph of the calls, so that launches from Python are not part of the time.
@@ -55,25 +59,28 @@ class Report:
         one sample a block of calls), `peak_memory` (bytes that a call allocates) and, with `bytes`, `ratio` and
         `limit_share`.
         """
-        entry = {"name": name, "params": {**self.params, **(params or {})}, "variant": variant, "version": version}
+        entry = {"name": str(name), "variant": str(variant), "version": version}
         try:
-            entry["metrics"] = self._metrics(call, expected, bytes, graph, rtol, atol)
-        except Exception as error:  # One benchmark that fails must not cost the others.
+            entry["params"] = {**self.params, **{key: _plain(value) for key, value in (params or {}).items()}}
+            # Only the report belongs on standard output.
+            with contextlib.redirect_stdout(sys.stderr):
+                entry["metrics"] = self._metrics(call, expected, bytes, graph, rtol, atol)
+        except (Exception, SystemExit) as error:  # One benchmark that fails must not cost the others.
             reason = " ".join(str(error).split())[:200]
             entry["failure"] = f"{type(error).__name__}: {reason}"
             print(f"{name}: {entry['failure']}", file=sys.stderr)
         self.benchmarks.append(entry)
 
     def print(self, file=None):
-        """Prints the report as JSON, to standard output unless `file` is given."""
+        """Prints the report as JSON, to standard output unless `file` is given. A process prints one report, at its end."""
         if not self.benchmarks:
-            sys.exit("error: the report has no benchmark\nhint: call `Report.time` before `Report.print`")
+            sys.exit("error: the report has no benchmark; call `Report.time` before `Report.print`")
         json.dump({"schema_version": 1, "benchmarks": self.benchmarks}, file or sys.stdout, allow_nan=False)
         print(file=file or sys.stdout)
 
     def _metrics(self, call, expected, bytes, graph, rtol, atol):
-        if bytes is not None and not bytes > 0:
-            raise ValueError(f"`bytes` is {bytes}; it must be positive")
+        if bytes is not None and (not isinstance(bytes, int) or bytes <= 0):
+            raise ValueError(f"`bytes` is {bytes!r}; it must be a positive integer")
         if graph and self.device != "cuda":
             raise ValueError("`graph` needs the device 'cuda'")
         peak = self._check(call, expected, rtol, atol)
@@ -108,17 +115,15 @@ class Report:
             torch.cuda.synchronize()
             peak = torch.cuda.max_memory_allocated() - before
         if expected is not None:
-            want = expected() if callable(expected) else expected
             if got is None:
                 raise ValueError("the call returns nothing to compare with `expected`")
-            if isinstance(want, torch.Tensor) and isinstance(got, torch.Tensor):
-                want = want.to(device=got.device, dtype=got.dtype)
+            want = _like(expected() if callable(expected) else expected, got)
             torch.testing.assert_close(got, want, rtol=rtol, atol=atol)
         return peak
 
     def _copy(self, bytes):
         """A copy that reads and writes `bytes` in all."""
-        source = torch.zeros(max(1, int(bytes) // 2), dtype=torch.uint8, device=self.device)
+        source = torch.zeros(max(1, bytes // 2), dtype=torch.uint8, device=self.device)
         target = torch.empty_like(source)
         return lambda: target.copy_(source)
 
@@ -154,3 +159,18 @@ class Report:
         end.record()
         end.synchronize()
         return begin.elapsed_time(end) / 1e3 / calls
+
+
+def _plain(value):
+    """A parameter as the report takes it: text, a finite number or a boolean."""
+    return value if isinstance(value, (bool, int, str)) or isinstance(value, float) and abs(value) < float("inf") else str(value)
+
+
+def _like(want, got):
+    """Floating-point results in the precision and on the device of what they are compared with; all else as it is."""
+    if isinstance(want, torch.Tensor) and isinstance(got, torch.Tensor):
+        both = want.is_floating_point() and got.is_floating_point()
+        return want.to(device=got.device, dtype=got.dtype if both else want.dtype)
+    if isinstance(want, (list, tuple)) and isinstance(got, (list, tuple)) and len(want) == len(got):
+        return type(got)(map(_like, want, got)) if type(got) in (list, tuple) else tuple(map(_like, want, got))
+    return want

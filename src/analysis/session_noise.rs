@@ -55,6 +55,9 @@ const USUAL_PROCESSES: f64 = 5.0;
 /// The fewest processes whose spread is used.
 const FEWEST_PROCESSES: usize = 3;
 
+/// Quartiles of logarithms that lie so far apart, and further than the median deviation explains, are those of two groups.
+const GROUPS: f64 = 0.1;
+
 /// The least noise of a time and of a ratio that is assumed from processes: five of them can agree by chance.
 const LEAST_SPREAD: (f64, f64) = (0.01, 0.005);
 
@@ -147,12 +150,16 @@ impl MachineNoise {
 }
 
 /// The deviation of the logarithms of the values of processes, from their median absolute deviation, which outliers do not
-/// move: nor do they move the median of a run.
+/// move: nor do they move the median of a run. Two groups of processes do, of which that deviation sees the larger one alone:
+/// then from their quartiles.
 fn spread(processes: &[f64]) -> Option<f64> {
     if processes.len() < FEWEST_PROCESSES || processes.iter().any(|value| *value <= 0.0) {
         return None;
     }
-    describe::scaled_median_deviation(&processes.iter().map(|value| value.ln()).collect::<Vec<f64>>())
+    let logarithms: Vec<f64> = processes.iter().map(|value| value.ln()).collect();
+    let deviation = describe::scaled_median_deviation(&logarithms)?;
+    let quartiles = describe::quantile(&logarithms, 0.75)? - describe::quantile(&logarithms, 0.25)?;
+    Some(if quartiles > GROUPS.max(3.0 * deviation) { quartiles } else { deviation })
 }
 
 fn least_spread(metric: &Metric) -> f64 {
@@ -244,6 +251,15 @@ mod tests {
         assert!((three.deviation - 1.1_f64.ln()).abs() < 1e-12, "{three:?}");
         assert_eq!((three.freedom, three.sessions), (2.0, 3));
         assert_eq!(estimate(&[1.0; 3], Some(0.004), &Metric::ratio()).deviation, 0.004);
+    }
+
+    #[test]
+    fn two_groups_of_processes_are_noise_and_one_outlier_is_none() {
+        let spread = |processes: &[f64]| spread(processes).expect("there are processes");
+        assert!(spread(&[5.3, 5.3, 12085.0, 5.4, 16003.0]) > 5.0);
+        assert!(spread(&[1.0, 1.01, 0.99, 1.5, 1.52]) > 0.3);
+        assert!(spread(&[1.0, 1.01, 0.99, 1.0, 9.0]) < 0.02);
+        assert!(spread(&[1.0, 1.2, 1.1, 0.9, 0.8]) < 0.2);
     }
 
     #[test]

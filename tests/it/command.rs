@@ -379,6 +379,7 @@ uint8 = "uint8"
 class Tensor(list):
     device, dtype = "cuda", "float32"
     def to(self, device, dtype): return self
+    def is_floating_point(self): return True
     def copy_(self, other):
         kernel()
 
@@ -433,16 +434,18 @@ from sprag.torch_bench import Report
 
 
 def twice():
+    print("noise")
     torch.kernel(2)
     return torch.Tensor([1])
 
 
 report = Report()
-report.time("softmax", twice, expected=lambda: torch.Tensor([1]), bytes=100, params={"n": 4})
+report.time("softmax", twice, expected=lambda: torch.Tensor([1]), bytes=100, params={"n": 4, "dtype": torch.Tensor})
 report.time("softmax", twice, graph=True, variant="graph")
 report.time("wrong", twice, expected=torch.Tensor([2]))
 report.time("silent", lambda: None, expected=torch.Tensor([2]))
 report.time("raises", lambda: [][0])
+report.time("exits", lambda: sys.exit("enough"))
 report.time("negative", twice, bytes=-1)
 report.print()
 "#;
@@ -461,7 +464,8 @@ fn kernels_of_pytorch_are_found_checked_and_timed() {
         ("wrong", "AssertionError: not close at index 0"),
         ("silent", "ValueError: the call returns nothing to compare with `expected`"),
         ("raises", "IndexError: list index out of range"),
-        ("negative", "ValueError: `bytes` is -1; it must be positive"),
+        ("exits", "SystemExit: enough"),
+        ("negative", "ValueError: `bytes` is -1; it must be a positive integer"),
     ] {
         assert_contains(&ended.out, &[&format!("failed: softmax/{name}{{device=Stub 1}} @default: {reason}")]);
     }
@@ -470,7 +474,7 @@ fn kernels_of_pytorch_are_found_checked_and_timed() {
         let value = |one: &Value| (one["value"].as_f64().expect("a value") * 1e9).round() / 1e9;
         all.map(|one| format!("{} {}", one["name"].as_str().expect("a name"), value(one))).collect::<Vec<_>>()
     };
-    assert_eq!(run["benchmarks"][0]["id"], "softmax/softmax{device=Stub 1,n=4} @default");
+    assert_eq!(run["benchmarks"][0]["id"], "softmax/softmax{device=Stub 1,dtype=<class 'torch.Tensor'>,n=4} @default");
     assert_eq!(metrics(0), ["time 0.000002", "peak_memory 128", "ratio 2", "limit_share 0.5"]);
     assert_eq!(run["benchmarks"][1]["id"], "softmax/softmax{device=Stub 1} @graph");
     assert_eq!(metrics(1), ["time 0.000001", "peak_memory 128"]);

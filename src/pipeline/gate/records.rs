@@ -368,7 +368,7 @@ pub fn choose(
     };
     let others: BTreeSet<&str> = entries
         .iter()
-        .filter(|one| one.commit() == short && chosen.iter().any(|asked| asked.suite == one.suite()))
+        .filter(|one| one.commit() == short && chosen.iter().any(|asked| asked.suite == one.suite()) && !is_asked(one))
         .map(Entry::machine)
         .collect();
     let nearest = match others.len() {
