@@ -13,7 +13,6 @@ use rayon::prelude::*;
 
 use crate::element::Element;
 use crate::shape::{MapShape, check_length};
-pub use crate::stream::Stores;
 use crate::stream::{self, LINE};
 use crate::wide::{self, Width, Work};
 use crate::{Form, KernelError};
@@ -141,7 +140,25 @@ fn sanitise(proxy: f32) -> f32 {
     }
 }
 
+/// How results reach memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    Plain,
+    /// Past the cache, for maps that outgrow it. Where the CPU cannot, through it.
+    Streaming,
+}
+
 pub const CANDIDATES: &[Stores] = &[Stores::Plain, Stores::Streaming];
+
+impl Stores {
+    /// The name under which a tuned variant is recorded.
+    pub fn name(self) -> String {
+        match self {
+            Stores::Plain => "stores=plain".to_owned(),
+            Stores::Streaming => "stores=streaming".to_owned(),
+        }
+    }
+}
 
 /// Computes the gates of some pixels.
 struct Alphas<'a, T> {

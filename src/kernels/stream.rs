@@ -10,37 +10,9 @@
 
 use super::wide::Width;
 
-/// How results reach memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stores {
-    Plain,
-    /// Past the cache, for results that outgrow it. Where the CPU cannot, through it.
-    Streaming,
-}
-
-impl Stores {
-    /// The name under which a tuned variant is recorded.
-    pub fn name(self) -> String {
-        match self {
-            Stores::Plain => "stores=plain".to_owned(),
-            Stores::Streaming => "stores=streaming".to_owned(),
-        }
-    }
-}
-
-/// Into which cache lines are fetched ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prefetch {
-    Off,
-    L1,
-    /// Where more lines can be on their way at one time than to L1.
-    L2,
-}
-
-/// Hints of x86-64: to read from L1, to write to it, to read from L2.
-pub(super) const READ_L1: i32 = 3;
-pub(super) const WRITE_L1: i32 = 7;
-pub(super) const READ_L2: i32 = 2;
+/// Hints of x86-64, to L1.
+pub(super) const READ: i32 = 3;
+pub(super) const WRITE: i32 = 7;
 
 /// Asks for the line of an address, which need not be valid.
 #[inline(always)]

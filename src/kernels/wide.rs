@@ -45,11 +45,6 @@ impl Width {
         Width(Level::Plain)
     }
 
-    #[inline(always)]
-    pub(super) fn plain() -> Self {
-        Width(Level::Plain)
-    }
-
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn is_avx512(self) -> bool {

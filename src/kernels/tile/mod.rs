@@ -10,7 +10,6 @@ use rayon::prelude::*;
 use crate::element::Element;
 use crate::shape::{Grid, MapShape, check_length, per_sample};
 use crate::stream;
-pub use crate::stream::{Prefetch, Stores};
 use crate::{Form, KernelError};
 
 pub mod pack;
@@ -51,46 +50,42 @@ impl ChannelBlock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walk {
     pub block: ChannelBlock,
-    /// Rows of a tile are short and far apart, which the prefetchers of some CPUs do not follow. Tiles of 4, 8 or 16 pixels.
-    pub prefetch: Prefetch,
-    /// How packed tiles are written. TileUnpack writes parts of lines, which only plain stores do well.
-    pub stores: Stores,
+    /// Fetches to L1: rows of a tile are short and far apart, which prefetchers of CPUs do not follow. Tiles of 4, 8 or 16
+    /// pixels.
+    pub prefetch: bool,
 }
 
+pub const WALKS: &[Walk] =
+    &[Walk::blocks(2), Walk { prefetch: true, ..Walk::blocks(2) }, Walk { prefetch: true, ..Walk::blocks(4) }];
+
 /// A tile is fetched so many tiles before its turn. With blocks of two channels of 8 rows these are 32 lines, with four 64: more
-/// than an L1 (10 to 16) or an L2 (some 48) has on their way at one time.
+/// than an L1 has on their way at one time (10 to 16).
 const AHEAD: usize = 2;
 
 impl Walk {
     pub const fn blocks(channel_block: usize) -> Walk {
-        Walk { block: ChannelBlock { channel_block }, prefetch: Prefetch::Off, stores: Stores::Plain }
+        Walk { block: ChannelBlock { channel_block }, prefetch: false }
     }
 
-    /// The name under which a tuned variant is recorded, such as `channel_block=4 prefetch=l2`.
+    /// The name under which a tuned variant is recorded, such as `channel_block=4 prefetch=l1`.
     pub fn name(self) -> String {
-        let prefetch = match self.prefetch {
-            Prefetch::Off => "",
-            Prefetch::L1 => " prefetch=l1",
-            Prefetch::L2 => " prefetch=l2",
-        };
-        let stores = if self.stores == Stores::Plain { String::new() } else { format!(" {}", self.stores.name()) };
-        format!("{}{prefetch}{stores}", self.block.name())
+        format!("{}{}", self.block.name(), if self.prefetch { " prefetch=l1" } else { "" })
     }
 }
 
-/// A map as an array of rows of tiles: tiles lie on its grid, and the compiler knows their side.
+/// A map as an array of rows of tiles: tiles lie on its grid, and the compiler knows their side. `HINT` says whether they are read
+/// or written.
 #[derive(Clone, Copy)]
-struct Rows<T, const SIDE: usize> {
+struct Rows<T, const SIDE: usize, const HINT: i32> {
     /// Only its addresses are used, to fetch from them.
     map: *const [T; SIDE],
-    is_written: bool,
-    prefetch: Prefetch,
+    prefetch: bool,
     /// Rows of tiles from one plane, and one row of the map, to the next.
     plane: usize,
     stride: usize,
 }
 
-impl<T: Copy, const SIDE: usize> Rows<T, SIDE> {
+impl<T: Copy, const SIDE: usize, const HINT: i32> Rows<T, SIDE, HINT> {
     /// Calls `copy` with the first row of a tile in the map and its place among the packed tiles, for a few channels of all
     /// tiles. `place` gives both for channel 0 of a tile.
     #[inline(always)]
@@ -101,26 +96,12 @@ impl<T: Copy, const SIDE: usize> Rows<T, SIDE> {
         channels: Range<usize>,
         mut copy: impl FnMut(usize, usize),
     ) {
-        match (self.prefetch, self.is_written) {
-            (Prefetch::Off, _) => {
-                for (row, packed) in (0..tiles).map(place) {
-                    channels.clone().for_each(|channel| copy(row + channel * self.plane, packed + channel));
-                }
+        if !self.prefetch {
+            for (row, packed) in (0..tiles).map(place) {
+                channels.clone().for_each(|channel| copy(row + channel * self.plane, packed + channel));
             }
-            (Prefetch::L1, false) => self.fetch_and_walk::<{ stream::READ_L1 }>(tiles, place, channels, copy),
-            (Prefetch::L1, true) => self.fetch_and_walk::<{ stream::WRITE_L1 }>(tiles, place, channels, copy),
-            (Prefetch::L2, _) => self.fetch_and_walk::<{ stream::READ_L2 }>(tiles, place, channels, copy),
+            return;
         }
-    }
-
-    #[inline(always)]
-    fn fetch_and_walk<const HINT: i32>(
-        self,
-        tiles: usize,
-        place: impl Fn(usize) -> (usize, usize),
-        channels: Range<usize>,
-        mut copy: impl FnMut(usize, usize),
-    ) {
         for tile in 0..tiles {
             let (row, packed) = place(tile);
             let (mut later, mut further) = (tile + AHEAD, 0);

@@ -8,23 +8,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Placement, Prefetch, Rows, Stores, Walk, copy_block};
+pub use super::WALKS as CANDIDATES;
+use super::{Placement, Rows, Walk, copy_block};
 use crate::element::Element;
 use crate::shape::{Grid, MapShape, check_length, per_sample};
-use crate::stream::{self, LINE};
-use crate::wide::Width;
+use crate::stream::READ;
 use crate::{Form, KernelError};
-
-pub const CANDIDATES: &[Walk] = &[
-    Walk::blocks(2),
-    Walk::blocks(4),
-    Walk::blocks(0),
-    Walk { prefetch: Prefetch::L1, ..Walk::blocks(2) },
-    Walk { prefetch: Prefetch::L1, ..Walk::blocks(4) },
-    Walk { prefetch: Prefetch::L2, ..Walk::blocks(4) },
-    Walk { stores: Stores::Streaming, ..Walk::blocks(4) },
-    Walk { prefetch: Prefetch::L2, stores: Stores::Streaming, ..Walk::blocks(4) },
-];
 
 /// Tiles whose places are found together.
 const GROUP: usize = 64;
@@ -105,16 +94,9 @@ impl<T: Element> Gather<'_, T> {
         self.blocks(|starts, channels, packed| {
             let packed = packed.as_chunks_mut::<SIDE>().0.as_chunks_mut::<SIDE>().0;
             let (plane, stride) = (shape.plane() / SIDE, shape.width / SIDE);
-            let walked = Rows { map: rows.as_ptr(), is_written: false, prefetch: config.prefetch, plane, stride };
-            let block = Block { rows, walked, starts, channels, of_tile: shape.channels, packed };
-            match config.stores {
-                Stores::Plain => block.gather(),
-                Stores::Streaming => block.stream(),
-            }
+            let walked = Rows { map: rows.as_ptr(), prefetch: config.prefetch, plane, stride };
+            gather(rows, starts, channels, shape.channels, walked, packed);
         });
-        if config.stores == Stores::Streaming {
-            stream::finish();
-        }
     }
 
     fn any(self) {
@@ -151,57 +133,23 @@ impl<T: Element> Gather<'_, T> {
     }
 }
 
-/// Some channels of some tiles.
-struct Block<'a, T, const SIDE: usize> {
-    rows: &'a [[T; SIDE]],
-    walked: Rows<T, SIDE>,
-    starts: &'a [usize],
+/// Gathers some channels of some tiles, which have `of_tile` channels.
+#[inline(never)]
+fn gather<T: Copy, const SIDE: usize>(
+    rows: &[[T; SIDE]],
+    starts: &[usize],
     channels: Range<usize>,
-    /// Channels of a tile.
     of_tile: usize,
-    packed: &'a mut [[[T; SIDE]; SIDE]],
-}
-
-impl<T: Element, const SIDE: usize> Block<'_, T, SIDE> {
-    #[inline(always)]
-    fn each(self, mut copy: impl FnMut(&[[T; SIDE]], usize, &mut [[T; SIDE]; SIDE])) {
-        let Block { rows, walked, starts, channels, of_tile, packed } = self;
-        let place = |tile: usize| (starts[tile] / SIDE, tile * of_tile);
-        walked.walk(starts.len(), place, channels, |row, tile| copy(&rows[row..], walked.stride, &mut packed[tile]));
-    }
-
-    #[inline(never)]
-    fn gather(self) {
-        self.each(copy_tile);
-    }
-
-    /// With stores past the cache, where tiles are whole lines. At the plain width, since lines that are put together from
-    /// narrower rows would go through memory.
-    #[inline(never)]
-    fn stream(self) {
-        self.each(|rows, stride, tile| {
-            let (before, lines, after) = stream::lines(tile.as_flattened_mut());
-            if !before.is_empty() || !after.is_empty() {
-                return copy_tile(rows, stride, tile);
-            }
-            let of_line = LINE / SIDE;
-            let line = |line: usize| {
-                let mut values = [T::default(); LINE];
-                for (index, row) in values.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
-                    *row = rows[(line * of_line + index) * stride];
-                }
-                values
-            };
-            lines.store(Width::plain(), (0..).map(line));
-        });
-    }
-}
-
-#[inline(always)]
-fn copy_tile<T: Copy, const SIDE: usize>(rows: &[[T; SIDE]], stride: usize, tile: &mut [[T; SIDE]; SIDE]) {
-    for (index, row) in tile.iter_mut().enumerate() {
-        *row = rows[index * stride];
-    }
+    walked: Rows<T, SIDE, READ>,
+    packed: &mut [[[T; SIDE]; SIDE]],
+) {
+    let place = |tile: usize| (starts[tile] / SIDE, tile * of_tile);
+    walked.walk(starts.len(), place, channels, |row, tile| {
+        let rows = &rows[row..];
+        for (index, row) in packed[tile].iter_mut().enumerate() {
+            *row = rows[index * walked.stride];
+        }
+    });
 }
 
 fn check<T>(map: &[T], shape: MapShape, tile_size: usize, indices: &[u32], packed: &[T]) -> Result<usize, KernelError> {
@@ -245,19 +193,13 @@ mod tests {
     fn check_all(shape: MapShape, tile_size: usize, indices: &[u32]) {
         let pattern = |position: u32| f32::from_bits(position.wrapping_mul(2_654_435_761));
         let map: Vec<f32> = (0..shape.elements() as u32).map(pattern).collect();
-        let length = indices.len() * shape.channels * tile_size * tile_size;
-        // At the start of a line, or after it.
-        let run = |form, shift: usize| {
-            let mut packed = vec![1.0; length + 2 * LINE];
-            let start = packed.as_ptr().align_offset(64) + shift;
-            run(form, &map, shape, tile_size, indices, &mut packed[start..][..length]).unwrap();
-            bits(&packed[start..][..length])
+        let run = |form| {
+            let mut packed = vec![1.0; indices.len() * shape.channels * tile_size * tile_size];
+            run(form, &map, shape, tile_size, indices, &mut packed).unwrap();
+            bits(&packed)
         };
-        let plain = run(Form::Reference, 0);
-        check_forms(&[CANDIDATES, &[Walk::blocks(2)]].concat(), |form| {
-            assert_eq!(plain, run(form, 0), "{form:?}");
-            assert_eq!(plain, run(form, 1), "{form:?}");
-        });
+        let plain = run(Form::Reference);
+        check_forms(&[CANDIDATES, &[Walk::blocks(0)]].concat(), |form| assert_eq!(plain, run(form), "{form:?}"));
     }
 
     #[test]

@@ -9,19 +9,12 @@
 //! Channels are independent, so the fast forms apply all tiles to a block of planes while it is in the cache. Maps are
 //! `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
 
-use super::{Blend, Overlap, Placement, Prefetch, Rows, Tiles, Walk, copy_block, each_block};
+pub use super::WALKS as CANDIDATES;
+use super::{Blend, Overlap, Placement, Rows, Tiles, Walk, copy_block, each_block};
 use crate::element::Element;
 use crate::shape::{MapShape, check_length};
+use crate::stream::WRITE;
 use crate::{Form, KernelError};
-
-pub const CANDIDATES: &[Walk] = &[
-    Walk::blocks(2),
-    Walk::blocks(4),
-    Walk::blocks(0),
-    Walk { prefetch: Prefetch::L1, ..Walk::blocks(2) },
-    Walk { prefetch: Prefetch::L1, ..Walk::blocks(4) },
-    Walk { prefetch: Prefetch::L2, ..Walk::blocks(4) },
-];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelsRule<'a> {
@@ -57,7 +50,7 @@ pub fn run<T: Element>(
         Overlap::Override => None,
         Overlap::Blend(factor) => Some(Blend::new(factor)),
     };
-    let prefetch = if let Form::Fast(config) | Form::Parallel(config) = form { config.prefetch } else { Prefetch::Off };
+    let prefetch = matches!(form, Form::Fast(config) | Form::Parallel(config) if config.prefetch);
     let all_starts = applied.iter().fold(0, |all, applied| all | applied.start);
     each_block(form.map(|walk| walk.block), shape, merged, |sample, channel, planes| {
         if let Some(base) = base {
@@ -175,7 +168,7 @@ struct Block<'a, T> {
     packed: &'a [T],
     tile_size: usize,
     blend: Option<Blend<T>>,
-    prefetch: Prefetch,
+    prefetch: bool,
     applied: &'a [Applied],
     /// The disjunction of all starts: a power of two divides it where it divides each.
     all_starts: usize,
@@ -203,7 +196,7 @@ impl<T: Element> Block<'_, T> {
         let tiles = packed.as_chunks::<SIDE>().0.as_chunks::<SIDE>().0;
         let rows = self.planes.as_chunks_mut::<SIDE>().0;
         let (plane, stride) = (shape.plane() / SIDE, shape.width / SIDE);
-        let walked = Rows { map: rows.as_ptr(), is_written: true, prefetch, plane, stride };
+        let walked = Rows { map: rows.as_ptr(), prefetch, plane, stride };
         scatter(tiles, self.applied, self.channel, shape.channels, walked, rows);
     }
 
@@ -239,7 +232,7 @@ fn scatter<T: Copy, const SIDE: usize>(
     applied: &[Applied],
     channel: usize,
     of_tile: usize,
-    walked: Rows<T, SIDE>,
+    walked: Rows<T, SIDE, WRITE>,
     rows: &mut [[T; SIDE]],
 ) {
     let place = |index: usize| (applied[index].start / SIDE, applied[index].tile * of_tile + channel);
@@ -310,7 +303,7 @@ mod tests {
         let stale = vec![f32::NAN; base.len()];
         let plain = over(Form::Reference, Some(&base), &stale);
         assert_eq!(plain, over(Form::Reference, None, &base));
-        check_forms(&[CANDIDATES, &[Walk::blocks(2)]].concat(), |form| {
+        check_forms(&[CANDIDATES, &[Walk::blocks(0)]].concat(), |form| {
             assert_eq!(plain, over(form, Some(&base), &stale), "{form:?}");
             assert_eq!(plain, over(form, None, &base), "{form:?}, in place");
         });
