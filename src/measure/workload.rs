@@ -167,10 +167,9 @@ pub enum Calibration {
     Triad {
         bytes: usize,
     },
-    /// Copies tiles that lie at even distances in a map, in the order of their addresses: the reads of TilePack, without
-    /// places to look up.
+    /// Copies the same tiles of each plane of a map, in the order of their addresses: the reads of TilePack.
     Gather(Tiling),
-    /// Copies as many tiles to such places: the writes of TileUnpack in place.
+    /// Copies tiles to such places: the writes of TileUnpack in place.
     Scatter(Tiling),
     /// Copies one array to another in the memory of a device.
     DeviceCopy {
@@ -183,7 +182,7 @@ pub enum Calibration {
     },
 }
 
-/// Square tiles of a map of `f32`, whose planes lie one after another.
+/// Square tiles of a map of `f32`, whose planes are square and lie one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tiling {
@@ -193,7 +192,7 @@ pub struct Tiling {
     pub map: usize,
     /// Pixels of a row of the map.
     pub width: usize,
-    /// Pixels of a side of a tile, which divides both sides of a plane.
+    /// Pixels of a side of a tile, 8 or 16.
     pub side: usize,
 }
 

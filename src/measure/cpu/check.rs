@@ -182,7 +182,7 @@ pub(super) fn uniform(count: usize, low: f64, high: f64, seed: u64) -> Buffer {
 }
 
 /// `count` distinct tile ids below `tiles`, drawn at random and sorted.
-pub(super) fn tile_ids(tiles: u32, count: usize, seed: u64) -> Vec<u32> {
+pub(crate) fn tile_ids(tiles: u32, count: usize, seed: u64) -> Vec<u32> {
     let mut ids: Vec<u32> = (0..tiles).collect();
     SplitMix64::new(seed).shuffle(&mut ids);
     ids.truncate(count);

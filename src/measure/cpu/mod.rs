@@ -8,6 +8,7 @@
 mod check;
 mod kernels;
 
+pub(crate) use self::check::tile_ids;
 use self::check::{CpuKernel, threads};
 use crate::MeasureError;
 use crate::workload::{Class, Workload};
