@@ -40,7 +40,7 @@ reason="none"
 if [ -z "$python" ]; then
     if ! python3 -m venv "$work/venv" >"$work/log" 2>&1; then
         reason="no Python that makes virtual environments"
-    elif ! "$work/venv/bin/pip" install --quiet torch >"$work/log" 2>&1; then
+    elif ! "$work/venv/bin/pip" install --quiet torch==2.15.0 >"$work/log" 2>&1; then
         reason="torch could not be installed from PyPI"
     else
         python="$work/venv/bin/python"
