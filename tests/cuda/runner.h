@@ -368,6 +368,8 @@ static void run(const char* name, void (*call)(void**), void** arguments, const 
             if (interleaved) block = nullptr;
         }
     }
+    // Nothing below is an access of the kernel, and the thread is freed.
+    thread = nullptr;
     for (unsigned i = 0; i < places; ++i) {
         SPRAG_WATCH(end_block(resident[i]));
         free(resident[i].threads);
@@ -376,7 +378,6 @@ static void run(const char* name, void (*call)(void**), void** arguments, const 
         free(resident[i].saved);
     }
     free(sequence);
-    thread = nullptr;
 }
 
 // --- From the addresses of arguments to a call of the kernel. ---
