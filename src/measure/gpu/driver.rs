@@ -81,7 +81,7 @@ pub struct DeviceBuffer {
     context: Rc<Context>,
     pointer: sys::CUdeviceptr,
     bytes: usize,
-    /// Bytes behind it that are filled with [`GUARD`].
+    /// Bytes in front of it and behind it that are filled with [`GUARD`].
     guard: usize,
 }
 
@@ -100,10 +100,10 @@ impl Context {
         self.allocate_guarded(bytes, 0)
     }
 
-    /// With as many bytes behind it that [`DeviceBuffer::overrun`] checks.
+    /// With as many bytes in front of it and behind it, a multiple of 256, that [`DeviceBuffer::overrun`] checks.
     pub fn allocate_guarded(self: &Rc<Context>, bytes: usize, guard: usize) -> Result<DeviceBuffer, DeviceError> {
         // SAFETY: the stream lives as long as the context; the memory is freed on it when the buffer is dropped.
-        let pointer = match unsafe { result::malloc_async(self.stream, bytes.saturating_add(guard).max(1)) } {
+        let pointer = match unsafe { result::malloc_async(self.stream, bytes.saturating_add(2 * guard).max(1)) } {
             Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 return Err(DeviceError::Memory { needed: bytes, free: self.memory().map_or(0, |(free, _)| free) });
             }
@@ -111,7 +111,7 @@ impl Context {
         };
         self.allocated.set(self.allocated.get() + bytes);
         self.highest.set(self.highest.get().max(self.allocated.get()));
-        let buffer = DeviceBuffer { context: self.clone(), pointer, bytes, guard };
+        let buffer = DeviceBuffer { context: self.clone(), pointer: pointer + guard as u64, bytes, guard };
         buffer.guard_anew()?;
         Ok(buffer)
     }
@@ -176,30 +176,41 @@ impl DeviceBuffer {
         self.bytes
     }
 
-    fn behind(&self) -> sys::CUdeviceptr {
-        self.pointer + self.bytes as u64
+    /// Where the memory begins, and where its last part does, which is behind the buffer.
+    fn guards(&self) -> [sys::CUdeviceptr; 2] {
+        [self.pointer - self.guard as u64, self.pointer + self.bytes as u64]
     }
 
-    /// Fills the bytes behind it, which an earlier kernel may have overwritten.
+    /// Fills the bytes around it, which an earlier kernel may have overwritten.
     pub fn guard_anew(&self) -> Result<(), DeviceError> {
         if self.guard == 0 {
             return Ok(());
         }
-        // SAFETY: as many bytes follow those of the buffer.
-        let answer = unsafe { result::memset_d8_async(self.behind(), GUARD, self.guard, self.context.stream) };
-        checked("cuMemsetD8Async", answer)
+        self.guards().into_iter().try_for_each(|at| {
+            // SAFETY: as many bytes come before those of the buffer, and as many follow.
+            let answer = unsafe { result::memset_d8_async(at, GUARD, self.guard, self.context.stream) };
+            checked("cuMemsetD8Async", answer)
+        })
     }
 
-    /// The changed bytes of the guard: how many, and how far the last one is behind the buffer; `None` where there is none.
-    pub fn overrun(&self) -> Result<Option<(usize, usize)>, DeviceError> {
+    /// The bytes around it that a kernel changed, as a sentence; `None` where there is none.
+    pub fn overrun(&self) -> Result<Option<String>, DeviceError> {
         self.context.wait()?;
-        let mut bytes = vec![GUARD; self.guard];
-        if !bytes.is_empty() {
-            // SAFETY: as many bytes follow those of the buffer.
-            checked("cuMemcpyDtoH", unsafe { result::memcpy_dtoh_sync(&mut bytes, self.behind()) })?;
+        for (at, side) in self.guards().into_iter().zip(["in front of its start", "behind its end"]) {
+            let mut bytes = vec![GUARD; self.guard];
+            if !bytes.is_empty() {
+                // SAFETY: as many bytes come before those of the buffer, and as many follow.
+                checked("cuMemcpyDtoH", unsafe { result::memcpy_dtoh_sync(&mut bytes, at) })?;
+            }
+            if at < self.pointer {
+                bytes.reverse();
+            }
+            if let Some(last) = bytes.iter().rposition(|byte| *byte != GUARD) {
+                let count = bytes.iter().filter(|byte| **byte != GUARD).count();
+                return Ok(Some(format!("{count} bytes {side} are overwritten, up to {} bytes away", last + 1)));
+            }
         }
-        let last = bytes.iter().rposition(|byte| *byte != GUARD);
-        Ok(last.map(|place| (bytes.iter().filter(|byte| **byte != GUARD).count(), place + 1)))
+        Ok(None)
     }
 
     pub fn set(&self, byte: u8) -> Result<(), DeviceError> {
@@ -253,7 +264,7 @@ impl Drop for DeviceBuffer {
         self.context.allocated.set(self.context.allocated.get().saturating_sub(self.bytes));
         // SAFETY: the memory belongs to this stream and is freed after all earlier work on it.
         // A driver that has failed has nothing left to free, so its answer does not matter.
-        let _ = unsafe { result::free_async(self.pointer, self.context.stream) };
+        let _ = unsafe { result::free_async(self.guards()[0], self.context.stream) };
     }
 }
 

@@ -49,11 +49,8 @@ impl Case<'_> {
         instance.poison()?;
         instance.call()?;
         for (place, argument) in self.buffers() {
-            if let Some((count, last)) = instance.buffer(place).overrun()? {
-                let name = &argument.name;
-                let text =
-                    format!("`{name}` at {at}: {count} bytes behind its end are overwritten, up to {last} bytes away");
-                return Err(DeviceError::Parity(text));
+            if let Some(fault) = instance.buffer(place).overrun()? {
+                return Err(DeviceError::Parity(format!("`{}` at {at}: {fault}", argument.name)));
             }
         }
         if let Some(changed) = inputs()?.iter().zip(&before).position(|(after, before)| after != before) {

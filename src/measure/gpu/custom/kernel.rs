@@ -13,7 +13,7 @@ use crate::gpu::program::{
     Step,
 };
 
-/// Bytes behind each buffer that show a write beyond its end: of 1024 threads with 16 bytes each.
+/// Bytes in front of each buffer and behind it that show a write there: of 1024 threads with 16 bytes each.
 const GUARD_BYTES: usize = 16 << 10;
 
 /// More than any device has.
