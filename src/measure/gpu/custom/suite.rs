@@ -37,7 +37,10 @@ pub fn workloads(suite: &str, scope: &CustomScope) -> Result<Vec<Workload>, Meas
     }
     if let Some(one) = timed(scope).into_iter().next() {
         let first = one.workload(suite, scope.compiled.as_deref(), Track::Hot)?;
-        workloads.push(first.control(suite, &one.kernel.settings.name)?);
+        // Both halves have the constants that were chosen.
+        let (configurations, tuned_with) = (first.configurations.clone(), Some(first.benchmark.id()));
+        let control = first.control(suite, &one.kernel.settings.name)?;
+        workloads.push(Workload { configurations, tuned_with, ..control });
     }
     Ok(workloads)
 }
