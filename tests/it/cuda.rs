@@ -25,6 +25,9 @@ extern "C" __global__ void transpose(int rows, int columns, const short* in, sho
     if (row < rows && column < columns) out[column * rows + row] = in[row * columns + column];
 }
 extern "C" __global__ void overrun(int n, float* y) { y[threadIdx.x] = 1; }
+extern "C" __global__ void before(int n, float* y) { y[int(threadIdx.x) - 3] = 1; }
+extern "C" __global__ void far(int n, float* y) { y[1ll << 40] = 1; }
+extern "C" __global__ void serial(int n, float* y) { for (int i = 0; i < n; ++i) y[i] = i; }
 extern "C" __global__ void input(int n, float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] = 1; }
 extern "C" __global__ void nothing(int n, float* y) {}
 extern "C" __global__ void idle(int n, int* y) {}
@@ -128,6 +131,7 @@ fn a_kernel_is_checked_tuned_recorded_and_judged() {
     let candidates: Vec<&String> = tuned["candidates"].as_object().expect("candidates").keys().collect();
     assert_eq!(candidates, ["BLOCK=32 PER=1", "BLOCK=32 PER=4", "BLOCK=64 PER=1"]);
     assert_eq!((&attributes["configuration"], &tuned["failures"]), (&tuned["selected"], &json!({})));
+    assert_eq!(benchmark(&record, "aa_control")["attributes"]["configuration"], tuned["selected"]);
     assert_eq!(record["config"]["kernels"]["saxpy"]["reference"], "kernel");
     assert!(
         record["machine"]["class"] == "Sprag host emulator" && benchmark(&record, "aa_control")["failure"].is_null()
@@ -213,10 +217,11 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
     let cases = [
         ("broken", "file = \"kernels/broken.cu\"".to_owned(), &["nvrtc_compile_failed: kernels/broken.cu: ", "kernels/broken.cu:2"][..]),
         ("missing", "file = \"kernels/none.cu\"".to_owned(), &["source_not_read: `kernels/none.cu`"]),
-        ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `also_right`, `endless`"]),
+        ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `also_right`, `before`, `endless`"]),
         ("nothing", String::new(), &["parity: `y` at n=32: element 0 is NaN (not written, or computed so), the reference has 0"]),
         ("wrong", String::new(), &["element 7 is 8, the reference has 7; 1 of 32 elements differ by more than 1e-5"]),
         ("overrun", "block = \"n + 3\"\nreference = \"none\"".to_owned(), &["`y` at n=32: 12 bytes behind its end are overwritten, up to 12 bytes away"]),
+        ("before", "reference = \"none\"".to_owned(), &["`y` at n=32: 12 bytes in front of its start are overwritten, up to 12 bytes away"]),
         ("input", with_input.to_owned(), &["parity: `x` at n=32: the kernel writes to it, but its role is not `update`"]),
         ("endless", String::new(), &["crashed in it: it sent nothing for 4 s and was stopped"]),
         ("large", "shared = 200_000".to_owned(), &["launch_refused: `large` takes 280000 bytes of shared memory a block, the device has 232448"]),
@@ -260,6 +265,29 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
     // The reference does not outlive its worker.
     wait_for_end(std::iter::once(sandbox.read("hung").trim()));
+}
+
+#[test]
+fn a_check_that_hangs_or_crashes_is_named_and_the_others_are_made() {
+    let Some(machine) = Machine::complete() else { return };
+    let serial = "check_shapes = [{ n = 7 }]\nreference = { entry = \"serial\", block = 1 }";
+    let kernels = [("endless", ""), ("far", ""), ("before", ""), ("right", serial)];
+    let sandbox = project("timeout_seconds = 4", &kernels.map(|(name, keys)| kernel(name, keys)).concat());
+    let checked = |machine: &Machine, arguments: &[&str], code| {
+        let all = [&["kernels", "check", "--suite", "mine"], arguments].concat();
+        sandbox.sprag_with(&machine.variables(), &all).expect(code)
+    };
+    checked(&machine, &[], 1).prints(&[
+        "failed: endless n=32 f32 as written: crashed in it: it sent nothing for 4 s and was stopped\n",
+        "failed: far n=32 f32 as written: crashed in it: it was ended by signal 11\n",
+        "failed: before n=32 f32 as written: parity: `y` at n=32: 12 bytes in front of its start are overwritten",
+        "5 checks on Sprag host emulator: 3 failed\n",
+    ]);
+    let report = checked(&machine, &["--json", "--filter", "far", "--filter", "right"], 1).json();
+    let statuses: Vec<&Value> = report["checks"].as_array().expect("checks").iter().map(|one| &one["status"]).collect();
+    assert_eq!(statuses, ["failed", "exact", "exact"]);
+    let races = machine.and("SPRAG_EMULATOR_SANITIZE", "races");
+    checked(&races, &["--filter", "right"], 0).prints(&["2 checks on Sprag host emulator: 0 failed"]);
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::time::Duration;
 
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::MeasureError;
 use crate::gpu::custom::{self, settings::CustomScope};
 use crate::gpu::device::{self, Architecture, Device, Usage};
 use crate::gpu::instance::{Instance, Supply};
@@ -14,6 +16,9 @@ use crate::gpu::operation::{Form, Operation, service_kernels};
 use crate::gpu::program::{CudaKernel, Dtype};
 use crate::gpu::settings::{Profile, fp8_unavailable};
 use crate::gpu::{DeviceError, parity, probe};
+use crate::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
+use crate::process::{WorkerCommand, WorkerProcess};
+use crate::worker::MessageSink;
 use sprag_model::benchmark::{Parity, ParityStatus};
 
 /// All element types, the optional one last.
@@ -176,9 +181,9 @@ impl Check {
         format!("{operation} {shape} {dtype} {}", configuration.as_deref().unwrap_or("reference"))
     }
 
-    fn came_out(&self, parity: Result<Parity, DeviceError>) -> Checked {
+    fn came_out(&self, parity: Result<Parity, String>) -> Checked {
         let (status, error, tolerance, reason) = match parity {
-            Err(error) => ("failed", None, None, Some(error.to_string())),
+            Err(reason) => ("failed", None, None, Some(reason)),
             Ok(parity) => (word(parity.status), parity.max_abs_error, parity.tolerance, None),
         };
         Checked {
@@ -231,12 +236,81 @@ pub fn check(checks: &[Check], seed: u64, progress: &mut dyn FnMut(usize)) -> Re
         progress(found.len());
         let parity = (check.run)(&device, seed);
         let is_broken = parity.as_ref().is_err_and(DeviceError::lasts);
-        found.push(check.came_out(parity));
+        found.push(check.came_out(parity.map_err(|error| error.to_string())));
         if is_broken {
             break;
         }
     }
     Ok(found)
+}
+
+/// Makes the checks of the user's kernels in worker processes, one a kernel; one that breaks its process, or is silent for
+/// longer than `patience`, is to blame, and another process makes the rest.
+pub fn check_apart(
+    own: &CustomScope,
+    checks: &[Check],
+    (seed, patience): (u64, Duration),
+    progress: &mut dyn FnMut(usize),
+) -> Result<Vec<Checked>, MeasureError> {
+    let mut command = WorkerCommand::for_task("check")?;
+    let scope = serde_json::to_string(own).expect("a scope holds nothing that JSON cannot");
+    command.arguments.extend(["--cuda".to_owned(), scope]);
+    let protocol = Protocol { seed, patience_seconds: patience.as_secs_f64(), ..Protocol::quick() };
+    let mut found = Vec::with_capacity(checks.len());
+    while let Some(first) = checks.get(found.len()) {
+        let start = found.len();
+        let of_kernel = || checks[start..].iter().take_while(|check| check.operation == first.operation);
+        let benchmarks: Vec<Planned> =
+            of_kernel().map(|check| Planned { id: check.name(), configuration: None }).collect();
+        let suite = first.operation.clone();
+        let plan = Plan { version: PLAN_VERSION, suite, benchmarks, protocol: protocol.clone(), worker: 0 };
+        let mut process = WorkerProcess::spawn(&command, &plan)?;
+        for (place, check) in of_kernel().enumerate() {
+            progress(found.len());
+            let fault = match process.receive() {
+                Ok(Message::Report(WorkerReport { mut series, .. })) if series.len() == 1 => {
+                    let WorkerSeries { parity, failure, .. } = series.remove(0);
+                    found.push(check.came_out(failure.map_or(Ok(parity), Err)));
+                    continue;
+                }
+                Ok(_) => return Err(MeasureError::Workers("it answered another request".to_owned())),
+                Err(fault) => fault,
+            };
+            if fault.at == Some(place) {
+                found.push(check.came_out(Err(format!("crashed in it: {}", fault.reason))));
+            } else if place == 0 {
+                return Err(MeasureError::Workers(fault.reason));
+            }
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The part of a worker process: a report for each check of the plan.
+pub fn follow(plan: &Plan, own: &CustomScope, send: MessageSink<'_>) -> Result<(), MeasureError> {
+    send(Message::Hello(PLAN_VERSION))?;
+    let device = Device::of_this_thread(None).map_err(|error| MeasureError::Plan(error.to_string()))?;
+    let mut checks = custom::suite::checks(own);
+    checks.retain(|check| plan.benchmarks.iter().any(|one| one.id == check.name()));
+    let kernels: BTreeSet<CudaKernel> = checks.iter().flat_map(|check| check.kernels.clone()).collect();
+    for some in Vec::from_iter(kernels).chunks(rayon::current_num_threads()) {
+        // Each is given the time that a check has.
+        send(Message::Begin(0))?;
+        device.compile(some.iter().cloned());
+    }
+    for (place, planned) in plan.benchmarks.iter().enumerate() {
+        send(Message::Begin(place))?;
+        let check = checks.iter().find(|check| check.name() == planned.id);
+        let check = check.ok_or_else(|| MeasureError::Plan(format!("there is no check `{}`", planned.id)))?;
+        let mut series = WorkerSeries::untimed(&planned.id);
+        match (check.run)(&device, plan.protocol.seed) {
+            Ok(parity) => series.parity = parity,
+            Err(error) => series.failure = Some(error.reason()),
+        }
+        send(Message::Report(WorkerReport { series: vec![series], pinned: None }))?;
+    }
+    Ok(())
 }
 
 fn word(status: ParityStatus) -> &'static str {

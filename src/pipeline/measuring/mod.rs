@@ -81,7 +81,7 @@ impl GpuOverride {
 }
 
 /// The kernels of a suite of the kind `cuda`.
-pub fn custom_scope(project: &Project, suite: &str) -> crate::Result<CustomScope> {
+pub fn custom_scope(project: &Project, suite: &str) -> crate::Result<(CustomScope, Duration)> {
     let selected = project.config.select(&[suite.to_owned()])?;
     let settings = selected.first().map(|(_, settings)| *settings).filter(|one| one.kind == SuiteKind::Cuda);
     let Some(settings) = settings else {
@@ -90,7 +90,8 @@ pub fn custom_scope(project: &Project, suite: &str) -> crate::Result<CustomScope
             "leave `--suite` out for Sprag's own kernels",
         );
     };
-    Ok(CustomScope { root: project.root.clone(), kernels: settings.kernel.clone(), compiled: None })
+    let scope = CustomScope { root: project.root.clone(), kernels: settings.kernel.clone(), compiled: None };
+    Ok((scope, Duration::from_secs(settings.timeout_seconds())))
 }
 
 pub struct MeasuredSuites {

@@ -215,6 +215,8 @@ pub enum Task {
     Time,
     /// Takes blocks as they are asked for.
     Serve,
+    /// Checks kernels of the user.
+    Check,
     /// Times single calls, as Apex-X does.
     Seed,
     /// The same on a device.

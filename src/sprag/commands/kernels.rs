@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ use sprag_pipeline::{Result, refuse, text};
 /// Fails if a variant does not compile.
 pub(super) fn compile(folder: &Path, args: &KernelsCompileArgs, out: &mut dyn Write) -> Result<Exit> {
     let own = own_kernels(folder, args.suite.as_deref())?;
-    let compiled = match survey::compile(&args.architectures, own.as_ref()) {
+    let compiled = match survey::compile(&args.architectures, own.as_ref().map(|(scope, _)| scope)) {
         Ok(compiled) => compiled,
         Err(DeviceError::Custom(fault)) => return refuse(fault, "fix the kernel's section in sprag.toml"),
         Err(error) => return skipped("kernels", &error.to_string(), args.json, out),
@@ -69,7 +70,7 @@ pub(super) fn check(folder: &Path, args: &KernelsCheckArgs, out: &mut dyn Write)
         Ok(device) => device,
         Err(error) => return skipped("checks", &error.to_string(), args.json, out),
     };
-    let checks = survey::checks(own.as_ref(), &args.filters, device.compute_capability);
+    let checks = survey::checks(own.as_ref().map(|(scope, _)| scope), &args.filters, device.compute_capability);
     if checks.is_empty() {
         let message = format!("no check is called `{}`", args.filters.join("` or `"));
         let hint = "name a part of an operation, shape, element type or configuration, such as `tile_pack`";
@@ -78,7 +79,11 @@ pub(super) fn check(folder: &Path, args: &KernelsCheckArgs, out: &mut dyn Write)
     let progress = Progress::new();
     let count = text::count(checks.len(), "check");
     progress.begin(&format!("compiling kernels, then {count} on {}", device.model), checks.len() as u64);
-    let checked = survey::check(&checks, args.seed, &mut |done| progress.step(done as u64))?;
+    let mut step = |done| progress.step(done as u64);
+    let checked = match &own {
+        None => survey::check(&checks, args.seed, &mut step)?,
+        Some((scope, patience)) => survey::check_apart(scope, &checks, (args.seed, *patience), &mut step)?,
+    };
     progress.end();
     let is_wrong = |one: &&survey::Checked| !matches!(one.status, "exact" | "within" | "unchecked");
     let wrong = checked.iter().filter(is_wrong).count();
@@ -103,7 +108,8 @@ pub(super) fn check(folder: &Path, args: &KernelsCheckArgs, out: &mut dyn Write)
     Ok(exit(wrong))
 }
 
-fn own_kernels(folder: &Path, suite: Option<&str>) -> Result<Option<CustomScope>> {
+/// Those of a suite, and how long a check may take.
+fn own_kernels(folder: &Path, suite: Option<&str>) -> Result<Option<(CustomScope, Duration)>> {
     suite.map(|name| custom_scope(&Project::open(folder)?, name)).transpose()
 }
 

@@ -11,6 +11,7 @@ use crate::cli::Task;
 use sprag_base::process::guard_until_end;
 use sprag_measure::command::keeper;
 use sprag_measure::gpu::suite::DeviceScope;
+use sprag_measure::gpu::survey;
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
 use sprag_measure::seed_report::calls::{self as gpu_calls, GpuCallsPlan};
@@ -49,6 +50,13 @@ pub(super) fn worker(
             let plan: Plan = read(input)?;
             let workloads = workloads(&plan.suite)?;
             worker::serve(&plan, &workloads, input, &mut worker::message_writer(out))?;
+        }
+        Task::Check => {
+            let plan: Plan = read(input)?;
+            let Some(DeviceScope::Cuda(own)) = &scope else {
+                return Err(MeasureError::Plan("it is not about kernels of the user".to_owned()).into());
+            };
+            survey::follow(&plan, own, &mut worker::message_writer(out))?;
         }
         Task::Seed => {
             let question: Question<CpuCallsPlan> = read(input)?;
