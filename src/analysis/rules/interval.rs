@@ -12,7 +12,7 @@
 //! the level of this series moved from session to session before (`deviation * sqrt(1/n + 1/m)`, the prediction interval of
 //! a normal mean with Student's t; Hahn and Meeker, "Statistical Intervals", 1991, chapter 4). Where that is only assumed, what
 //! lies within the tolerance passes though its interval does not, up to [`LARGEST_ASSUMED_TOLERANCE`], if that interval
-//! reaches no further than [`WIDEST`] and, from [`APART`] on, processes do not show a change either: a guess shows what is
+//! reaches no further than [`WIDEST`] and, from 7 % on, processes do not show a change either: a guess shows what is
 //! large and certain, and cannot prove that nothing changed.
 
 use super::power::POWER;
