@@ -6,7 +6,7 @@
 //!
 //! Neighbors differ where a benchmark moved by more than its noise, as `trend` will judge it, and not where a gate would fail:
 //! a change within a tolerance is a change, too. The noise is that of the processes, and, as sessions move a machine, that of
-//! all neighbors: most of them have no change between them, so that the median of their differences estimates it.
+//! all other neighbors: most have no change between them, so that the median of their differences estimates it.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +53,8 @@ pub fn differ(benchmarks: &[(Levels, f64)], from: usize, to: usize) -> bool {
 fn deviation(levels: &Levels, from: usize, to: usize) -> f64 {
     let errors = [from, to].map(|at| levels.get(&at).and_then(|level| level.error).unwrap_or(ASSUMED_ERROR));
     let of_processes = errors[0].hypot(errors[1]);
-    let logs: Vec<f64> = levels.values().map(|level| level.log).collect();
-    let differences: Vec<f64> = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let others = levels.iter().zip(levels.iter().skip(1)).filter(|((one, _), (next, _))| **next <= from || **one >= to);
+    let differences: Vec<f64> = others.map(|((_, one), (_, next))| (next.log - one.log).abs()).collect();
     let median = describe::median(&differences).filter(|_| differences.len() >= FEWEST_DIFFERENCES);
     median.map_or(of_processes, |median| of_processes.max(median / MEDIAN_DEVIATION))
 }
