@@ -44,7 +44,7 @@ fn ends_and_steps_come_first_and_then_what_differs() {
     let ended = backfill(&sandbox, &["c0..c8", "--every", "4"], 0);
     ended.prints(&["measured 5 commits", "0 failed", "skipped: 0 with a run"]).says(&["[1 of 3] ", "Make c8"]);
     assert_eq!(recorded(&sandbox), "80465");
-    backfill(&sandbox, &["c0..c8", "--dry-run"], 0).prints(&["4 commits take about "]);
+    backfill(&sandbox, &["c0..c8", "--dry-run"], 0).prints(&["for 4 commits, by what builds"]);
     // Started again it has nothing to do; another step goes on from what is recorded.
     backfill(&sandbox, &["c0..c8", "--every", "4"], 0).prints(&["measured 0 commits", "skipped: 5 with a run"]);
     backfill(&sandbox, &["c0..c8"], 0).prints(&["measured 4 commits"]);

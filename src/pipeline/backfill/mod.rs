@@ -357,7 +357,7 @@ impl Backfill<'_> {
         if let Some(each) = self.usual_seconds() {
             let all = planned.len();
             let (commits, time) = (text::count(all, "commit"), text::duration(each * all as f64));
-            writeln!(out, "{commits} take about {time}, by what builds and runs took here")?;
+            writeln!(out, "about {time} for {commits}, by what builds and runs took here")?;
         }
         let [recorded, failed, elsewhere] =
             [State::Recorded, State::Failed, State::Elsewhere].map(|one| self.count(one));
