@@ -39,8 +39,8 @@ const APART_WORDS: &str = "within the assumed tolerance, but the processes of bo
 /// How far an interval of assumed noise may reach for anything to pass: a wider one may hide a slowdown by half.
 pub const WIDEST: f64 = 0.5;
 
-/// From here on nothing passes by an assumed tolerance if processes, too, show it. With 5 %, unchanged benchmarks whose processes
-/// differ by 1 % fall into doubt; without it, a tenth passes in half of the first days with short commands (`docs/FIGURES.md`).
+/// From here on nothing passes by an assumed tolerance if processes, too, show it. Without it, a change by a tenth passed on half
+/// of the first days with a short command; `docs/FIGURES.md` has the rates with it.
 const APART: f64 = 0.07;
 
 /// The digits that a baseline does not keep: it is compared with the very run that it was taken from.
