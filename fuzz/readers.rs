@@ -7,23 +7,25 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use sprag::testing::PerformanceData;
+use sprag_evidence::{checklist, ledger, releases, sums};
 use sprag_formats::Format;
 use sprag_formats::compat::apex_x::gate::{self as apex_x, SeedSuite};
 use sprag_formats::compat::json;
 use sprag_formats::compat::trueno::gate;
 use sprag_formats::compat::tt_metal::ground_truth;
+use sprag_formats::npy::Array;
 use sprag_formats::registry::{self, FORMATS};
-use sprag_formats::{criterion, custom};
+use sprag_formats::{criterion, custom, word};
 use sprag_model::autotune::Store;
 use sprag_model::baseline::Baseline;
 use sprag_model::event_record::EventRecord;
 use sprag_model::foreign::{Output, Reported};
 use sprag_model::imported::Imported;
 use sprag_model::proof::Proof;
+use sprag_model::retraction::Retraction;
 use sprag_model::run::Run;
 use sprag_pipeline::config::Config;
 use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
-use sprag_pipeline::import::word;
 
 const TARGET: &str = "SPRAG_FUZZ";
 
@@ -37,10 +39,16 @@ enum Reader {
 }
 
 /// Readers of what is not imported.
-const OTHERS: [(&str, fn(&[u8])); 13] = [
+const OTHERS: [(&str, fn(&[u8])); 19] = [
     ("recognise", |bytes| drop(registry::recognise(&files("", bytes)))),
     ("record", record),
     ("event", event),
+    ("retraction", |bytes| drop(Retraction::from_file("history/v1/_retracted/2026/05/0123456789abcdef.json", bytes))),
+    ("ledger", |bytes| drop(ledger::read([("ledger/x.toml", bytes)]))),
+    ("checklist", |bytes| drop(checklist::read_checklist("release/checklist.toml", bytes))),
+    ("releases", |bytes| drop(releases::read_releases("release/releases.toml", bytes))),
+    ("sums", |bytes| drop(sums::parse(bytes))),
+    ("npy", |bytes| drop(Array::read(bytes))),
     ("baseline", baseline),
     ("autotune", autotune),
     ("proof", proof),
@@ -102,7 +110,7 @@ fn files(format: &str, bytes: &[u8]) -> Vec<Output> {
 }
 
 fn import(format: &Format, outputs: &[Output]) {
-    let Ok(imported) = (format.read)(outputs) else { return };
+    let Ok(imported) = format.read(outputs) else { return };
     assert!(!imported.runs.is_empty(), "a source without a run is refused");
     let Imported { tool, tool_version, runs, .. } = imported;
     let from = Source { format: format.name, tool, tool_version };

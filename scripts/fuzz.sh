@@ -2,7 +2,7 @@
 # Fuzzes the readers of what others write: scripts/fuzz.sh SECONDS [READER...]
 #
 # Each reader (by default every one that `fuzz/readers.rs` lists: all formats that are imported, records, baselines,
-# settings and the like) runs for that long, two at a time, from the golden samples and from what earlier runs found,
+# settings and the like) runs for that long, JOBS (2) at a time, from the golden samples and from what earlier runs found,
 # with at most 512 MiB of memory and ten seconds an input. An input that breaks a reader is kept in
 # `target/fuzz/artifacts`, and the script fails; `SPRAG_FUZZ=READER target/debug/readers FILE` runs it again.
 #
@@ -38,7 +38,7 @@ samples() {
   find "$1" -type f ! -name README.md ! -name expected.json ! -name '*.py' -size -64k | sort
 }
 for file in $(samples fixtures/golden/formats) $(samples fixtures/golden/trueno/cases) $(samples fixtures/records) \
-  $(samples fuzz/seeds) $(samples baselines) $(samples history | head -8) sprag.toml; do
+  $(samples fuzz/seeds) $(samples baselines) $(samples release) $(samples history | head -8) sprag.toml; do
   cp "$file" "$work/seeds/$(echo "$file" | tr / _)"
 done
 for folder in fixtures/golden/formats/*/; do
@@ -67,4 +67,5 @@ fuzz() {
 export -f fuzz
 export work program seconds
 # shellcheck disable=SC2016 # The shells that xargs starts expand it.
-printf '%s\n' "${readers[@]}" | xargs -P 2 -I '{}' bash -c 'fuzz "$1"' fuzz '{}'
+printf '%s\n' "${readers[@]}" | xargs -P "${JOBS:-2}" -I '{}' bash -c 'fuzz "$1"' fuzz '{}' |
+  awk '{ print; inputs += $2 } END { print NR " readers, " inputs " inputs" }'

@@ -34,6 +34,9 @@ class Project:
         self.git("init", "-q", "--template=")
         (self.root / ".gitignore").write_text("/in\n")
         (self.root / "in").mkdir()
+        # So that records go to this branch, and the working tree follows.
+        (self.root / "history").mkdir()
+        (self.root / "history/.gitkeep").touch()
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "Begin")
 
