@@ -174,7 +174,11 @@ def faults(page, name):
     text = page.read_text(encoding="utf-8")
     checked = []
     written = set(re.findall(r"`([^`\s]+)`:$", text, re.MULTILINE))  # files that the reader of a tutorial writes
+    previous = "blank"
     for number, kind, line in classified(text):
+        if kind == "text" and previous == "table":
+            yield number, f"a line of text right below a table becomes a row of it: {' '.join(line.split()[:6])} ..."
+        previous = kind
         if kind == "code":
             continue
         bare = CODE.sub("`x`", line)
