@@ -248,6 +248,8 @@ const partOf = (part) => {
   const [kind, words, more] = part;
   if (kind === "b") return element("b", {}, words);
   if (kind === "id") return element("span", { class: "id" }, words);
+  // A picture without words of others but its label; the policy of the page runs no script in it.
+  if (kind === "svg") return new DOMParser().parseFromString(words, "text/html").body.firstChild ?? "";
   if (kind === "outside") return element("a", { href: more, rel: "noreferrer" }, words);
   if (kind === "a" || kind === "name") return element("a", { ...(kind === "name" && { class: "id" }), href: ROOT + more }, words);
   return element("span", { class: kind }, ...(more ? [element("i", { "aria-hidden": "true" }, more)] : []), words);
@@ -259,8 +261,8 @@ const AT_ONCE_OF_LIST = 150;
 // The rows of all pages of a list, in place of those of this page, whose table they are like.
 function drawList(box) {
   const tables = [...document.querySelectorAll("main table")].filter(isFiltered), [pattern] = tables, [like] = rowsOfModel(modelOf(pattern));
-  const kept = (cells) => [...cells].filter((cell) => !cell.classList.contains("g")), cells = kept(like.cells);
-  const head = element("tr", {}, ...kept(pattern.tHead.rows[0].cells).map((cell) => {
+  const { cells } = like;
+  const head = element("tr", {}, ...[...pattern.tHead.rows[0].cells].map((cell) => {
     const made = cell.cloneNode();
     made.removeAttribute("aria-sort");
     made.append(cell.textContent);

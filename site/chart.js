@@ -341,7 +341,7 @@ function makeChart(figure, rows) {
   button("Save as SVG", () => save(pictureOf(svg), "image/svg+xml", `${id}.svg`));
   button("Save as PNG", () => pixelsOf(svg).then((pixels) => save(pixels, "image/png", `${id}.png`)));
   // Another series over this one.
-  const over = figure.querySelector("[name=over]");
+  const over = document.querySelector("[name=over]");
   const overlay = async () => {
     const one = over.value, name = over.selectedOptions[0].textContent;
     address.set("over", one);
@@ -355,7 +355,7 @@ function makeChart(figure, rows) {
     change();
   };
   over?.addEventListener("change", overlay);
-  for (const one of figure.querySelectorAll(".tools, .readout")) one.hidden = false;
+  for (const one of document.querySelectorAll(".over, .trend .tools, .trend .readout")) one.hidden = false;
   const change = () => {
     modes.forEach((one, i) => { one.setAttribute("aria-pressed", MODES[i][0] === mode); one.disabled = !usable[MODES[i][0]]; });
     address.set("mode", mode);

@@ -132,8 +132,8 @@ fn is_filtered(table: &Table) -> bool {
     table.columns.iter().any(|column| column.by().is_some()) || table.rows.iter().any(|row| !row.facets.is_empty())
 }
 
-/// Of each section its heading, the caption of its table, and its groups: heading, size and rows. Of a row its cells, without what is
-/// drawn, its facets, and whether it is tinted.
+/// Of each section its heading, the caption of its table, and its groups: heading, size and rows. Of a row its cells, its facets,
+/// and whether it is tinted.
 fn data(sections: &[Section]) -> Value {
     let tables = sections.iter().filter_map(|section| Some((section, section.table().filter(|one| is_filtered(one))?)));
     tables
@@ -153,10 +153,10 @@ fn data(sections: &[Section]) -> Value {
 }
 
 fn row_value(table: &Table, row: &Row) -> Value {
-    let cells = table.cells(row).filter(|(column, _)| !column.is_drawn()).map(|(_, cell)| match cell {
+    let cells = table.cells(row).map(|(_, cell)| match cell {
         Cell::Words(words) => json!([parts(words)]),
         Cell::Noted(words, note) => json!([parts(words), parts(note)]),
-        Cell::Drawn(_) => json!([[]]),
+        Cell::Drawn(picture) => json!([[["svg", picture]]]),
     });
     let cells: Vec<Value> = cells.collect();
     let facets: Map<String, Value> =
@@ -223,5 +223,17 @@ mod tests {
         let row = |number: usize, machine: &str| json!([[[[format!("row {number}")]], [[machine]]], {}]);
         let groups = json!([["group 0", "2", [row(0, "a"), row(1, "b and c")]], ["group 1", "1", [row(0, "a")]]]);
         assert_eq!(value, json!([["one", "Rows", groups]]));
+    }
+
+    #[test]
+    fn rows_for_the_script_have_their_pictures() {
+        let rows = Rows::new("Rows", [()]).column("Machine", "by-machine", |()| "a".to_owned()).column(
+            "Fit",
+            "g",
+            |()| Cell::Drawn("<svg/>".to_owned()),
+        );
+        let data = data(&[Section::new("id", "one".to_owned()).rows(rows)]);
+        let expected = json!([["one", "Rows", [["", "", [[[[["a"]], [[["svg", "<svg/>"]]]], {}]]]]]]);
+        assert_eq!(data, expected);
     }
 }

@@ -34,7 +34,7 @@ struct SeriesPage {
     is_fitted: bool,
     /// Whether it has enough runs to look at parts of them.
     has_parts: bool,
-    others: Vec<(String, String)>,
+    others: Vec<(&'static str, Vec<(String, String)>)>,
     /// The page of its chart alone.
     alone: Option<String>,
     points: Vec<PointRow>,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Datelike, Utc};
 
 use super::frame::prelude::*;
+use super::series::without_brackets;
 use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
 use crate::fit::{Fit, Piece};
 use crate::number::NARROW;
@@ -25,7 +26,7 @@ const ROWS: usize = 30;
 const LABEL: usize = 26;
 const FACT: usize = 9;
 
-/// The series that can be drawn over another.
+/// The series of a kind that can be drawn over another.
 const OTHERS: usize = 60;
 
 /// A period shorter than this share of the usual one has no label.
@@ -69,8 +70,8 @@ pub(super) fn trend(
     }
 }
 
-/// The series that the script draws over it on demand, of the same kernel and metric: id, and what they differ in.
-pub(super) fn others(catalog: &Catalog<'_>, own: &Series) -> Vec<(String, String)> {
+/// The series that the script draws over it on demand, of the same kernel and metric, by what they differ in: id, and that in words.
+pub(super) fn others(catalog: &Catalog<'_>, own: &Series) -> Vec<(&'static str, Vec<(String, String)>)> {
     if !catalog.is_compared() || !catalog.fit(&own.id).is_some_and(|fit| is_on_line(catalog, &fit)) {
         return Vec::new();
     }
@@ -81,12 +82,23 @@ pub(super) fn others(catalog: &Catalog<'_>, own: &Series) -> Vec<(String, String
     };
     let mut all: Vec<&Series> = all.filter(is_alike).collect();
     all.sort_by(|a, b| natural(&a.benchmark, &b.benchmark).then_with(|| a.machine_name.cmp(&b.machine_name)));
-    let words = |other: &Series| match (other.benchmark == own.benchmark, other.machine == own.machine) {
-        (true, _) => format!("on {}", other.machine_name),
-        (false, true) => short_benchmark(&other.benchmark),
-        (false, false) => format!("{} on {}", short_benchmark(&other.benchmark), other.machine_name),
-    };
-    all.into_iter().take(OTHERS).map(|other| (other.id.clone(), words(other))).collect()
+    let mut kinds =
+        ["Another variant", "Another size", "Another machine", "Several of these"].map(|kind| (kind, Vec::new()));
+    for other in all {
+        let (place, words) =
+            match (other.variant == own.variant, other.params == own.params, other.machine == own.machine) {
+                (false, true, true) => (0, short_benchmark(&other.benchmark)),
+                (true, false, true) => (1, without_brackets(&other.params)),
+                (true, true, false) => (2, other.machine_name.clone()),
+                (_, _, is_here) => {
+                    let place = if is_here { String::new() } else { format!(" on {}", other.machine_name) };
+                    (3, short_benchmark(&other.benchmark) + &place)
+                }
+            };
+        kinds[place].1.push((other.id.clone(), words));
+    }
+    kinds.iter_mut().for_each(|(_, others)| others.truncate(OTHERS));
+    kinds.into_iter().filter(|(_, others)| !others.is_empty()).collect()
 }
 
 /// What each process measured in the newest runs. All runs of a commit in an environment are one measurement, unless they were not fitted.
