@@ -133,12 +133,12 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
         let score = replaced.map(|(_, score)| *score).fold(1.0, f64::max);
         one.chance = chance::of_score(score, input.sensitivity.budget);
     }
-    let is_seen = |ramp: &Ramp| {
+    found.retain_mut(|(ramp, _)| {
         let was_reported = context.reported_drifts.iter().any(|range| shared(range, [ramp.begin, ramp.end]) > 0);
-        let least = if was_reported { RETAINED } else { 1.0 };
-        drifts::beyond_scatter(ramp, without_changes(ramp, &steps)[0], input) >= least
-    };
-    found.retain(|(ramp, _)| is_seen(ramp));
+        let beyond = drifts::beyond_scatter(ramp, without_changes(ramp, &steps)[0], input);
+        ramp.is_retained |= beyond < 1.0;
+        beyond >= if was_reported { RETAINED } else { 1.0 }
+    });
     (steps, found, modes)
 }
 

@@ -12,6 +12,7 @@ use super::piecewise::Climb;
 use super::ramp::{NARROWEST, Ramp};
 use super::side::{Side, deviation_about_level, trimmed_mean};
 use sprag_base::stats::autoregression;
+use sprag_base::stats::describe::median;
 use sprag_base::stats::partition;
 use sprag_base::stats::ramp::{Course, Sums};
 
@@ -84,11 +85,19 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
 }
 
 /// How far a ramp leads beyond the scatter of its points about it, between two places without a change, in units of what it must.
+/// A few far points lead a ramp, but not the medians of its first and its last third.
 pub(super) fn beyond_scatter(ramp: &Ramp, [begin, end]: [usize; 2], input: &Input<'_>) -> f64 {
-    let about = |place: usize| input.scaled.values[place] - ramp.size * ramp.behind(place);
-    let flat: Vec<f64> = (begin..end).map(about).collect();
+    let values = &input.scaled.values;
+    let flat: Vec<f64> = (begin..end).map(|place| values[place] - ramp.size * ramp.behind(place)).collect();
+    let third = (end - begin) / 3;
+    let sides = [begin..begin + third, end - third..end].map(|side| {
+        let behind = side.clone().map(|place| ramp.behind(place)).sum::<f64>() / third as f64;
+        (median(&values[side]).unwrap_or_default(), behind)
+    });
+    let [(before, from), (after, to)] = sides;
+    let size = ((after - before) / (to - from) * ramp.size.signum()).clamp(0.0, ramp.size.abs());
     let least = input.tuning().drift_reach * deviation_about_level(&flat);
-    if least > 0.0 { ramp.size.abs() / least } else { f64::INFINITY }
+    if least > 0.0 { size / least } else { f64::INFINITY }
 }
 
 /// Whether a ramp explains the points about it at a lower price than steps at some cuts.

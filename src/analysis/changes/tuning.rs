@@ -167,7 +167,7 @@ impl Tuning {
         newest_points: 8,
         drift_saving: 2.0,
         drift_steady: 1.03,
-        drift_reach: 1.5,
+        drift_reach: 1.8,
         drift_width: 50,
     };
 }

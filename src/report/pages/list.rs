@@ -227,11 +227,10 @@ mod tests {
 
     #[test]
     fn rows_for_the_script_have_their_pictures() {
-        let rows = Rows::new("Rows", [()]).column("Machine", "by-machine", |()| "a".to_owned()).column(
-            "Fit",
-            "g",
-            |()| Cell::Drawn("<svg/>".to_owned()),
-        );
+        let rows =
+            Rows::new("Rows", [()])
+                .column("Machine", "by-machine", |()| "a".to_owned())
+                .column("Fit", "g", |()| Cell::Drawn("<svg/>".to_owned()));
         let data = data(&[Section::new("id", "one".to_owned()).rows(rows)]);
         let expected = json!([["one", "Rows", [["", "", [[[[["a"]], [[["svg", "<svg/>"]]]], {}]]]]]]);
         assert_eq!(data, expected);
