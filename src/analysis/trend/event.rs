@@ -323,7 +323,7 @@ pub(super) fn command<'a>(
 }
 
 /// The order in which events are listed: significant and present ones before reverted ones and possible chance; of these
-/// regressions, then what goes both ways, improvements and the machine's; the worst first, and of two alike the newer.
+/// regressions, then what goes both ways, improvements and the machine's; those that matter most first, and of two alike the newer.
 pub(super) fn in_order(events: &mut [Event]) {
     let rank = |event: &Event| {
         let kind = match (event.kind, event.direction) {
@@ -335,9 +335,18 @@ pub(super) fn in_order(events: &mut [Event]) {
         };
         (!event.sure, event.state != EventState::Standing, kind)
     };
-    let size = |event: &Event| event.worst.map_or(0.0, f64::abs);
     events.sort_by(|a, b| {
-        let by_size = size(b).total_cmp(&size(a));
-        rank(a).cmp(&rank(b)).then(by_size).then(b.since.cmp(&a.since)).then_with(|| a.id.cmp(&b.id))
+        let by_weight = weight(b).total_cmp(&weight(a));
+        rank(a).cmp(&rank(b)).then(by_weight).then(b.since.cmp(&a.since)).then_with(|| a.id.cmp(&b.id))
     });
+}
+
+/// How much an event matters: how certain it is, times the sum of what its members moved, in logarithms. So a change of many
+/// series comes before a larger one of a single series.
+fn weight(event: &Event) -> f64 {
+    let moved = |member: &Member| {
+        let size = (member.after.value / member.before.value).ln().abs();
+        if size.is_finite() { size } else { 1.0 }
+    };
+    (1.0 - event.false_discovery) * event.members.iter().map(moved).sum::<f64>()
 }

@@ -18,7 +18,7 @@ const MOST_MOVERS: usize = 10;
 const MOST_ROWS: usize = 40;
 
 /// The events of the overview, and its movers.
-const MOST_EVENTS: usize = 12;
+const MOST_EVENTS: usize = 10;
 const MOST_SHOWN_MOVERS: usize = 5;
 
 /// The reasons why a series is not judged: the word, its meaning, and what to do.
