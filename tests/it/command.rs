@@ -341,10 +341,7 @@ fn a_suite_gets_no_token_and_no_file_of_the_runner() {
     sandbox.sprag_with(&given, &bench).expect(0);
     sandbox.write("bench.sh", "echo 'set SCALE first' >&2; exit 3");
     let ended = sandbox.sprag_with(&[("SCALE", "2")], &["run", "--quick"]);
-    assert_contains(
-        &ended.both(),
-        &["set SCALE first", "not passed to it: `SCALE`, which `pass_env` of the suite allows"],
-    );
+    assert_contains(&ended.both(), &["set SCALE first", "not passed to it: `SCALE`, which `pass_env` allows"]);
     for odd in ["\"a b\"", "\"*\"", "\"\"", "\"A=1\""] {
         sandbox.write(
             "sprag.toml",

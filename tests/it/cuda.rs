@@ -61,8 +61,7 @@ flops = "2 * n"
 "#;
 
 /// A reference that has its results ready.
-const TRANSPOSED: &str =
-    "#!/bin/sh\ncmp in.npy \"$1/in.npy\" && test -s \"$1/rows.npy\" && cp out.npy \"$2/out.npy\"\n";
+const TRANSPOSED: &str = "#!/bin/sh\ntest -n \"$SCALE\" && cmp in.npy \"$1/in.npy\" && test -s \"$1/rows.npy\" && cp out.npy \"$2/out.npy\"\n";
 
 /// A file as NumPy saves it.
 fn npy(kind: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
@@ -231,6 +230,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         ("overflow", "entry = \"right\"\nreference = \"none\"\nshared = \"n * 9_000_000_000_000_000_000\"".to_owned(), &["`shared`: `n * 9_000_000_000_000_000_000`, character 3: the result exceeds 64 bits"]),
         ("file", filled.replace("entry", ""), &["`x_32.npy`, the content of `x`, cannot be read"]),
         ("command", by("\"sh\", \"-c\", \"echo no luck >&2; exit 1\""), &["reference_failed: `sh`: exit status: 1 (no luck)"]),
+        ("unset", by("\"sh\", \"-c\", \"echo set $SCALE or SCALE >&2; exit 1\""), &["(set or SCALE); not passed to it: `SCALE`, which `pass_env` allows"]),
         ("unwritten", "reference = { entry = \"idle\" }\nentry = \"lazy\"\narguments = [{ name = \"n\", type = \"i32\", value = \"n\" }, { name = \"y\", type = \"i32\", shape = \"n\", role = \"output\" }]".to_owned(), &["`y` at n=32: element 0 is -1, the reference has 1515870810"]),
         ("hung", by("\"sh\", \"-c\", \"echo $$ > hung; exec sleep 1000\""), &["crashed in it: it sent nothing for 4 s and was stopped"]),
         ("silent", by("\"true\""), &["reference_failed: the reference of `out`, `out.npy`, cannot be read"]),
@@ -239,7 +239,10 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
     // On the memory behind which `overrun` wrote.
     kernels += &kernel("right_again", "entry = \"also_right\"");
     kernels += &kernel("right", "reference = { entry = \"also_right\", file = \"kernels/also.cu\" }");
-    kernels += &kernel("transpose", &format!("{transposed}reference = {{ command = [\"sh\", \"./transposed\"] }}"));
+    kernels += &kernel(
+        "transpose",
+        &format!("{transposed}reference = {{ command = [\"sh\", \"./transposed\"], pass_env = [\"SCAL*\"] }}"),
+    );
     let sandbox = project("timeout_seconds = 4", &kernels);
     sandbox
         .write("kernels/broken.cu", "extern \"C\" __global__ void broken(int n, float* y) {\n    y[0] = nothing;\n}\n");
@@ -254,7 +257,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
     for (name, shape, values) in arrays {
         std::fs::write(sandbox.project.join(name), npy("<i2", shape, &bytes(values))).expect("a file");
     }
-    let (ended, record) = run(&sandbox, &machine, &["--quick"], 1);
+    let (ended, record) = run(&sandbox, &machine.and("SCALE", "1"), &["--quick"], 1);
     for (name, _, words) in &cases {
         let failure = benchmark(&record, name)["failure"].as_str().unwrap_or_else(|| panic!("{name} has no failure"));
         assert_contains(failure, words);
@@ -341,6 +344,10 @@ fn a_fault_of_the_settings_has_its_place() {
     check(
         "reference = { file = \"./kernels/all.cu\", entry = \"right\" }",
         &["`reference` of the kernel `right`: the kernel would be compared with itself"],
+    );
+    check(
+        "reference = { command = [\"x\"], pass_env = [\"A=b\"] }",
+        &["`reference` of the kernel `right`: `pass_env` has `A=b`, which is not the name of a variable"],
     );
     check("reference = { entry = \"plain\", grid = [1, 1, 1, 9] }", &["give one to three sizes, for x, y and z"]);
     check("reference = \"none\"\noptions = [\"-Iheaders\"]", &["name folders of headers in `include`"]);

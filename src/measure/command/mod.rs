@@ -15,7 +15,7 @@ pub mod suite;
 pub mod paired;
 pub mod cargo;
 pub mod keeper;
-pub(crate) mod variables;
+pub mod variables;
 
 /// Variables that a build in a checkout must not inherit. Those of git select another repository, as in hooks and
 /// `git rebase --exec`, or hold a token. Those of Cargo name a folder that several commits would share.

@@ -27,6 +27,14 @@ fn passes(name: &str, named: &[String]) -> bool {
         || PASSED.split_whitespace().any(|pattern| fits(pattern, &upper) && !(may_be_secret && pattern.ends_with('*')))
 }
 
+/// Reads after `pass_env`: which of its names no variable can have.
+pub fn fault(named: &[String]) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_variable = |name: &str| !name.is_empty() && name.chars().all(is_part);
+    let odd = named.iter().find(|name| !is_variable(name.strip_suffix('*').unwrap_or(name)))?;
+    Some(format!("` has `{}`, which is not the name of a variable", odd.escape_debug()))
+}
+
 fn fits(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }
@@ -48,7 +56,7 @@ fn mentioned(messages: &[&[u8]], withheld: impl Iterator<Item = OsString>) -> St
     names.sort();
     match &names[..] {
         [] => String::new(),
-        names => format!("; not passed to it: `{}`, which `pass_env` of the suite allows", names.join("`, `")),
+        names => format!("; not passed to it: `{}`, which `pass_env` allows", names.join("`, `")),
     }
 }
 
@@ -119,11 +127,8 @@ mod tests {
             let withheld = ["HF_HOME", "DATASET", "_", "is"].map(OsString::from);
             assert_eq!(mentioned(&[message.as_bytes(), b""], withheld.into_iter()), expected, "{message}");
         };
-        check("KeyError: 'HF_HOME'", "; not passed to it: `HF_HOME`, which `pass_env` of the suite allows");
-        check(
-            "set $DATASET and HF_HOME",
-            "; not passed to it: `DATASET`, `HF_HOME`, which `pass_env` of the suite allows",
-        );
+        check("KeyError: 'HF_HOME'", "; not passed to it: `HF_HOME`, which `pass_env` allows");
+        check("set $DATASET and HF_HOME", "; not passed to it: `DATASET`, `HF_HOME`, which `pass_env` allows");
         check("is no MY_HF_HOME_X; _", "");
     }
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::rules::Fault;
 use sprag_formats::OutputFormat;
+use sprag_measure::command::variables;
 use sprag_measure::gpu::custom::settings::KernelSettings;
 use sprag_measure::gpu::settings::AskedDtype;
 use sprag_measure::suite::CommandSettings;
@@ -419,16 +420,8 @@ impl Suite {
         if let Some((key, _)) = paths.into_iter().find(|(_, path)| path.as_ref().is_some_and(is_bad)) {
             return Some((vec![key], format!(".{key}` is not a path")));
         }
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_variable = |name: &&String| {
-            let start = name.strip_suffix('*').unwrap_or(name);
-            !start.is_empty() && start.chars().all(is_part)
-        };
-        if let Some(odd) = self.pass_env.iter().find(|name| !is_variable(name)) {
-            return Some((
-                vec!["pass_env"],
-                format!(".pass_env` has `{}`, which is not the name of a variable", odd.escape_debug()),
-            ));
+        if let Some(text) = variables::fault(&self.pass_env) {
+            return Some((vec!["pass_env"], format!(".pass_env{text}")));
         }
         let (key, _) = self.env.iter().find(|(key, value)| {
             key.is_empty() || key.contains(['=', '\0']) || value.contains('\0') || *key == PADDING_VARIABLE

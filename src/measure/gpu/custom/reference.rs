@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::expression::Names;
 use super::kernel::{CustomKernel, joined, label, with_sizes};
 use super::number::{Numbers, of_npy, to_npy};
-use super::settings::{ArgumentSettings, Reference};
+use super::settings::{ArgumentSettings, Reference, ReferenceCommand};
 use crate::command::variables;
 use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
@@ -66,7 +66,7 @@ pub(super) fn expected(case: &Case<'_>, supply: Supply) -> Result<Option<Rc<Vec<
             instance.call()?;
             downloaded(case, &instance)?
         }
-        (Reference::Command(command), _) => by_command(case, &command.command, supply)?,
+        (Reference::Command(command), _) => by_command(case, command, supply)?,
         (Reference::Files(files), _) => {
             let path = |argument: &ArgumentSettings| {
                 let path = files.files.get(&argument.name).map_or("", String::as_str);
@@ -110,19 +110,19 @@ fn reference_failed(fault: String) -> DeviceError {
 }
 
 /// Runs a program on files with the inputs.
-fn by_command(case: &Case<'_>, command: &[String], supply: Supply) -> Result<Vec<Numbers>, DeviceError> {
+fn by_command(case: &Case<'_>, command: &ReferenceCommand, supply: Supply) -> Result<Vec<Numbers>, DeviceError> {
     let folder = tempfile::tempdir().map_err(|error| reference_failed(format!("no temporary folder: {error}")))?;
     let (inputs, outputs) = (folder.path().join("inputs"), folder.path().join("outputs"));
     let made = fs::create_dir(&inputs).and_then(|()| fs::create_dir(&outputs));
     made.map_err(|error| reference_failed(format!("no temporary folder: {error}")))?;
     write_inputs(case, &inputs, supply)?;
-    let [program, arguments @ ..] = command else { return Ok(Vec::new()) };
+    let [program, arguments @ ..] = &command.command[..] else { return Ok(Vec::new()) };
     let in_project = case.kernel.root.join(program);
     // A path is relative to the project, a plain name is on the search path.
     let found = if program.contains('/') { in_project.as_os_str() } else { program.as_ref() };
     let mut started = Command::new(found);
     started.args(arguments).arg(&inputs).arg(&outputs).current_dir(&case.kernel.root);
-    variables::restrict(&mut started, &[]);
+    variables::restrict(&mut started, &command.pass_env);
     started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // If this worker is stopped, the guard ends the program.
     let guard = env::current_exe().ok().and_then(|sprag| Guard::start(Command::new(sprag).arg("guard")));
@@ -135,7 +135,8 @@ fn by_command(case: &Case<'_>, command: &[String], supply: Supply) -> Result<Vec
         End::Exited(status) => {
             let words = last_words(&String::from_utf8_lossy(&captured.stderr));
             let words = words.as_deref().unwrap_or("no message");
-            return Err(reference_failed(format!("`{program}`: {status} ({words})")));
+            let missing = variables::missing(&[&captured.stderr, &captured.stdout], &command.pass_env);
+            return Err(reference_failed(format!("`{program}`: {status} ({words}){missing}")));
         }
         _ => return Err(reference_failed(format!("`{program}` took more than {} s", LONGEST.as_secs()))),
     }

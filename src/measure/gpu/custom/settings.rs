@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::expression::{Expression, ExpressionError, Names};
 use super::source::is_image;
+use crate::command::variables;
 use crate::gpu::program::{Data, Dtype};
 
 /// A CUDA kernel of your own, and how it is launched, checked and timed.
@@ -194,6 +195,9 @@ pub struct ReferenceCommand {
     /// A program and its arguments. It gets two more: a folder with `NAME.npy` for each argument that the kernel reads, and an empty
     /// folder, to which it writes `NAME.npy` for each result.
     pub command: Vec<String>,
+    /// The variables that it gets besides those of toolchains and of the system, such as `["DATA_DIR", "MY_*"]`. Default: none.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -501,6 +505,9 @@ impl KernelSettings {
         match &self.reference {
             Reference::Command(one) if one.command.first().is_none_or(|program| program.trim().is_empty()) => {
                 fault(&["reference"], "`command` names no program".to_owned())
+            }
+            Reference::Command(one) => {
+                variables::fault(&one.pass_env).and_then(|text| fault(&["reference"], format!("`pass_env{text}")))
             }
             Reference::Kernel(kernel) if !is_identifier(&kernel.entry) => {
                 fault(&["reference"], format!("`{}` is not the name of a function", kernel.entry.escape_debug()))
