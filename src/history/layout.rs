@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::is_hex;
 use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use sprag_model::record::Reader;
-use sprag_model::retraction::{RETRACTION_ROOT, Retraction};
+use sprag_model::retraction::{RESTORATION_ROOT, RETRACTION_ROOT, Retraction};
 use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
 
 /// The folder at the top of the tree that holds records.
@@ -107,7 +107,8 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
 }
 
 pub(crate) fn is_retraction(path: &str) -> bool {
-    path.strip_prefix(RETRACTION_ROOT).is_some_and(|rest| rest.starts_with('/'))
+    let is_below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    is_below(RETRACTION_ROOT) || is_below(RESTORATION_ROOT)
 }
 
 /// Reads the record at `path`, and compares its name with its content.

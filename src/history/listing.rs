@@ -13,7 +13,7 @@ use crate::objects::{self, LooseObjects};
 use crate::repository::Store;
 use crate::target::{Target, tip};
 use sprag_model::record::MAX_RECORD_BYTES;
-use sprag_model::retraction::{RETRACTION_ROOT, Retraction};
+use sprag_model::retraction::{RESTORATION_ROOT, RETRACTION_ROOT, Retraction};
 use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 
 /// So many of the last commits say how late it was when the history was written.
@@ -28,6 +28,8 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// The files of runs that were retracted, each with the reason as it reads after its path.
     pub retracted: Vec<(Entry, String)>,
+    /// By the path of a run, the newest record that retracts it or undoes that.
+    pub decided: BTreeMap<String, Retraction>,
     /// A run dated after this has a wrong clock: a day after the newest of the last commits.
     pub latest: Option<DateTime<Utc>>,
     pub quarantined: Vec<Quarantined>,
@@ -56,6 +58,7 @@ pub fn list_cached(
         reference: target.reference.clone(),
         entries: Vec::new(),
         retracted: Vec::new(),
+        decided: BTreeMap::new(),
         latest: None,
         quarantined: Vec::new(),
         warnings,
@@ -90,25 +93,31 @@ impl Listing {
         Err(format!("is dated {}, more than a day after the newest commit of the history", time.format("%Y-%m-%d")))
     }
 
-    /// Moves the runs that the tree retracts. Of several retractions of a run the first by path counts.
+    /// Moves the runs that the tree retracts. The newest record of a run decides; of equally new ones, that which undoes.
     fn retract(&mut self, repository: &Repository, tree: &Tree<'_>) -> Result<(), HistoryError> {
-        let PlainFiles { files, quarantined } = files_below(repository, tree, RETRACTION_ROOT)?;
-        self.quarantined.extend(quarantined);
-        let mut reasons: BTreeMap<String, String> = BTreeMap::new();
-        for (path, bytes) in files {
-            match Retraction::from_file(&path, &bytes) {
-                Ok(one) => drop(reasons.entry(one.run.clone()).or_insert_with(|| one.words())),
-                Err(reason) => self.quarantined.push(Quarantined { path, reason }),
+        let mut newest: BTreeMap<String, Retraction> = BTreeMap::new();
+        for root in [RETRACTION_ROOT, RESTORATION_ROOT] {
+            let PlainFiles { files, quarantined } = files_below(repository, tree, root)?;
+            self.quarantined.extend(quarantined);
+            for (path, bytes) in files {
+                match Retraction::from_file(&path, &bytes) {
+                    Ok(one)
+                        if newest
+                            .get(&one.run)
+                            .is_some_and(|other| (other.time, other.undo) > (one.time, one.undo)) => {}
+                    Ok(one) => drop(newest.insert(one.run.clone(), one)),
+                    Err(reason) => self.quarantined.push(Quarantined { path, reason }),
+                }
             }
         }
         self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
-        if !reasons.is_empty() {
-            let (retracted, entries) =
-                std::mem::take(&mut self.entries).into_iter().partition(|entry| reasons.contains_key(&entry.path));
-            self.entries = entries;
-            let reasoned = |entry: Entry| reasons.remove(&entry.path).map(|reason| (entry, reason));
-            self.retracted = Vec::into_iter(retracted).filter_map(reasoned).collect();
+        for entry in std::mem::take(&mut self.entries) {
+            match newest.get(&entry.path) {
+                Some(one) if !one.undo => self.retracted.push((entry, one.words())),
+                _ => self.entries.push(entry),
+            }
         }
+        self.decided = newest;
         Ok(())
     }
 }

@@ -17,10 +17,13 @@ pub const SCHEMA_VERSION: u64 = 1;
 
 pub const RETRACTION_ROOT: &str = "history/v1/_retracted";
 
+/// Of records that undo a retraction. A build that does not know them leaves the run out.
+pub const RESTORATION_ROOT: &str = "history/v1/_restored";
+
 /// In characters.
 const LONGEST_REASON: usize = 1000;
 
-/// A run that is withdrawn.
+/// A run that is withdrawn, or used again. The newest record of a run decides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retraction {
@@ -31,9 +34,12 @@ pub struct Retraction {
     pub run: String,
     #[schemars(extend("pattern" = patterns::REASON))]
     pub reason: String,
-    /// When it was retracted, by the clock of that machine, to the second.
+    /// When it was retracted, by the clock of that machine, to the second; later than what it undoes.
     #[schemars(extend("pattern" = patterns::SECOND))]
     pub time: DateTime<Utc>,
+    /// Whether it undoes a retraction; absent where it does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undo: bool,
 }
 
 impl Retraction {
@@ -43,9 +49,10 @@ impl Retraction {
         let mut text = json::to_canonical(&value);
         let digest = Digest::from_parts(&[text.as_bytes()]).short();
         text.push('\n');
-        let path = format!("{RETRACTION_ROOT}/{}/{digest}.json", self.time.format("%Y/%m"));
+        let (root, verb) = if self.undo { (RESTORATION_ROOT, "restore") } else { (RETRACTION_ROOT, "retract") };
+        let path = format!("{root}/{}/{digest}.json", self.time.format("%Y/%m"));
         let run = self.run.rsplit('/').next().unwrap_or_default().trim_end_matches(".json");
-        (path, text.into_bytes(), format!("sprag: retract {run}"))
+        (path, text.into_bytes(), format!("sprag: {verb} {run}"))
     }
 
     /// Reads the file at `path`, which must hold exactly the bytes that [`Retraction::to_file`] writes there. The fault reads
@@ -84,7 +91,8 @@ impl Retraction {
 
     /// Reads after the run.
     pub fn words(&self) -> String {
-        format!("was retracted on {}: {}", self.time.format("%Y-%m-%d"), self.reason)
+        let what = if self.undo { "restored" } else { "retracted" };
+        format!("was {what} on {}: {}", self.time.format("%Y-%m-%d"), self.reason)
     }
 }
 
@@ -99,6 +107,7 @@ mod tests {
             run: "history/v1/cpu/2026/05/0123456789ab-01234567-0123456789abcdef.json".to_owned(),
             reason: "the fan was broken".to_owned(),
             time: "2026-05-04T03:02:01Z".parse().expect("a time"),
+            undo: false,
         };
         let (path, bytes, subject) = one.to_file();
         assert!(path.starts_with("history/v1/_retracted/2026/05/"), "{path}");
@@ -111,6 +120,11 @@ mod tests {
             assert!(fault.contains(words), "{fault}");
         };
         check(&path.replace("/05/", "/06/"), &text, "should be at");
+        check(&path.replace("_retracted", "_restored"), &text, "should be at");
+        let undone = Retraction { undo: true, ..one };
+        let (undone_path, bytes, subject) = undone.to_file();
+        assert!(undone_path.starts_with("history/v1/_restored/2026/05/") && subject.starts_with("sprag: restore"));
+        assert_eq!(Retraction::from_file(&undone_path, &bytes).as_ref(), Ok(&undone));
         check(&path, text.trim_end(), "not in canonical form");
         check(&path, "{", "is not JSON");
         check(&path, "{}", "is not a retraction");

@@ -298,6 +298,19 @@ fn a_retracted_run_is_left_out_everywhere_and_stays_recorded() {
     assert!(!crafted.ends(0, &["export", "csv"]).out.contains("0.009"));
     let checked = crafted.sprag(&["check", "--report", "json=../check.json"]);
     assert!(!checked.both().contains("regressed"), "{}", checked.both());
+    // A retraction is undone by a third record, however often and within the same second.
+    let undo = |reason: &str| crafted.ends(0, &["history", "retract", &path, "--undo", "--reason", reason]);
+    for number in 0..2 {
+        undo("it was the other fan").prints(&["restored `", &path]);
+        undo("again").prints(&["was restored on", "it was the other fan"]);
+        assert!(!crafted.ends(0, &["history", "log"]).out.contains("left out"));
+        assert!(crafted.ends(0, &["export", "csv"]).out.contains("0.009"));
+        crafted.ends(0, &["history", "retract", &path, "--reason", "the fan was broken"]).prints(&["retracted `"]);
+        crafted.ends(0, &["history", "log"]).prints(&["left out: it was retracted on"]);
+        let count = |part: &str| crafted.records("main").iter().filter(|path| path.contains(part)).count();
+        assert_eq!((count("/_restored/"), count("/_retracted/")), (number + 1, number + 2));
+    }
+    crafted.ends(0, &["history", "fsck"]);
     // What was edited by hand vouches for nothing.
     crafted.edit(retraction, "fan", "fun");
     crafted.commit("Edit the retraction");

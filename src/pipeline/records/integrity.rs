@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use chrono::SubsecRound as _;
+use chrono::{SubsecRound as _, TimeDelta};
 
 use crate::error::{Context as _, Exit};
 use crate::project::Project;
@@ -101,26 +101,34 @@ fn consistency(entries: &Entries, old_root: Digest) -> Option<Proof> {
     })
 }
 
-/// Takes a run out of every analysis by a record that says why. The record of the run stays.
-pub fn retract(folder: &Path, run: &str, reason: &str, out: &mut dyn Write) -> crate::Result<()> {
+/// Takes a run out of every analysis by a record that says why, or undoes that by another. The record of the run stays.
+pub fn retract(folder: &Path, run: &str, reason: &str, undo: bool, out: &mut dyn Write) -> crate::Result<()> {
     let project = Project::open(folder)?;
     let store = project.store()?;
     let source = project.source()?;
     let entries = history::entries(store, &source)?;
     let path = entries.runs[find(&entries, run)?].path.clone();
     let listing = history::list(store, &source)?;
-    if let Some((_, words)) = listing.retracted.iter().find(|(entry, _)| entry.path == path) {
+    let last = listing.decided.get(&path);
+    if last.is_some_and(|last| !last.undo) != undo {
+        let words = last.map_or_else(|| "is not retracted".to_owned(), Retraction::words);
         writeln!(out, "{}", printable(&format!("`{path}` {words}")))?;
         return Ok(());
     }
-    let (time, reason) = (clock::now().trunc_subsecs(0), reason.trim().to_owned());
-    let retraction = Retraction { schema_version: retraction::SCHEMA_VERSION, run: path, reason, time };
+    let (now, reason) = (clock::now().trunc_subsecs(0), reason.trim().to_owned());
+    // It decides, also where the clock of the machine of the last one is ahead.
+    let time = last.map_or(now, |last| now.max(last.time + TimeDelta::seconds(1)));
+    let retraction = Retraction { schema_version: retraction::SCHEMA_VERSION, run: path, reason, time, undo };
     if let Err(fault) = retraction.check() {
-        return refuse(format!("the retraction {fault}"), "give `--reason` one line on what is wrong with the run");
+        return refuse(
+            format!("the retraction {fault}"),
+            "give `--reason` one line on what is wrong with the run, or was thought to be",
+        );
     }
-    let appended = history::append(store, &project.target()?, &[Record::from_retraction(&retraction)], time)?;
+    let appended = history::append(store, &project.target()?, &[Record::from_retraction(&retraction)], now)?;
     appended.warnings.iter().for_each(|warning| warn(warning));
-    writeln!(out, "retracted `{}` on {}", retraction.run, printable(text::branch(&appended.reference)))?;
+    let done = if undo { "restored" } else { "retracted" };
+    writeln!(out, "{done} `{}` on {}", retraction.run, printable(text::branch(&appended.reference)))?;
     Ok(())
 }
 

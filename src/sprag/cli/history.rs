@@ -40,9 +40,12 @@ pub enum HistoryCommand {
         /// The run: its id, six digits or more of it, or the path of its record.
         #[arg(value_name = "RUN")]
         run: String,
-        /// What is wrong with it, in one line.
+        /// The reason, in one line: what is wrong with the run, or with `--undo` why it is right after all.
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        /// Use the run again. The retraction stays recorded, and a further record undoes it.
+        #[arg(long)]
+        undo: bool,
     },
     /// Synchronise the history with a remote: fetch, merge and push records, never by force.
     #[command(after_help = "Only records are pushed. They always stay on the local branch.")]

@@ -17,8 +17,8 @@ pub(super) fn history(folder: &Path, command: HistoryCommand, out: &mut dyn Writ
             let expected = Expected { suites, commit, max_age_days, allow_future };
             records::add(folder, &files, skip_bad, &expected, &mut std::io::stdin().lock(), out)
         }
-        HistoryCommand::Retract { run, reason } => {
-            records::retract(folder, &run, &reason, out)?;
+        HistoryCommand::Retract { run, reason, undo } => {
+            records::retract(folder, &run, &reason, undo, out)?;
             Ok(Exit::Done)
         }
         HistoryCommand::Sync { remote, after_rewrite, dry_run } => {

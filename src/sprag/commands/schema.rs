@@ -41,7 +41,7 @@ const SCHEMAS: [Published; 37] = [
         schema::frozen(include_str!("../../../schemas/event-1.json"))
     }),
     ("event-2", "An event record under history/v1/_events, version 2", EventRecord::schema),
-    ("retraction-1", "A record under history/v1/_retracted", schema::for_type::<Retraction>),
+    ("retraction-1", "A record under history/v1/_retracted or _restored", schema::for_type::<Retraction>),
     ("baseline-1", "A file under baselines/", Baseline::schema_1),
     ("baseline-2", "A file under baselines/, version 2", Baseline::schema),
     ("baseline-list-1", "What `sprag baseline list --json` prints", BaselineList::schema),
