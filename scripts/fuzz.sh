@@ -3,7 +3,7 @@
 #
 # Each reader (by default every one that `fuzz/readers.rs` lists: all formats that are imported, records, baselines,
 # settings and the like) runs for that long, JOBS (2) at a time, from the golden samples and from what earlier runs found,
-# with at most 512 MiB of memory and ten seconds an input. An input that breaks a reader is kept in
+# with at most MAX_LEN (65536) bytes an input, 512 MiB of memory and ten seconds. An input that breaks a reader is kept in
 # `target/fuzz/artifacts`, and the script fails; `SPRAG_FUZZ=READER target/debug/readers FILE` runs it again.
 #
 # Works with the stable compiler. Only Sprag is instrumented, so everything else is what an ordinary build has made.
@@ -51,7 +51,7 @@ done
 fuzz() {
   mkdir -p "$work/corpus/$1"
   local log=$work/logs/$1
-  if ! SPRAG_FUZZ=$1 "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -max_len=65536 \
+  if ! SPRAG_FUZZ=$1 "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -max_len="${MAX_LEN:-65536}" \
     -print_final_stats=1 -artifact_prefix="$work/artifacts/$1-" "$work/corpus/$1" "$work/seeds" > "$log" 2>&1; then
     tail -30 "$log"
     echo "FAILED $1: see $work/artifacts"
