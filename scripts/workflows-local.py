@@ -210,6 +210,12 @@ def gate(project, checks):
     checks.expect("a change that adds a suite: nothing stale is told", not any("stale" in line for line in ended.heard), ended)
     ended = project.pull_request("perf.yml", new | {"later.py": "raise SystemExit(3)\n"}, gated="own later")
     checks.results("a change that adds a broken suite", ended, scope="success", measure="failure", gate="failure")
+    loose = CONFIGURATION + "[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 9.0\n"
+    ended = project.pull_request("perf.yml", {"src/speed": "0.002\n", "sprag.toml": loose})
+    checks.results("a slower change with looser rules", ended, scope="success", measure="failure", gate="failure")
+    checks.expect("a slower change with looser rules: it is said", any("edits what the gate" in line for line in ended.heard), ended)
+    ended = project.pull_request("perf.yml", {"src/speed": "0.002\n"}, gated='""')
+    checks.results("a slower change that gates nothing", ended, scope="success", measure="failure", gate="failure")
     ended = project.pull_request("perf.yml", {"README.md": "changed\n", "docs/x": "changed\n"})
     checks.results("a change of words", ended, scope="success", measure="skipped", gate="success")
 
@@ -274,7 +280,7 @@ def bisect(project, checks):
 def weekly(project, checks):
     first = project.run("perf_trend_weekly.yml", github__event_name="schedule")
     wanted = {"cpu_trend": "success", "record": "success", "deploy": "success", "verdict": "success"}
-    checks.results("the first week", first, gpu_trend="skipped", **wanted)
+    checks.results("the first week", first, environment="skipped", gpu_trend="skipped", **wanted)
     checks.expect("the first week: one record", len(project.records()) == 1, first)
 
     def rival(job):
@@ -288,8 +294,9 @@ def weekly(project, checks):
         rival.tip = git(project.remote, "rev-parse", "main")
 
     project.world.before["perf_trend_weekly.yml/record/Send"] = rival
+    stand_in(project, "echo required_reviewers; echo branch_policy")
     second = project.run("perf_trend_weekly.yml", github__event_name="schedule", vars__SPRAG_ENABLE_GPU_WEEKLY="true")
-    checks.results("the second week", second, gpu_trend="success", **wanted)
+    checks.results("the second week", second, environment="success", gpu_trend="success", **wanted)
     checks.expect(f"the second week: all {len(project.records())} records are there", len(project.records()) == 4, second)
     was_kept = git(project.remote, "merge-base", rival.tip, "main") == rival.tip
     checks.expect("the second week: nothing of the rival was overwritten", was_kept, second)
@@ -307,7 +314,7 @@ def weekly(project, checks):
     refused = project.run("perf_trend_weekly.yml", github__event_name="schedule")
     hook.unlink()
     not_sent = wanted | {"record": "failure", "verdict": "failure"}
-    checks.results("a week whose records the branch refuses", refused, gpu_trend="skipped", **not_sent)
+    checks.results("a week whose records the branch refuses", refused, environment="skipped", gpu_trend="skipped", **not_sent)
     is_said = any("the records were not sent" in line for line in refused.heard)
     is_shown = (project.world.pages / "index.html").is_file()
     checks.expect("a week whose records the branch refuses: it is said, and the site is shown", is_said and is_shown, refused)
@@ -323,12 +330,12 @@ def weekly(project, checks):
     by_hand = {"github__event_name": "workflow_dispatch", "github__event__repository__default_branch": "main"}
     project.world.lost = {"gpu-trend"}
     lost = project.run("perf_trend_weekly.yml", inputs__run_gpu=True, **by_hand)
-    checks.results("a week whose GPU runner is lost", lost, gpu_trend="failure", **wanted | {"verdict": "failure"})
+    checks.results("a week whose GPU runner is lost", lost, environment="success", gpu_trend="failure", **wanted | {"verdict": "failure"})
     checks.expect("a week whose GPU runner is lost: the CPU is recorded", len(project.records()) == 5, lost)
     checks.expect("a week whose GPU runner is lost: it is said", any("gpu failure" in line for line in lost.heard), lost)
     project.world.lost = {"cpu-trend", "gpu-trend"}
     lost = project.run("perf_trend_weekly.yml", inputs__run_gpu=True, **by_hand)
-    none = {"cpu_trend": "failure", "gpu_trend": "failure", "record": "failure", "deploy": "skipped", "verdict": "failure"}
+    none = {"cpu_trend": "failure", "environment": "success", "gpu_trend": "failure", "record": "failure", "deploy": "skipped", "verdict": "failure"}
     checks.results("a week whose runners are lost", lost, **none)
     told = [line for line in lost.heard if "no run was handed on" in line or "cpu failure" in line or "nothing was judged" in line]
     checks.expect("a week whose runners are lost: it is said", len(told) == 3, lost)
@@ -338,7 +345,7 @@ def weekly(project, checks):
     project.commit("Measure on the GPU alone")
     project.push("main")
     alone = project.run("perf_trend_weekly.yml", inputs__run_gpu=True, **by_hand)
-    checks.results("a week of the GPU alone", alone, gpu_trend="success", **wanted)
+    checks.results("a week of the GPU alone", alone, environment="success", gpu_trend="success", **wanted)
     checks.expect("a week of the GPU alone: its record is there", len(project.records()) == 6, alone)
     project.follow()
     project.edit("perf_trend_weekly.yml", 'CPU_SUITES: ""', "CPU_SUITES: own")
@@ -347,7 +354,7 @@ def weekly(project, checks):
     project.push("main")
     third = project.run("perf_trend_weekly.yml", inputs__run_gpu=False, github__ref="refs/heads/topic", **by_hand)
     broken = wanted | {"cpu_trend": "failure", "verdict": "failure"}
-    checks.results("a week that breaks is recorded and shown, and fails", third, gpu_trend="skipped", **broken)
+    checks.results("a week that breaks is recorded and shown, and fails", third, environment="skipped", gpu_trend="skipped", **broken)
     checks.expect("a week that breaks: its record is there", len(project.records()) == 7, third)
     pages = sorted(path.relative_to(project.world.pages) for path in project.world.pages.rglob("*.html"))
     is_whole = {Path("index.html"), Path("404.html")} <= set(pages)

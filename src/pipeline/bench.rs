@@ -110,7 +110,8 @@ fn both(
     let suite = suite(&request.folder, commands[1], Some(pairs.div_ceil(2)));
     let [base, other] = commands.map(|words| shown(words));
     let gate = GateRequest { inconclusive: Inconclusive::Ok, ..GateRequest::of_folder(&request.folder) };
-    let compared = CompareRequest { gate, base: base.clone(), other: other.clone(), filters: Vec::new() };
+    let compared =
+        CompareRequest { gate, base: base.clone(), other: other.clone(), filters: Vec::new(), config_from: None };
     let effort = effort(request);
     let builds = &Builds::aside(project, host.observer);
     let contest = Contest { project, name: SUITE, suite: &suite, request: &compared, effort, host, builds };

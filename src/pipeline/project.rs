@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, RECORDS_BRANCH};
+use crate::config::{Config, FILE_NAME, RECORDS_BRANCH, Suite};
 use crate::error::Context as _;
 use crate::{Error, refuse};
 use sprag_base::files::{open_lock, read_bounded, write_atomic};
@@ -98,6 +98,31 @@ impl Project {
             pinned: Some(commit.to_owned()),
             store: Ok(store),
         })
+    }
+
+    /// Takes suites and rules from a commit, except suites that only the checkout has. Gives the sections that differ.
+    pub fn use_config_of(&mut self, commit: &str) -> crate::Result<Vec<String>> {
+        let files = history::files_of(self.store()?, commit, FILE_NAME)?;
+        let bytes = files.first().map_or(&[][..], |(_, bytes)| bytes);
+        let path = format!("{commit}:{FILE_NAME}");
+        let text = str::from_utf8(bytes).with_context(|| format!("`{path}` cannot be read"))?;
+        let base = Config::parse(text, Path::new(&path))?;
+        let own = std::mem::replace(&mut self.config.suites, base.suites);
+        let differs = |name: &String, suite: &Suite| own.get(name) != Some(suite);
+        let suites = self.config.suites.iter().filter(|(name, suite)| differs(name, suite));
+        let mut edited: Vec<String> = suites.map(|(name, _)| format!("[suites.{name}]")).collect();
+        if std::mem::replace(&mut self.config.rules, base.rules.clone()) != base.rules {
+            edited.push("[rules]".to_owned());
+        }
+        for (name, suite) in own {
+            match base.on_request.contains_key(&name) {
+                // Else settings of a built-in suite would be new.
+                true => edited.push(format!("[suites.{name}]")),
+                false => drop(self.config.suites.entry(name).or_insert(suite)),
+            }
+        }
+        self.config.on_request = base.on_request;
+        Ok(edited)
     }
 
     /// An error other than that there is no repository.

@@ -200,6 +200,40 @@ fn reports_say_that_both_sides_took_turns() {
 }
 
 #[test]
+fn no_change_loosens_what_it_is_judged_by() {
+    let sandbox = sandbox();
+    let measured = |from: &[&str], code| {
+        let all = [&["compare", "v1", "HEAD", "--measure", "--suite", "theirs", "--format", "md"][..], from].concat();
+        sprag(&sandbox, &all).expect(code)
+    };
+    let from = ["--config-from", "v1"];
+    let is_quiet = measured(&from, 1);
+    assert!(!is_quiet.both().contains("edits"), "{}", is_quiet.both());
+    is_quiet.prints(&["took turns", "by `sprag.toml` of v1"]);
+    // Rules that let all pass, a suite that prints other figures, and one of the project that is gone.
+    let loose = "[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 9.0\n";
+    sandbox.write("sprag.toml", &format!("{SUITE}{loose}"));
+    sandbox.commit("Loosen the rules");
+    measured(&[], 0);
+    measured(&from, 1)
+        .says(&["`sprag.toml` is that of v1, as the checkout edits `[rules]`"])
+        .prints(&["edits `[rules]`"]);
+    sandbox.write("constant.sh", &BENCH.replace("$(cat speed)", "1e-3").replace("$(cat built)", "50"));
+    sandbox.write("sprag.toml", &SUITE.replace("bench.sh", "constant.sh"));
+    sandbox.commit("Measure nothing");
+    measured(&from, 1).says(&["as the checkout edits `[suites.theirs]`"]);
+    sandbox.write("sprag.toml", &SUITE.replace("theirs", "new"));
+    sandbox.commit("Rename the suite");
+    measured(&from, 1).says(&["as the checkout edits `[suites.theirs]`"]);
+    // What only the checkout has is measured as it says.
+    let new = ["compare", "v1", "HEAD", "--measure", "--suite", "new", "--config-from", "v1"];
+    sprag(&sandbox, &new).expect(1).prints(&["new/sort"]);
+    sprag(&sandbox, &["compare", "v1", "HEAD", "--config-from", "v1"]).expect(2);
+    let unknown = ["compare", "v1", "HEAD", "--measure", "--config-from", "v9"];
+    sprag(&sandbox, &unknown).expect(2).says(&["v9"]);
+}
+
+#[test]
 fn what_is_unchanged_can_be_left_out() {
     let sandbox = sandbox();
     let only = |form: &[&str]| {

@@ -7,12 +7,14 @@ use crate::workflow_files::Workflows;
 use crate::workflow_rules::complaints;
 
 /// All that `--ci github-full` writes, and `sprag.toml`.
-const FILES: [&str; 13] = [
+const FILES: [&str; 15] = [
+    ".github/CODEOWNERS",
     ".github/actionlint.yaml",
     ".github/actions/sprag/action.yml",
     ".github/workflows/ci.yml",
     ".github/workflows/perf.yml",
     ".github/workflows/perf_bisect.yml",
+    ".github/workflows/perf_comment.yml",
     ".github/workflows/perf_gpu.yml",
     ".github/workflows/perf_trend_weekly.yml",
     ".github/workflows/release.yml",
@@ -285,7 +287,7 @@ fn what_is_there_is_not_replaced_unasked() {
     assert_eq!(sandbox.read("release/releases.toml"), "schema_version = 1\n# Mine.\n");
     // A second time there is nothing to do.
     let second = init(&sandbox, &[]).expect(0);
-    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 11, "{}", second.out);
+    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 12, "{}", second.out);
 }
 
 #[test]
@@ -298,7 +300,7 @@ fn what_a_project_has_set_outlives_force() {
     let pinned = sandbox.read(action);
     // Without a word about the release it is the one that is there, and there is nothing to do.
     let second = init(&sandbox, &[]).expect(0);
-    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 12, "{}", second.out);
+    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 13, "{}", second.out);
     let perf = ".github/workflows/perf.yml";
     sandbox.edit(perf, "PERF_EFFORT: \"\"", "PERF_EFFORT: --quick");
     sandbox.edit(perf, "    :(exclude)docs\n", "    :(exclude)papers\n");
@@ -370,7 +372,7 @@ fn ends_of_lines_are_no_difference() {
         sandbox.write(file, &sandbox.read(file).replace('\n', "\r\n"));
     }
     let second = init(&sandbox, &[]).expect(0);
-    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 12, "{}", second.out);
+    assert_eq!(second.out.lines().filter(|line| line.starts_with("is there     ")).count(), 13, "{}", second.out);
     assert_contains(&second.out, &["kept         sprag.toml\n"]);
     assert_contains(&sandbox.read(".github/workflows/ci.yml"), &["\r\n"]);
 }

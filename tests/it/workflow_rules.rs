@@ -35,16 +35,20 @@ pub(crate) const NIGHTLY: &str = "nightly.yml";
 
 const WEEKLY: &str = "perf_trend_weekly.yml";
 
+/// Runs after the gate of a fork, with rights.
+const COMMENT: &str = "perf_comment.yml";
+
 const BISECT: &str = "perf_bisect.yml";
 
 /// The job that measures and may write, since several share a bisection by the history. Only people start it.
 const SHARE: &str = "share";
 
 /// The events that start each workflow.
-const TRIGGERS: [(&str, &[&str]); 7] = [
+const TRIGGERS: [(&str, &[&str]); 8] = [
     ("ci.yml", &["push", "pull_request", "merge_group"]),
     (NIGHTLY, &["schedule", "workflow_dispatch"]),
     ("perf.yml", &["pull_request", "merge_group"]),
+    (COMMENT, &["workflow_run"]),
     (BISECT, &["schedule", "workflow_dispatch"]),
     ("perf_gpu.yml", &["pull_request", "merge_group", "schedule", "workflow_dispatch"]),
     (WEEKLY, &["schedule", "workflow_dispatch"]),
@@ -57,6 +61,9 @@ fn triggers(workflows: &Workflows, wrong: &mut Complaints) {
     for (file, yaml) in workflows.workflows() {
         let on = keys(&yaml["on"]);
         let wanted = TRIGGERS.iter().find(|(name, _)| *name == file).map_or(&[][..], |(_, wanted)| wanted);
+        // Ours can be called, too.
+        let on =
+            on.into_iter().filter(|event| (file, *event) != ("perf.yml", "workflow_call")).collect::<BTreeSet<_>>();
         wrong.require(on == wanted.iter().copied().collect(), format!("{file}: triggers are {on:?}"));
         // A required check never ends if its workflow is left out by its paths.
         let is_filtered = !yaml["on"]["pull_request"].is_null() && on.contains("pull_request");
@@ -77,8 +84,9 @@ fn triggers(workflows: &Workflows, wrong: &mut Complaints) {
 type Rights = &'static [(&'static str, &'static str)];
 
 /// The jobs that may do more than read the repository.
-const WRITERS: [(&str, &str, Rights); 5] = [
+const WRITERS: [(&str, &str, Rights); 6] = [
     (BISECT, "record", &[("contents", "write")]),
+    (COMMENT, "comment", &[("actions", "read"), ("pull-requests", "write")]),
     (BISECT, SHARE, &[("contents", "write")]),
     (WEEKLY, "record", &[("contents", "write"), ("id-token", "write"), ("attestations", "write")]),
     (WEEKLY, "deploy", &[("pages", "write"), ("id-token", "write")]),
@@ -96,6 +104,7 @@ fn permissions(workflows: &Workflows, wrong: &mut Complaints) {
                 None if (job.file, job.key) == ("perf_gpu.yml", "scope") => {
                     [("contents", "read"), ("actions", "read")].into()
                 }
+                None if (job.file, job.key) == (WEEKLY, "environment") => [("actions", "read")].into(),
                 None if job.steps().iter().any(|step| calls(step, "checkout")) => [("contents", "read")].into(),
                 None => BTreeMap::new(),
             };
@@ -261,6 +270,8 @@ fn writers(workflows: &Workflows, wrong: &mut Complaints) {
             format!("{file}: {key}: what is tested runs where something can be written"),
         );
     }
+    let is_inert = workflows.job(COMMENT, "comment").steps().iter().all(|step| uses(step).is_empty());
+    wrong.require(is_inert, format!("{COMMENT}: does more than run its script"));
     let is_by_hand =
         workflows.job(BISECT, SHARE).condition() == "github.event_name == 'workflow_dispatch' && inputs.jobs != '1'";
     wrong.require(is_by_hand, format!("{BISECT}: {SHARE}: starts by itself where something can be written"));
@@ -278,7 +289,7 @@ fn writers(workflows: &Workflows, wrong: &mut Complaints) {
     wrong.require(is_order, format!("{WEEKLY}: records are not added, sent, checked and shown in that order"));
     for (place, step) in workflows.steps() {
         let has_token = pairs(&step["env"]).iter().any(|(_, value)| value.as_str() == Some("${{ github.token }}"));
-        let may_have = ["Send", "Share", "Publish", "Check that the environment protects the runner"]
+        let may_have = ["Send", "Share", "Publish", "Comment", "Check that the environment protects the runner"]
             .contains(&step["name"].as_str().unwrap_or_default());
         wrong.require(!has_token || may_have, format!("{place}: a step has the token that does not need it"));
         let is_optional = condition(step).ends_with("vars.SPRAG_ATTEST != 'false'");

@@ -1,6 +1,7 @@
 //! Scripts of the workflows, run as the runner would: what they decide, and which of their output the runner obeys.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::sandbox::{Ended, Sandbox, assert_contains};
@@ -111,10 +112,18 @@ fn a_final_job_passes_only_where_all_is_well() {
     let few = ["success", "failure", "skipped"];
     check(
         WEEKLY,
-        &[("BOOK", &few), ("CPU", &few), ("GPU", &few), ("RECORD", &few), ("DEPLOY", &few), ("GPU_WANTED", &WORDS)],
         &[
-            &["success", "success", "success", "success", "success", "true"],
-            &["success", "success", "skipped", "success", "success", "false"],
+            ("BOOK", &few[..2]),
+            ("CPU", &few),
+            ("PROTECTED", &few),
+            ("GPU", &few),
+            ("RECORD", &few[..2]),
+            ("DEPLOY", &few[..2]),
+            ("GPU_WANTED", &WORDS),
+        ],
+        &[
+            &["success", "success", "success", "success", "success", "success", "true"],
+            &["success", "success", "skipped", "skipped", "success", "success", "false"],
         ],
     );
 }
@@ -127,6 +136,7 @@ fn the_weekly_verdict_fails_where_a_run_is_slower_or_was_not_judged() {
         ("CPU", "success"),
         ("RECORD", "success"),
         ("DEPLOY", "success"),
+        ("PROTECTED", "skipped"),
         ("GPU", "skipped"),
         ("GPU_WANTED", "false"),
     ];
@@ -165,8 +175,8 @@ fn what_cannot_change_a_speed_is_out_of_scope_and_all_else_is_in() {
     ] {
         let (sandbox, base) = branch(path);
         let ran = run(&sandbox, &workflows, scope, &[("BASE", &base)]);
-        ran.ended.expect(0);
-        assert_eq!(ran.output, format!("wanted={wanted}\nbase={base}\n"), "{path:?}");
+        assert_eq!(ran.output, format!("wanted={wanted}\nbase={base}\nsuites=cpu\n"), "{path:?}");
+        assert_eq!(ran.ended.expect(0).out.contains("edits what the gate judges by: sprag.toml"), path == "sprag.toml");
     }
     let (sandbox, base) = branch("src/main.rs");
     let ran = run(&sandbox, &workflows, scope, &[("BASE", &base), ("PERF_SUITES", " ")]);
@@ -177,6 +187,79 @@ fn what_cannot_change_a_speed_is_out_of_scope_and_all_else_is_in() {
         let ran = run(&sandbox, &workflows, scope, &[("BASE", unknown)]);
         assert!(ran.ended.code != 0 && ran.output.is_empty(), "{unknown}: {}", ran.output);
     }
+}
+
+#[test]
+fn a_change_of_the_gate_is_shown_and_takes_nothing_out_of_it() {
+    let (workflows, path) = (ours(), ".github/workflows/perf.yml");
+    for (path, reference) in
+        [(path, ""), (".github/workflows/ours.yml", "us/k/.github/workflows/ours.yml@refs/heads/x")]
+    {
+        for named in ["  PERF_SUITES: \"own other\" # both\n", "      suites: own other\n", "  PERF_SUITES: $(false)\n"]
+        {
+            let sandbox = Sandbox::new();
+            sandbox.write(path, named);
+            sandbox.commit("Gate two suites");
+            let base = sandbox.git(&["rev-parse", "HEAD"]);
+            sandbox.write(path, "  PERF_SUITES: \"\"\n");
+            sandbox.commit("Gate none");
+            let variables =
+                [("BASE", &*base), ("PERF_SUITES", ""), ("PERF_PATHS", ""), ("GITHUB_WORKFLOW_REF", reference)];
+            let ran = run(&sandbox, &workflows, ("perf.yml", "scope", None), &variables);
+            let is_named = named.contains("own");
+            let (wanted, suites) = if is_named { ("true", "own other") } else { ("false", "") };
+            assert_eq!(ran.output, format!("wanted={wanted}\nbase={base}\nsuites={suites}\n"), "{named}");
+            ran.ended
+                .expect(0)
+                .prints(&["::warning title=sprag::this change edits what the gate judges by: .github/workflows/"]);
+            assert_contains(&ran.summary, &["Suites and rules of the base hold"]);
+        }
+    }
+}
+
+#[test]
+fn a_comment_shows_what_the_gate_printed_in_a_block_that_it_cannot_end() {
+    let (workflows, sandbox) = (ours(), Sandbox::empty());
+    let step = ("perf_comment.yml", "comment", Some("Comment"));
+    let hostile = "own: slower\u{1b}[31m\n```\n@everyone <img src=x> ::error::gone\n~~~\n";
+    let gh = "#!/bin/sh\ncase \"$*\" in\n*/pulls*) echo $NUMBER ;;\n'run download'*) cp -R ../kept/. found ;;\n\
+        *PATCH*|*POST*) printf '%s' \"$*\" >../sent ;;\n*/comments*) echo $COMMENT ;;\nesac\n";
+    sandbox.tool("gh", gh);
+    sandbox.write("../kept/own.txt", hostile);
+    sandbox.write("../kept/-x.txt", "not this");
+    sandbox.write("../kept/other.md", "nor this");
+    symlink("/etc/passwd", sandbox.project.join("../kept/link.txt")).expect("a link");
+    let comment = |number: &str, comment: &str| {
+        let _ = fs::remove_dir_all(sandbox.project.join("found"));
+        let _ = fs::remove_file(sandbox.project.join("../sent"));
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let event = [
+            ("RUN", "7"),
+            ("OWNER", "them"),
+            ("BRANCH", "x"),
+            ("SHA", sha),
+            ("CONCLUSION", "failure"),
+            ("LINK", "https://x"),
+        ];
+        let gh = [("GITHUB_REPOSITORY", "us/k"), ("NUMBER", number), ("COMMENT", comment)];
+        run(&sandbox, &workflows, step, &[&event[..], &gh].concat()).ended.expect(0);
+        fs::read_to_string(sandbox.project.join("../sent")).unwrap_or_default()
+    };
+    let sent = comment("5", "");
+    assert_contains(
+        &sent,
+        &["POST repos/us/k/issues/5/comments", "<!-- perf-gate -->\n**perf gate**: failure for `0123456789ab`"],
+    );
+    assert_contains(
+        &sent,
+        &["`own`\n\n```text\nown: slower[31m\n'''\n@everyone <img src=x> ::error::gone\n~~~\n\n```"],
+    );
+    assert!(!["root:", "this", "\u{1b}"].iter().any(|part| sent.contains(part)), "{sent}");
+    assert_contains(&comment("5", "42"), &["PATCH repos/us/k/issues/comments/42"]);
+    // Without a pull request at this commit nothing is written.
+    assert_eq!(comment("", "42"), "");
+    sandbox.write("../kept/own.txt", &"ä".repeat(50_000));
+    assert!((20_000..22_000).contains(&comment("5", "").len()));
 }
 
 #[test]
@@ -228,7 +311,10 @@ fn a_device_is_wanted_by_few_events() {
 #[test]
 fn a_runner_is_used_only_where_its_environment_has_rules() {
     let (workflows, sandbox) = (ours(), Sandbox::empty());
-    let step = ("perf_gpu.yml", "scope", Some("Check that the environment protects the runner"));
+    let name = "Check that the environment protects the runner";
+    let step = ("perf_gpu.yml", "scope", Some(name));
+    let script = |job: Job<'_>| job.step(name)["run"].clone();
+    assert_eq!(script(workflows.job("perf_gpu.yml", "scope")), script(workflows.job(WEEKLY, "environment")));
     for (rules, code) in [
         ("echo required_reviewers", 0),
         ("echo wait_timer; echo required_reviewers", 0),

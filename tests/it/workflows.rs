@@ -32,6 +32,12 @@ fn a_broken_rule_is_reported() {
         // What they may do.
         ("perf.yml", "contents: read # C", "contents: write # C", "wanted are {\"contents\": \"read\"}"),
         ("release.yml", "      attestations: write # Keep the attestation.\n", "", "publish: permissions are"),
+        (
+            "perf_comment.yml",
+            "      - name: Comment\n",
+            "      - uses: actions/checkout@x\n      - name: Comment\n",
+            "does more than run",
+        ),
         // What they call.
         ("ci.yml", "3d3c42e5aac5", "3d3c42e5aac6", "has two commits"),
         ("ci.yml", "actions/upload-artifact@", "someone/upload-artifact@", "is not an action of GitHub"),

@@ -114,6 +114,7 @@ impl Measurer<'_> {
             base: good.to_owned(),
             other: sha.to_owned(),
             filters: state.filters.clone(),
+            config_from: None,
         };
         // An ordinary comparison takes two pairs for each process of a run.
         let suite = Suite { processes: Some(pairs.div_ceil(2) as u32), ..self.suite.clone() };

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::builds::Builds;
 use crate::builds::commit_build::can_be_built;
 use crate::compare::builds::{measure_commands, measure_kernels, neither};
-use crate::config::{Suite, SuiteKind};
+use crate::config::{FILE_NAME, Suite, SuiteKind};
 use crate::error::{Context as _, Exit};
 use crate::gate::{self, Against, CompareRequest, PrintFormat, exit_code, finish, machine_of, reports, table_text};
 use crate::measuring::MeasureHost;
@@ -47,7 +47,17 @@ pub fn compare_interleaved(
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {
     let suites = &request.gate.suites;
-    let project = Project::open(&request.gate.folder)?;
+    let mut project = Project::open(&request.gate.folder)?;
+    let mut request = request.clone();
+    if let Some(commit) = &request.config_from {
+        let edited = project.use_config_of(commit)?.join("`, `");
+        if !edited.is_empty() {
+            let from = format!("{commit}, as the checkout edits `{edited}`");
+            warn(&format!("`{FILE_NAME}` is that of {}", text::printable(&from)));
+            request.config_from = Some(from);
+        }
+    }
+    let request = &request;
     let builds = Builds::new(&project, host.observer, true);
     if let [_, second, ..] = &suites[..] {
         let message = format!("one suite is measured at a time, and `{}` is a second one", text::printable(second));
@@ -218,7 +228,9 @@ fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Compari
 
 fn against(request: &CompareRequest, pairs: usize) -> String {
     let [base, other] = [&request.base, &request.other].map(|named| text::printable(named));
-    format!("{base}: {other} and {base} took turns in {}", text::count(pairs, "process pair"))
+    let from = request.config_from.as_ref();
+    let from = from.map_or_else(String::new, |from| format!(", by `{FILE_NAME}` of {}", text::printable(from)));
+    format!("{base}: {other} and {base} took turns in {}{from}", text::count(pairs, "process pair"))
 }
 
 /// The named suite; else the only one that can be built, or `cpu` among several. Two programs may have CUDA kernels.

@@ -68,6 +68,8 @@ pub struct CompareRequest {
     pub base: String,
     pub other: String,
     pub filters: Vec<String>,
+    /// The commit whose suites and rules are used, instead of those of the checkout.
+    pub config_from: Option<String>,
 }
 
 impl GateRequest {

@@ -13,6 +13,8 @@ use sprag_base::files::read_bounded;
 const BASELINES: &str = include_str!("../../../templates/project/baselines/README.md");
 const CHECKLIST: &str = include_str!("../../../templates/project/release/checklist.toml");
 const RELEASES: &str = include_str!("../../../templates/project/release/releases.toml");
+const OWNERS: &str = include_str!("../../../templates/project/CODEOWNERS");
+const OWNERS_PATH: &str = ".github/CODEOWNERS";
 const LINTER: &str = include_str!("../../../.github/actionlint.yaml");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +42,15 @@ pub(super) struct Workflows {
 pub(super) fn plan(root: &Path, config: &Config, options: &CiOptions) -> Workflows {
     let mut facts = Facts::from_config(config);
     let existing = Existing::read(root, options, &mut facts);
-    Workflows { planned: files(options.ci, &facts, &existing), steps: steps(&facts) }
+    let mut workflows = Workflows { planned: files(options.ci, &facts, &existing), steps: steps(&facts) };
+    // GitHub reads the first of them alone.
+    if ![OWNERS_PATH, "CODEOWNERS", "docs/CODEOWNERS"].iter().any(|path| root.join(path).exists()) {
+        let (text, purpose) = (OWNERS.to_owned(), "who reviews what the gate judges by");
+        workflows.planned.push(Planned { path: OWNERS_PATH, text, purpose, ..Planned::default() });
+        let step = "Name a reviewer in `.github/CODEOWNERS`, and require reviews from code owners of the branch.";
+        workflows.steps.insert(workflows.steps.len() - 1, step.to_owned());
+    }
+    workflows
 }
 
 fn files(ci: Ci, facts: &Facts, existing: &Existing) -> Vec<Planned> {
@@ -256,7 +266,7 @@ fn default(action: &str, input: &str) -> Option<String> {
 const FULL: [&str; 2] = [".github/workflows/perf_gpu.yml", ".github/workflows/release.yml"];
 
 /// Path, our text, purpose.
-const WORKFLOWS: [(&str, &str, &str); 6] = [
+const WORKFLOWS: [(&str, &str, &str); 7] = [
     (
         ".github/workflows/ci.yml",
         include_str!("../../../.github/workflows/ci.yml"),
@@ -266,6 +276,11 @@ const WORKFLOWS: [(&str, &str, &str); 6] = [
         ".github/workflows/perf.yml",
         include_str!("../../../.github/workflows/perf.yml"),
         "gates pull requests: base and head in turns",
+    ),
+    (
+        ".github/workflows/perf_comment.yml",
+        include_str!("../../../.github/workflows/perf_comment.yml"),
+        "comments on a pull request what its gate found",
     ),
     (
         ".github/workflows/perf_bisect.yml",
@@ -357,8 +372,8 @@ fn lines(facts: &Facts) -> Vec<Line> {
         line(NEEDS_OF_PUBLISH, "    needs: evidence".to_owned()),
         line("    needs: [cpu-trend, gpu-trend, book]", "    needs: [cpu-trend, gpu-trend]".to_owned()),
         line(
-            "    needs: [cpu-trend, gpu-trend, book, record, deploy]",
-            "    needs: [cpu-trend, gpu-trend, record, deploy]".to_owned(),
+            "    needs: [cpu-trend, environment, gpu-trend, book, record, deploy]",
+            "    needs: [cpu-trend, environment, gpu-trend, record, deploy]".to_owned(),
         ),
         line(
             "  # Suites of the kinds `cpu` (of Sprag itself) and `command`, separated by spaces. Without any the gate is out of scope.",

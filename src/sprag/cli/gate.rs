@@ -124,6 +124,12 @@ pub struct CompareArgs {
     /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy", allow_hyphen_values = true)]
     pub tolerance: Option<f64>,
+    /// With `--measure`: take suites and rules from `sprag.toml` of this commit, and say what else the checkout has.
+    ///
+    /// A gate takes them from the base, so that no change loosens what it is judged by. Suites that the base lacks are taken
+    /// from the checkout.
+    #[arg(long, value_name = "COMMIT", requires = "measure", conflicts_with = "policy")]
+    pub config_from: Option<String>,
     /// With `--measure`: only benchmarks whose id contains this text; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,

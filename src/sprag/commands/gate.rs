@@ -89,7 +89,7 @@ fn compared(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exi
         gate::refuse_aside(&Project::open(folder)?)?;
     }
     let CompareArgs { base, other, suites, policy, tolerance, reports, only_changed, bisect, inconclusive, .. } = args;
-    let filters = args.filters;
+    let (filters, config_from) = (args.filters, args.config_from);
     let print = if args.json { PrintFormat::Json } else { args.format };
     let gate = GateRequest {
         folder: folder.to_owned(),
@@ -102,7 +102,7 @@ fn compared(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exi
         bisect,
         inconclusive,
     };
-    let request = CompareRequest { gate, base, other, filters };
+    let request = CompareRequest { gate, base, other, filters, config_from };
     if args.measure {
         let (effort, progress) = (effort::from_args(&args.effort)?, Progress::new());
         let host = MeasureHost { observer: &progress, built_from: BUILT_FROM };
