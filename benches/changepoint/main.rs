@@ -101,9 +101,9 @@ fn main() -> io::Result<ExitCode> {
     let of_climbs = predictions(&climbs, &Sensitivity::BALANCED);
     writeln!(out, "\nClimbs of 10 to 50 deviations:\n\n{}", table(&climbs, &of_climbs))?;
     let steps = share(of_climbs.iter().map(|one| one.changes.len()).sum(), climbs.len());
-    missed.extend(below("the room for changes that are told of a climb", MOST_OF_CLIMB - steps, 0.0));
+    missed.extend(below("the room for changes that are reported of a climb", MOST_OF_CLIMB - steps, 0.0));
     let covered = tally(&climbs, &of_climbs, 5, |_| true);
-    missed.extend(below("climbs that are told", share(covered.drifts_found, covered.drifts), LEAST_CLIMBS));
+    missed.extend(below("climbs that are reported", share(covered.drifts_found, covered.drifts), LEAST_CLIMBS));
     let growing: Vec<Labelled> = families()
         .flat_map(|family| (0..GROWING).map(|seed| generate::any(family, 1_000_003 + seed * 7919)))
         .filter(|series| series.values.len() <= LONGEST_GROWING)
@@ -158,16 +158,16 @@ fn main() -> io::Result<ExitCode> {
     }
     writeln!(out, "\nOf these changes, the share with at least a score:\n")?;
     writeln!(out, "| score | strict | balanced | loose | held to be |\n|--:|--:|--:|--:|--:|")?;
-    for (score, told) in chance::rates() {
+    for (score, reported) in chance::rates() {
         let shares = ["strict", "balanced", "loose"].map(|name| {
             let all = &scores[name];
             share(all.iter().filter(|one| *one >= score).count(), all.len())
         });
         let [strict, balanced, loose] = shares;
-        writeln!(out, "| {score} | {strict:.3} | {balanced:.3} | {loose:.3} | {told} |")?;
+        writeln!(out, "| {score} | {strict:.3} | {balanced:.3} | {loose:.3} | {reported} |")?;
         // Of a few hundred alarms the rarest say little.
-        if *told >= 0.02 {
-            let room = SLACK * told - balanced;
+        if *reported >= 0.02 {
+            let room = SLACK * reported - balanced;
             missed.extend(below("what a score is held to say, against what was counted", room, 0.0));
         }
     }
@@ -273,11 +273,11 @@ fn table(series: &[Labelled], found: &[Prediction]) -> String {
 
 fn growth(series: &[Labelled]) -> Growth {
     let grow = |one: &Labelled| {
-        let told = |count: usize| {
+        let reported = |count: usize| {
             let found = detect::changes(&one.values[..count], &Sensitivity::BALANCED);
             (count, found.points.iter().map(|point| point.index).collect())
         };
-        Growth::of(one, &(FEWEST_POINTS..=one.values.len()).map(told).collect())
+        Growth::of(one, &(FEWEST_POINTS..=one.values.len()).map(reported).collect())
     };
     let short: Vec<&Labelled> = series.iter().filter(|one| one.values.len() <= LONGEST_GROWING).collect();
     short.par_iter().map(|one| grow(one)).collect::<Vec<_>>().into_iter().fold(Growth::default(), Growth::plus)

@@ -26,12 +26,12 @@ pub(crate) struct Growth {
 
 impl Growth {
     /// Counts the changes that were reported for one series, by the number of its points.
-    pub(crate) fn of(series: &Labelled, told: &BTreeMap<usize, Vec<usize>>) -> Growth {
+    pub(crate) fn of(series: &Labelled, reported: &BTreeMap<usize, Vec<usize>>) -> Growth {
         let mut growth = Growth::default();
         let near = |a: usize, b: usize| a.abs_diff(b) <= TOLERANCE;
-        let Some(last) = told.values().next_back() else { return growth };
+        let Some(last) = reported.values().next_back() else { return growth };
         for change in &series.changes {
-            let first = told
+            let first = reported
                 .iter()
                 .find(|(count, found)| **count > change.index && found.iter().any(|place| near(*place, change.index)));
             match first {
@@ -40,7 +40,7 @@ impl Growth {
             }
         }
         let mut seen: Vec<usize> = Vec::new();
-        for place in told.values().flatten() {
+        for place in reported.values().flatten() {
             if seen.iter().any(|seen| near(*seen, *place)) {
                 continue;
             }

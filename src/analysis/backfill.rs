@@ -1,12 +1,12 @@
-//! Which commit of the past is measured next: coarse to fine, and first where neighbors differ.
+//! Which commit of the past is measured next: coarse to fine, and first where neighbours differ.
 //!
 //! The first and the last commit come first, and with a step every so many commits, each as far as possible from those
-//! measured before. Then, as long as two neighbors differ, comes the middle of the largest such gap, which encloses each
+//! measured before. Then, as long as two neighbours differ, comes the middle of the largest such gap, which encloses each
 //! change within about log2(gap) measurements. Without a step the other gaps are halved in the same way.
 //!
-//! Neighbors differ where a benchmark moved by more than its noise, as `trend` will judge it, and not where a gate would fail:
+//! Neighbours differ where a benchmark moved by more than its noise, as `trend` will judge it, and not where a gate would fail:
 //! a change within a tolerance is a change, too. The noise is that of the processes, and, as sessions move a machine, that of
-//! all other neighbors: most have no change between them, so that the median of their differences estimates it.
+//! all other neighbours: most have no change between them, so that the median of their differences estimates it.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Level {
 /// The levels of a benchmark by the positions of their commits.
 pub type Levels = BTreeMap<usize, Level>;
 
-/// The chance that any benchmark differs at two neighbors without a change. More would measure for nothing.
+/// The chance that any benchmark differs at two neighbours without a change. More would measure for nothing.
 const CHANCE: f64 = 0.01;
 
 /// What is assumed of a level whose processes say nothing of it: times of a shared machine move by about as much.
@@ -76,7 +76,7 @@ pub fn next(points: &[Point], step: Option<usize>, differ: &mut dyn FnMut(usize,
     })
 }
 
-/// The commits that are measured if no neighbors differ, in their order.
+/// The commits that are measured if no neighbours differ, in their order.
 pub fn planned(points: &[Point], step: Option<usize>) -> Vec<usize> {
     let mut points = points.to_vec();
     let next = || {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbors_differ_by_more_than_their_noise_whatever_a_gate_tolerates() {
+    fn neighbours_differ_by_more_than_their_noise_whatever_a_gate_tolerates() {
         let levels = |values: &[f64], error: Option<f64>| -> Levels {
             values.iter().map(|value: &f64| Level { log: value.ln(), error }).enumerate().collect()
         };

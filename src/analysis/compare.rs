@@ -18,7 +18,7 @@ use sprag_model::sample::{Estimate, Measurement};
 use sprag_model::series::Series;
 use sprag_model::verdict::{Comparison, Verdict};
 
-/// Facts that tell machines of other tools apart, where both sides have them.
+/// Facts that distinguish machines of other tools, where both sides have them.
 const IMPORTED: [&str; 4] = ["cores", "memory_gib", "os", "target"];
 
 /// The attribute that says what limits a benchmark, and its value where that is the memory.

@@ -27,7 +27,7 @@ pub struct Input<'a> {
     pub records: &'a [RecordedRun],
     pub baselines: &'a [BaselineFile],
     pub series: Vec<Series>,
-    /// The ids of the series that a gate looks at.
+    /// The ids of the series that a gate judges.
     pub judged: BTreeSet<String>,
 }
 

@@ -17,7 +17,7 @@ pub type Basis = Option<(Rule, Evidence)>;
 /// The share of reported changes that may be chance.
 pub const FALSE_DISCOVERIES: f64 = 0.05;
 
-/// The comparisons, by place, that are called changed and could be chance, and the level that each of them was held to.
+/// The comparisons, by place, that are called changed and could be chance, and the level that was required of each.
 ///
 /// Only those with a `p_value` are judged together.
 pub fn by_chance(comparisons: &[Comparison]) -> Vec<(usize, f64)> {
@@ -54,7 +54,7 @@ pub fn without_chance(judged: Vec<(Comparison, Basis)>, doubted: &[Verdict], wha
         let Some((rule, evidence)) = bases[place].as_ref().filter(|_| doubted.contains(verdict)) else { continue };
         *verdict = Verdict::Inconclusive(match rule {
             Rule::Interval { tolerance } => interval::doubt_of_many(*tolerance, evidence, size, level),
-            _ => format!("of {size} {what} judged together one comes out this far by chance"),
+            _ => format!("of {size} {what} judged together, one may differ this much by chance"),
         });
     }
     comparisons
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_without_a_chance_stand_apart() {
+    fn rules_without_a_chance_are_apart() {
         let mut all = vec![comparison(Verdict::Regressed, None); 50];
         all.push(comparison(Verdict::Regressed, Some(0.01)));
         assert_eq!(by_chance(&all), []);

@@ -12,7 +12,7 @@ use chrono::NaiveDate;
 use sprag_model::analysis::Analysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, Member};
-use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::answer::{Answer, AnswerKind};
 use sprag_model::ledger::scope::{Scope, Subject};
 use sprag_model::ledger::{Acceptance, Ledger};
 use sprag_model::metric::Better;
@@ -38,7 +38,7 @@ pub struct ComparedRun<'a> {
 }
 
 /// Writes to each event what the ledger says about it on a day.
-pub fn tell_events(events: &mut [Event], ledger: &Ledger, day: NaiveDate) {
+pub fn answer_events(events: &mut [Event], ledger: &Ledger, day: NaiveDate) {
     for event in events {
         event.answer = of_event(event, ledger, day);
     }
@@ -49,14 +49,14 @@ fn of_event(event: &Event, ledger: &Ledger, day: NaiveDate) -> Option<Answer> {
     let acceptance = ledger.acceptance(&event.id, day).filter(|_| event.is_ongoing_regression())?;
     let scope = Scope::parse(&acceptance.scope);
     let holds = |one: &Member| scope.is_some_and(|scope| scope.has(subject(one), true));
-    let mut open = event.members.iter().filter(|one| one.standing && one.worse.is_none_or(|worse| worse > 0.0));
-    let mut standing = Standing::Accepted;
+    let mut open = event.members.iter().filter(|one| one.is_present && one.worse.is_none_or(|worse| worse > 0.0));
+    let mut kind = AnswerKind::Accepted;
     if open.clone().any(|one| !holds(one)) {
-        standing = Standing::BeyondScope;
+        kind = AnswerKind::BeyondScope;
     } else if open.any(|one| exceeds(acceptance, least_of_member(one))) {
-        standing = Standing::Exceeded;
+        kind = AnswerKind::Exceeded;
     }
-    Some(Answer::new(acceptance, day, standing))
+    Some(Answer::new(acceptance, day, kind))
 }
 
 impl<'a> Accepting<'a> {
@@ -66,7 +66,7 @@ impl<'a> Accepting<'a> {
     }
 
     /// Writes to each regression of the newest runs what the ledger says about it, and updates the counts.
-    pub fn tell_newest(&self, analysis: &mut Analysis) {
+    pub fn answer_newest(&self, analysis: &mut Analysis) {
         for suite in &mut analysis.suites {
             let compared = ComparedRun {
                 machine: &suite.machine,
@@ -74,7 +74,7 @@ impl<'a> Accepting<'a> {
                 base: suite.baseline.as_ref().ok().and_then(|baseline| baseline.commit.as_deref()),
                 commit: suite.commit.as_ref().map(|commit| commit.sha.as_str()),
             };
-            self.tell(&compared, &mut suite.comparisons);
+            self.answer(&compared, &mut suite.comparisons);
             suite.counts = Counts::from_comparisons(&suite.comparisons);
         }
         let by_suite: HashMap<(&str, &str), &[Comparison]> = analysis
@@ -91,7 +91,7 @@ impl<'a> Accepting<'a> {
     }
 
     /// Writes to each regression among some comparisons what the ledger says to it.
-    pub fn tell(&self, compared: &ComparedRun<'_>, comparisons: &mut [Comparison]) {
+    pub fn answer(&self, compared: &ComparedRun<'_>, comparisons: &mut [Comparison]) {
         for one in comparisons {
             one.answer = self.of_comparison(compared, one).map(Box::new);
         }
@@ -103,7 +103,7 @@ impl<'a> Accepting<'a> {
             return None;
         }
         let answers = self.events.iter().filter_map(|event| self.by_event(event, compared, one));
-        answers.min_by_key(|answer| answer.standing)
+        answers.min_by_key(|answer| answer.kind)
     }
 
     fn by_event(&self, event: &Event, compared: &ComparedRun<'_>, one: &Comparison) -> Option<Answer> {
@@ -115,7 +115,7 @@ impl<'a> Accepting<'a> {
             member.machine.id == compared.machine && member.benchmark == one.benchmark && member.metric == one.metric
         };
         let member = event.members.iter().find(is_it);
-        if member.is_some_and(|member| !member.standing) {
+        if member.is_some_and(|member| !member.is_present) {
             return None;
         }
         let subject = Subject {
@@ -125,9 +125,9 @@ impl<'a> Accepting<'a> {
             machine_name: compared.machine_name,
         };
         Scope::parse(&acceptance.scope).filter(|scope| scope.has(subject, member.is_some()))?;
-        let standing =
-            if exceeds(acceptance, least_of_comparison(one)) { Standing::Exceeded } else { Standing::Accepted };
-        Some(Answer::new(acceptance, self.day, standing))
+        let kind =
+            if exceeds(acceptance, least_of_comparison(one)) { AnswerKind::Exceeded } else { AnswerKind::Accepted };
+        Some(Answer::new(acceptance, self.day, kind))
     }
 
     /// Whether an event lies between the two sides. It does not if a side or the event is not on the line of commits.
@@ -214,36 +214,36 @@ mod tests {
 
     #[test]
     fn an_event_is_accepted_as_far_as_its_members_and_the_days_go() {
-        let check = |mut event: Event, scope: &str, day: &str, expected: Option<Standing>| {
-            tell_events(std::slice::from_mut(&mut event), &ledger(scope), example::day(day));
-            assert_eq!(event.answer.map(|answer| answer.standing), expected, "{scope} {day}");
+        let check = |mut event: Event, scope: &str, day: &str, expected: Option<AnswerKind>| {
+            answer_events(std::slice::from_mut(&mut event), &ledger(scope), example::day(day));
+            assert_eq!(event.answer.map(|answer| answer.kind), expected, "{scope} {day}");
         };
-        check(event(SLOWER), "event", "2026-05-01", Some(Standing::Accepted));
-        check(event(SLOWER), "event", "2026-05-31", Some(Standing::Accepted));
-        check(event(SLOWER), "event", "2026-06-01", Some(Standing::Expired));
-        check(event(SLOWER), "event", "2026-04-30", Some(Standing::NotYet));
-        check(event(SLOWER), "cpu/scan", "2026-05-02", Some(Standing::BeyondScope));
-        check(event(SLOWER), "event on other", "2026-05-02", Some(Standing::BeyondScope));
-        check(event((0.26, 0.3, 0.4)), "event", "2026-05-02", Some(Standing::Exceeded));
+        check(event(SLOWER), "event", "2026-05-01", Some(AnswerKind::Accepted));
+        check(event(SLOWER), "event", "2026-05-31", Some(AnswerKind::Accepted));
+        check(event(SLOWER), "event", "2026-06-01", Some(AnswerKind::Expired));
+        check(event(SLOWER), "event", "2026-04-30", Some(AnswerKind::NotYet));
+        check(event(SLOWER), "cpu/scan", "2026-05-02", Some(AnswerKind::BeyondScope));
+        check(event(SLOWER), "event on other", "2026-05-02", Some(AnswerKind::BeyondScope));
+        check(event((0.26, 0.3, 0.4)), "event", "2026-05-02", Some(AnswerKind::Exceeded));
         // Its interval reaches to what is accepted: it may be no more.
-        check(event((0.2, 0.3, 0.4)), "event", "2026-05-02", Some(Standing::Accepted));
+        check(event((0.2, 0.3, 0.4)), "event", "2026-05-02", Some(AnswerKind::Accepted));
         // A level that was zero before has no share that could be within anything.
         let mut of_zero = event(SLOWER);
         (of_zero.members[0].relative, of_zero.members[0].worse) = (None, None);
-        check(of_zero, "event", "2026-05-02", Some(Standing::Exceeded));
+        check(of_zero, "event", "2026-05-02", Some(AnswerKind::Exceeded));
         // A reverted event needs no acceptance.
         let mut gone = event(SLOWER);
-        gone.state = EventState::TakenBack { by: "e-ffffff".to_owned() };
+        gone.state = EventState::Reverted { by: "e-ffffff".to_owned() };
         check(gone, "event", "2026-05-02", None);
     }
 
     /// What the ledger says on 2 May to a regression of `change`, with its interval, compared so against the commit `base`.
-    fn standing_of(
+    fn answer_kind(
         events: &[Event],
         scope: &str,
         (base, commit): (Option<usize>, usize),
         (change, interval): (f64, Option<(f64, f64)>),
-    ) -> Option<Standing> {
+    ) -> Option<AnswerKind> {
         let (line, ledger, base, commit) = (line(5), ledger(scope), base.map(sha), sha(commit));
         let accepting = Accepting::new(&ledger, events, &line, example::day("2026-05-02"));
         let mut one = Comparison::bare("cpu/copy @fast", Metric::ratio(), "interval", Verdict::Regressed);
@@ -251,8 +251,8 @@ mod tests {
         one.effect = Some(Effect { change, interval, detectable: None });
         let (base, commit) = (base.as_deref(), Some(commit.as_str()));
         let compared = ComparedRun { machine: MACHINE, machine_name: "bench-1", base, commit };
-        accepting.tell(&compared, std::slice::from_mut(&mut one));
-        one.answer.map(|answer| answer.standing)
+        accepting.answer(&compared, std::slice::from_mut(&mut one));
+        one.answer.map(|answer| answer.kind)
     }
 
     const ACROSS: (Option<usize>, usize) = (Some(1), 2);
@@ -262,36 +262,36 @@ mod tests {
     #[test]
     fn a_gate_accepts_what_the_event_between_its_sides_did() {
         let events = [event(SLOWER)];
-        assert_eq!(standing_of(&events, "event", ACROSS, WORSE), Some(Standing::Accepted));
-        assert_eq!(standing_of(&events, "event", (Some(0), 4), WORSE), Some(Standing::Accepted));
-        assert_eq!(standing_of(&events, "copy @fast on bench-1", ACROSS, WORSE), Some(Standing::Accepted));
-        assert_eq!(standing_of(&events, "event", ACROSS, (0.3, Some((0.26, 0.34)))), Some(Standing::Exceeded));
-        assert_eq!(standing_of(&events, "event", ACROSS, (0.3, None)), Some(Standing::Exceeded));
+        assert_eq!(answer_kind(&events, "event", ACROSS, WORSE), Some(AnswerKind::Accepted));
+        assert_eq!(answer_kind(&events, "event", (Some(0), 4), WORSE), Some(AnswerKind::Accepted));
+        assert_eq!(answer_kind(&events, "copy @fast on bench-1", ACROSS, WORSE), Some(AnswerKind::Accepted));
+        assert_eq!(answer_kind(&events, "event", ACROSS, (0.3, Some((0.26, 0.34)))), Some(AnswerKind::Exceeded));
+        assert_eq!(answer_kind(&events, "event", ACROSS, (0.3, None)), Some(AnswerKind::Exceeded));
         // That very size is within it.
-        assert_eq!(standing_of(&events, "event", ACROSS, (0.25, None)), Some(Standing::Accepted));
+        assert_eq!(answer_kind(&events, "event", ACROSS, (0.25, None)), Some(AnswerKind::Accepted));
         // Both sides lie after it or before it, or one of them is nowhere.
         for sides in [(Some(2), 4), (Some(0), 1), (None, 3), (Some(9), 3), (Some(0), 9)] {
-            assert_eq!(standing_of(&events, "event", sides, WORSE), None, "{sides:?}");
+            assert_eq!(answer_kind(&events, "event", sides, WORSE), None, "{sides:?}");
         }
-        assert_eq!(standing_of(&events, "cpu/scan", ACROSS, WORSE), None);
-        assert_eq!(standing_of(&[], "event", ACROSS, WORSE), None);
+        assert_eq!(answer_kind(&events, "cpu/scan", ACROSS, WORSE), None);
+        assert_eq!(answer_kind(&[], "event", ACROSS, WORSE), None);
     }
 
     #[test]
-    fn a_gate_accepts_nothing_that_the_event_does_not_stand_for() {
+    fn a_gate_accepts_nothing_that_the_event_does_not_cover() {
         let change = |change: &dyn Fn(&mut Event)| {
             let mut one = event(SLOWER);
             change(&mut one);
-            standing_of(&[one], "event", ACROSS, WORSE)
+            answer_kind(&[one], "event", ACROSS, WORSE)
         };
-        assert_eq!(change(&|_| {}), Some(Standing::Accepted));
+        assert_eq!(change(&|_| {}), Some(AnswerKind::Accepted));
         assert_eq!(change(&|one| one.sure = false), None);
         assert_eq!(change(&|one| one.kind = EventKind::Environment), None);
-        assert_eq!(change(&|one| one.members[0].standing = false), None);
+        assert_eq!(change(&|one| one.members[0].is_present = false), None);
         assert_eq!(change(&|one| one.members[0].benchmark.push('x')), None);
         assert_eq!(change(&|one| one.members[0].machine.id.push('x')), None);
         // Of which nobody knows what was before, the first that has it must lie after the base.
-        assert_eq!(change(&|one| one.last_good = None), Some(Standing::Accepted));
+        assert_eq!(change(&|one| one.last_good = None), Some(AnswerKind::Accepted));
         assert_eq!(change(&|one| (one.last_good, one.first_bad) = (None, named(1))), None);
         assert_eq!(change(&|one| one.last_good = Some(named(9))), None);
     }
@@ -305,7 +305,7 @@ mod tests {
         let verdicts =
             [Verdict::Missing, Verdict::Inconclusive("x".to_owned()), Verdict::NoBaseline, Verdict::Improved];
         let mut all = verdicts.map(|verdict| Comparison::bare("cpu/copy @fast", Metric::ratio(), "interval", verdict));
-        accepting.tell(&compared, &mut all);
+        accepting.answer(&compared, &mut all);
         assert!(all.iter().all(|one| one.answer.is_none()));
     }
 

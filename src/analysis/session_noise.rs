@@ -28,7 +28,7 @@ pub(super) const SESSION: TimeDelta = TimeDelta::hours(1);
 /// they are.
 pub const FEWEST_SESSIONS: usize = 3;
 
-/// The most sessions that are looked at: older ones had another machine room, other neighbours, other code.
+/// The most sessions that are used: older ones had another machine room, other neighbours, other code.
 pub const MOST_SESSIONS: usize = 8;
 
 /// What is assumed of a ratio to a calibration kernel: kernels that live in the caches moved by 0.2 to 1.2 % from session
@@ -39,7 +39,7 @@ const ASSUMED_RATIO: f64 = 0.01;
 const ASSUMED_TIME: f64 = 0.05;
 
 /// What is assumed of what is counted and not timed: that it does not move by itself, but for the last digit kept.
-/// No metric is held to be quieter.
+/// No metric is assumed to be quieter.
 const ASSUMED_COUNT: f64 = 1e-6;
 
 /// How much the assumption weighs: as much as so many sessions more than one.

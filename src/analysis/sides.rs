@@ -108,7 +108,7 @@ mod tests {
             let samples: Vec<f64> = (0..20).map(|_| level + random.normal()).collect();
             Side { value: describe::median(&samples).expect("there are samples"), samples, ..Side::default() }
         };
-        let chance = "of 50 benchmarks judged together one comes out this far by chance";
+        let chance = "of 50 benchmarks judged together, one may differ this much by chance";
         let (mut doubted, mut failing) = (0, 0);
         for _ in 0..40 {
             let mut suite = |slow: f64| -> Sides {

@@ -28,13 +28,13 @@ pub(super) struct Runs<'a> {
 pub(super) fn sort<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -> Runs<'a> {
     let assembly = shard::assemble(runs.iter().copied());
     let on_line = |run: &CompleteRun<'a>| positions.get(run.newest().commit.as_ref()?.sha.as_str()).copied();
-    let placed = assembly.whole.iter().filter(|run| on_line(run).is_some()).count();
-    let has_places = 2 * placed >= assembly.whole.len();
+    let placed = assembly.complete.iter().filter(|run| on_line(run).is_some()).count();
+    let has_places = 2 * placed >= assembly.complete.len();
     let mut probes = BTreeSet::new();
     let mut newest: Option<(Option<usize>, &CompleteRun<'a>)> = None;
     let mut last = None;
     // Oldest first.
-    for run in &assembly.whole {
+    for run in &assembly.complete {
         let place = on_line(run).filter(|_| has_places);
         let furthest = newest.and_then(|(place, _)| place);
         if place.is_some() && place < furthest {

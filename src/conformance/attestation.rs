@@ -1,4 +1,4 @@
-//! Cases of `attestation`: runs of the seed's tool with the files that it finds; what it writes and prints, exact.
+//! Cases of `attestation`: runs of Apex-X's tool with the files that it finds; what it writes and prints, exact.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(case: Value) -> Outcome {
     judge(case, |case: &Case| Ok(case.follow()))
 }
 
-/// How the seed's tool ends: its exit code, the last line of its errors, and what it prints and writes.
+/// How Apex-X's tool ends: its exit code, the last line of its errors, and what it prints and writes.
 fn ended(exit_code: i32, last_line: String, stdout: String, files: Option<[String; 2]>) -> Results {
     vec![
         ("exit_code", exactly(exit_code)),
@@ -51,7 +51,7 @@ impl Case {
                 return ended(2, format!("release_attestation.py: error: {message}"), String::new(), None);
             }
         };
-        // To the seed an unknown status is not a fault of usage, but an exception.
+        // To Apex-X an unknown status is not a fault of usage, but an exception.
         let statuses = options.mapping("--gate-status").into_iter();
         let gates: Option<BTreeMap<String, Status>> =
             statuses.map(|(key, word)| Some((key, Status::parse(&word)?))).collect();

@@ -1,4 +1,4 @@
-//! Cases of what the seed's reports hold: `report_markdown`, byte for byte; `stats`, the figures of single calls; and
+//! Cases of what Apex-X's reports hold: `report_markdown`, byte for byte; `stats`, the figures of single calls; and
 //! `trt_sweep`, shape cases and the summary of a sweep. All exact.
 
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Cases of `perf_compare` and `baseline_template`: the seed's gate. The text of every file and line is exact, and so is
+//! Cases of `perf_compare` and `baseline_template`: Apex-X's gate. The text of every file and line is exact, and so is
 //! the exit code. The original breaks down with the code 1, which here is a refusal.
 
 use serde::Deserialize;

@@ -137,7 +137,7 @@ fn run(
     let mut result = Vec::new();
     for row in &file.rows {
         if suite.is_outdated(&row.name, row.version()) {
-            let what = "the result is of another version of its benchmark and is passed over";
+            let what = "the result is of another version of its benchmark and is skipped";
             notes.add(what, || format!("{}, `{}`", output.name, row.name.escape_debug()));
             continue;
         }

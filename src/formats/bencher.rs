@@ -98,7 +98,7 @@ fn entry(file: &str, benchmark: &str, measures: &Value, notes: &mut Notes) -> Re
                 if !is_of_bencher {
                     let short: String = slug.chars().take(100).collect();
                     let what = format!(
-                        "the measure `{}` is none of Bencher's, so it is treated as a number where \
+                        "the measure `{}` is not one of Bencher's, so it is treated as a number where \
                         lower is better",
                         short.escape_debug()
                     );

@@ -121,7 +121,7 @@ fn each(
     let mut imported = imported(tool, Vec::new(), Vec::new());
     for output in used {
         if let Some(json) = json_of_same_name(output, outputs) {
-            imported.notes.push(format!("{} is passed over, {json} tells more", output.name));
+            imported.notes.push(format!("{} is skipped; {json} has more", output.name));
             continue;
         }
         let mut source = read(output, outputs)?;

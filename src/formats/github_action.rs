@@ -138,7 +138,7 @@ fn read_run(
         return Err(FormatError::Many { name: place(), count: part.benches.len() });
     }
     if part.benches.is_empty() {
-        notes.add("the run lists no benchmark and is passed over", place);
+        notes.add("the run lists no benchmark and is skipped", place);
         return Ok((None, notes, doubts));
     }
     part.benches.iter().for_each(|bench| bench.doubt(&part.tool, &mut doubts, place));
@@ -208,7 +208,7 @@ impl<'de> Deserialize<'de> for Suites {
 fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -> ImportedRun {
     if !is_supported_tool(&part.tool) {
         let what = format!(
-            "the tool `{}` is not known, so smaller is taken as better, but for rates",
+            "the tool `{}` is not known, so smaller is treated as better, but for rates",
             shortened(&part.tool).escape_debug()
         );
         notes.add(&what, &place);
@@ -330,10 +330,12 @@ impl Bench {
         let unit = unit.escape_debug();
         let what = match (metric.unit, metric.better) {
             (Unit::Second, _) if tool == BIGGER || RATES.contains(&tool) => {
-                format!("the tool `{tool}` takes bigger for better, but `{unit}` is a time: smaller is taken as better")
+                format!(
+                    "the tool `{tool}` treats bigger as better, but `{unit}` is a time: smaller is treated as better"
+                )
             }
             (Unit::PerSecond, Better::Lower) => {
-                format!("the tool `{tool}` takes smaller for better, although `{unit}` is a rate")
+                format!("the tool `{tool}` treats smaller as better, although `{unit}` is a rate")
             }
             _ => return,
         };

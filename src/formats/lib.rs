@@ -33,7 +33,7 @@ pub mod compat {
     pub mod json;
     mod python;
 
-    /// The files of the seed, Apex-X: its reports, so that its own tools read what we measure, and its baselines, so that our
+    /// The files of Apex-X, Apex-X: its reports, so that its own tools read what we measure, and its baselines, so that our
     /// measurements can be compared with them.
     pub mod apex_x {
         pub mod gate;

@@ -209,7 +209,7 @@ impl Gathering {
             }
             for observation in &mut entry.observations {
                 observation.value = describe::median(&observation.samples).unwrap_or(observation.value);
-                // One number may be a sample or the summary of many: the table does not tell.
+                // One number may be a sample or the summary of many: the table does not say which.
                 if observation.samples.len() == 1 {
                     observation.samples.clear();
                 }

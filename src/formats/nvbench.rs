@@ -57,7 +57,7 @@ fn read_report(output: &Output, outputs: &[Output]) -> Result<Source, FormatErro
     let mut notes = Vec::new();
     if times.missing > 0 {
         let count = times.missing;
-        notes.push(format!("{} names {count} files of times that are not there: summaries are taken", output.name));
+        notes.push(format!("{} names {count} files of times that are missing: summaries are used", output.name));
     }
     let read: Vec<&Output> = std::iter::once(output).chain(times.used).collect();
     let digest = digest(&read);

@@ -102,7 +102,7 @@ pub(super) fn note(notes: &mut Vec<String>, note: String) {
 pub(super) fn newest_of_each(entries: Vec<Entry>, notes: &mut Vec<String>) -> Vec<Entry> {
     let series = |entry: &Entry| entry.series.clone();
     merged(entries, series, |earlier, later| {
-        note(notes, format!("`{}` comes more than once: the last counts", later.series.escape_debug()));
+        note(notes, format!("`{}` comes more than once: the last one is used", later.series.escape_debug()));
         *earlier = later;
     })
 }
@@ -301,7 +301,7 @@ mod tests {
         let twice = vec![failed("a", "old"), failed("b", "one"), failed("a", "new")];
         let mut notes = Vec::new();
         assert_eq!(newest_of_each(twice.clone(), &mut notes), [failed("a", "new"), failed("b", "one")]);
-        assert_eq!(notes, ["`a` comes more than once: the last counts"]);
+        assert_eq!(notes, ["`a` comes more than once: the last one is used"]);
         assert_eq!(unique_entries(twice), [failed("a", "`a` is reported more than once"), failed("b", "one")]);
         let row =
             |series: &str, value: f64| entry(series, summary(Metric::time(), "s", "x", value).map(|one| vec![one]));

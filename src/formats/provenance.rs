@@ -38,7 +38,7 @@ pub(super) fn time_of_seconds(text: &str) -> Option<DateTime<Utc>> {
     plausible(DateTime::from_timestamp(text.trim().parse().ok()?, 0)?)
 }
 
-/// A point in time as programs write it; one without a zone is taken for UTC.
+/// A point in time as programs write it; one without a zone is treated as UTC.
 pub(super) fn time(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     let zoned =

@@ -87,7 +87,7 @@ fn read_one(output: &Output) -> Result<Source, FormatError> {
     let entries = benchmarks.iter().enumerate().map(|(place, benchmark)| entry(benchmark, common, place)).collect();
     let time = benchmarks.iter().find_map(date).or_else(|| date_of(common));
     let facts = facts(common, benchmarks.first().unwrap_or(&Value::Null));
-    let notes = time.map(|_| format!("the dates in {} bear no time zone and are taken for UTC", output.name));
+    let notes = time.map(|_| format!("the dates in {} have no time zone and are treated as UTC", output.name));
     let tool_version = field::text(common, "perf_version").map(field::one_line);
     let run = ImportedRun { time, facts, entries, ..ImportedRun::default() };
     Ok(Source { run, tool_version, notes: notes.into_iter().collect(), ..Source::default() })

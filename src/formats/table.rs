@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_stand_under_their_columns() {
+    fn cells_are_under_their_columns() {
         let rows = table("\u{feff}a,b\n1,\" x\"\"\ny \"\n,2\nnan,inf\r\n").expect("it is a table");
         let rows: Vec<(u64, &Value)> = rows.iter().map(|row| (row.line, &row.cells)).collect();
         let expected = [json!({"a": "1", "b": "x\"\ny"}), json!({"b": 2.0}), json!({"a": "nan", "b": "inf"})];

@@ -1,6 +1,6 @@
 //! The long CSV, which `import` reads: `suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params`.
 //!
-//! A line is one metric of one benchmark on one commit and machine; of several runs there the newest counts. The variant
+//! A line is one metric of one benchmark on one commit and machine; of several runs there the newest is used. The variant
 //! follows the name, ` @fast`, unless it is `default`; parameters are `k=v`, joined by `;`, or a JSON object where one of
 //! them holds a `;`. Text is guarded as in [`table_csv`].
 

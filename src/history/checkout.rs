@@ -232,7 +232,7 @@ impl Checkouts {
                 // Its folder was deleted.
                 Err(error) if error.code() == git2::ErrorCode::NotFound => {}
                 Err(error) => checkouts.warnings.push(format!(
-                    "the linked working tree `{name}` was not looked at: {}; if it is on the branch of the history, \
+                    "the linked working tree `{name}` was not checked: {}; if it is on the branch of the history, \
                      run `git checkout HEAD -- history` there",
                     error.message()
                 )),
@@ -328,7 +328,7 @@ impl Checkout {
         }
         // The warning about a folder that is absent was given above.
         for error in folders.iter().filter(|folder| folder.is_dir()).filter_map(|folder| sync_folder(folder).err()) {
-            caught_up.warn(&self.folder, &format!("{error}; the new files may not outlast a power cut"));
+            caught_up.warn(&self.folder, &format!("{error}; a power cut may lose the new files"));
         }
         if wanted.is_empty() {
             return Ok(());

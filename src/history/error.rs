@@ -25,7 +25,7 @@ pub enum HistoryError {
     Revision { revision: String, reason: String },
     #[error("this shallow clone ends at a record commit, so the measured commit is unknown")]
     Shallow,
-    #[error("the history is not all here: {0}")]
+    #[error("the history is incomplete here: {0}")]
     Incomplete(String),
     #[error("the files of {commit} are not all in this repository")]
     NotHere {

@@ -150,7 +150,7 @@ impl Draft {
         watch(Step::IndexReady);
         fs::rename(&self.copy, &self.original)?;
         let synced = self.original.parent().map_or(Ok(()), sync_folder);
-        let warning = synced.err().map(|error| format!("{error}; the index may not outlast a power cut"));
+        let warning = synced.err().map(|error| format!("{error}; a power cut may lose the index"));
         watch(Step::IndexWritten);
         Ok(warning)
     }
@@ -246,7 +246,7 @@ pub(crate) fn warning<'a>(
     let mut paths = paths.filter(|path| folders.insert(path.rsplit_once('/').map(|(folder, _)| folder)));
     let (path, attribute) = paths.find_map(|path| Some((path, harmful(&repository, path)?)))?;
     Some(format!(
-        "the attribute `{attribute}` holds for `{path}`, so git may call it changed; add the line `{LINE}` to \
+        "the attribute `{attribute}` applies to `{path}`, so git may call it changed; add the line `{LINE}` to \
          .gitattributes"
     ))
 }

@@ -86,7 +86,7 @@ pub(crate) fn check_path(path: &str) -> Result<Kind, String> {
     }
     if inside.starts_with('_') {
         if Name::parse(path).is_ok() {
-            return Err("is named like a run, in a folder that loading looks away from".to_owned());
+            return Err("is named like a run, in a folder that is not read".to_owned());
         }
         if path.strip_prefix(EVENT_ROOT).is_some_and(|rest| rest.starts_with('/')) {
             return EventName::parse(path).map(|_| Kind::Event);
@@ -179,7 +179,7 @@ impl<'a> Name<'a> {
             ("id", self.run, content.run),
         ];
         let (part, named, content) = parts.into_iter().find(|(_, named, content)| named != content)?;
-        Some(format!("bears the {part} `{}` in its path, but its content has `{content}`", named.escape_debug()))
+        Some(format!("has the {part} `{}` in its path, but in its content `{content}`", named.escape_debug()))
     }
 }
 

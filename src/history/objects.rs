@@ -156,7 +156,7 @@ pub(crate) fn compare_and_swap(
     match moved {
         Ok(_) => {
             let synced = sync_ref(repository, reference);
-            let warning = |error| format!("{error}; the branch may not outlast a power cut");
+            let warning = |error| format!("{error}; a power cut may lose the new commit");
             Ok(Swapped::Done { warning: synced.err().map(warning) })
         }
         Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists | ErrorCode::Locked) => {

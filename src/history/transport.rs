@@ -233,7 +233,7 @@ impl RemoteFault {
     pub(crate) fn clause(self) -> &'static str {
         match self {
             RemoteFault::Unreachable => "cannot be reached",
-            RemoteFault::Denied => "does not let us in",
+            RemoteFault::Denied => "denies access",
             RemoteFault::NoRepository => "is not a repository",
             RemoteFault::Locked => "cannot be fetched from, because another git holds a lock here",
             RemoteFault::Unwritable => "cannot be fetched from, because a file cannot be written here",

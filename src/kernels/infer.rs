@@ -140,7 +140,7 @@ pub fn run<'a>(form: Form<()>, image: &[f32], model: &'a mut Model) -> Result<&'
     let tiles = Tiles { packed: packed.as_slice(), placement: Placement::Indices(ordered), tile_size: TILE_SIZE };
     let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
     unpack_priority::run(form, &frame.ff8, *features, &tiles, rule, &mut frame.merged, priority_map)?;
-    // The sum makes a zero positive, whichever zero is taken for the largest.
+    // The sum makes a zero positive, whichever zero is treated as the largest.
     frame.det_score = largest(&frame.merged).clamp(0.0, 1.0) + 0.0;
     Ok(frame)
 }

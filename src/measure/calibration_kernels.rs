@@ -1,5 +1,4 @@
-//! Calibration kernels: plain loops on the host; on a device a copy, which shows its peak memory bandwidth, and an empty
-//! launch.
+//! Calibration kernels: plain loops on the host; on a device a copy, for the bandwidth, and an empty launch.
 
 use std::hint::black_box;
 use std::rc::Rc;

@@ -51,8 +51,7 @@ impl StopReason {
     }
 }
 
-/// Runs workers until all have run, the budget is spent, or `is_precise` is true; `progress` receives the number of
-/// ended ones.
+/// Runs workers until all have run, the budget is spent, or `is_precise` is true; `progress` gets the number that ended.
 pub fn run(
     brief: &Brief<'_>,
     is_precise: &dyn Fn(&Campaign) -> bool,

@@ -193,10 +193,10 @@ fn layout(length: usize) -> Option<Layout> {
 fn advise_huge_pages(memory: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
     {
-        let whole = bytes / ALIGNMENT * ALIGNMENT;
-        if whole > 0 {
+        let rounded = bytes / ALIGNMENT * ALIGNMENT;
+        if rounded > 0 {
             // SAFETY: the range lies inside an allocation of ours, and this advice does not change its content.
-            let _ = unsafe { rustix::mm::madvise(memory.cast(), whole, rustix::mm::Advice::LinuxHugepage) };
+            let _ = unsafe { rustix::mm::madvise(memory.cast(), rounded, rustix::mm::Advice::LinuxHugepage) };
         }
     }
     #[cfg(not(target_os = "linux"))]

@@ -139,7 +139,7 @@ fn kernel_noise(
         within: describe::median(&within).map(round),
         between: describe::variation(&times).map(round),
         preempted_share: pool::preempted_share(processes).map(round),
-        beside: companion.map_or_else(|| "itself".to_owned(), Calibration::name),
+        companion: companion.map_or_else(|| "itself".to_owned(), Calibration::name),
         is_control: companion.is_none(),
         ratio: describe::median(&ratios).map(round_ratio),
         ratio_interval: bootstrap::median_interval(&ratios).map(|(low, high)| [low, high].map(round_ratio)),
@@ -219,7 +219,7 @@ mod tests {
             [[9.0, 1.0, 2.0, 3.0], [9.0, 2.0, 2.0, 2.0], [9.0, 4.0, 4.0, 4.0]].map(|own| process(&own, &twin));
         let noise = noise_of(&processes.iter().collect::<Vec<_>>());
         assert_eq!((noise.time, noise.within, noise.preempted_share), (2.0, Some(0.0), Some(0.0)));
-        assert_eq!((noise.ratio, noise.is_control, noise.beside.as_str()), (Some(1.0), true, "itself"));
+        assert_eq!((noise.ratio, noise.is_control, noise.companion.as_str()), (Some(1.0), true, "itself"));
         let between = noise.between.expect("there are three processes");
         assert_eq!(between, describe::round_significant((4.0_f64 / 3.0).sqrt() / (8.0 / 3.0), DIGITS));
         let [low, high] = noise.ratio_interval.expect("there are three processes");
@@ -264,7 +264,7 @@ mod tests {
             within: Some(0.01),
             between: Some(0.008),
             preempted_share: Some(0.012),
-            beside: "itself".to_owned(),
+            companion: "itself".to_owned(),
             is_control: true,
             ratio: Some(1.0004),
             ratio_interval: Some([0.9995, 1.0013]),

@@ -183,7 +183,7 @@ impl MatchUp<'_> {
         let start = |name, command| -> Result<Player, MeasureError> {
             Ok(Player { name, process: WorkerProcess::spawn(command, plan)?, unpinned: false })
         };
-        let (mut base, mut other) = (start("base", self.sides.base)?, start("other", self.sides.other)?);
+        let (mut base, mut other) = (start("base", self.sides.base)?, start("other side", self.sides.other)?);
         let mut rounds = vec![plan.protocol.rounds; active.len()];
         for player in [&mut base, &mut other] {
             let ready = match player.ready(active.len()) {
@@ -351,7 +351,7 @@ mod tests {
         let quirk = r#"case "$plan" in *wrong*) case "$request" in *'"benchmark":1'*) exit 9;; esac;; esac"#;
         let found = measured(&side("0.5", ""), &side("0.75", quirk)).expect("both sides serve");
         let failures: Vec<Option<&str>> = found.benchmarks.iter().map(|one| one.failure.as_deref()).collect();
-        assert_eq!(failures, [None, Some("the other crashed in it: it ended with exit code 9")]);
+        assert_eq!(failures, [None, Some("the other side crashed in it: it ended with exit code 9")]);
         assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (3, 3));
     }
 
@@ -359,7 +359,7 @@ mod tests {
     fn a_side_that_never_works_is_named() {
         let broken = WorkerCommand { program: "/bin/sh".into(), arguments: vec!["-c".into(), "exit 1".into()] };
         let error = measured(&side("0.5", ""), &broken).expect_err("one side does not serve").to_string();
-        assert!(error.contains("pair 1: the other: it ended with exit code 1"), "{error}");
+        assert!(error.contains("pair 1: the other side: it ended with exit code 1"), "{error}");
         let absent = WorkerCommand { program: "/nonexistent/sprag".into(), arguments: Vec::new() };
         assert!(matches!(measured(&absent, &broken), Err(MeasureError::Spawn { .. })));
     }

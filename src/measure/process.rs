@@ -104,7 +104,7 @@ impl WorkerProcess {
         let patience = Duration::from_secs_f64(plan.protocol.patience_seconds.clamp(0.001, 1e6));
         let stdin = child.stdin.take();
         let mut process = WorkerProcess { group, stdin, lines, stderr: stderr_words, at: None, patience };
-        // A worker that ends before it reads breaks the pipe; its output and exit status then tell why.
+        // A worker that ends before it reads breaks the pipe; its output and exit status then show why.
         let _ = process.send(&serde_json::to_string(plan).expect("a plan holds nothing that JSON cannot"));
         Ok(process)
     }
@@ -166,7 +166,7 @@ impl WorkerProcess {
         // Its children would hold its standard error open.
         let status = match self.group.kill() {
             Ok(status) => status,
-            Err(error) => return self.fault(format!("it cannot be awaited: {error}")),
+            Err(error) => return self.fault(format!("waiting for it failed: {error}")),
         };
         let how = if status.success() { "it ended without a report".to_owned() } else { exit_text(status) };
         let stderr = self.stderr.recv_timeout(GRACE).unwrap_or_default();

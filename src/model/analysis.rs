@@ -48,8 +48,7 @@ pub struct SuiteAnalysis {
     /// The newest complete run of the newest commit on the line.
     pub run: String,
     pub time: DateTime<Utc>,
-    /// Whether no complete run exists, so that `run` has some benchmarks only. The others are then not treated as
-    /// missing.
+    /// Whether no complete run exists, so that `run` has some benchmarks only, and none of the others is missing.
     pub narrowed: bool,
     /// When the whole suite was last measured there, at no older commit than before.
     pub last: DateTime<Utc>,

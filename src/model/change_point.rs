@@ -55,7 +55,7 @@ pub struct Drift {
     /// The probability that a point of a series without drift lies in such a ramp.
     pub chance: f64,
     /// Whether the data alone no longer show it, and it stays because it was reported before.
-    pub held: bool,
+    pub is_carried: bool,
 }
 
 /// Points that go back and forth between two levels.

@@ -48,9 +48,11 @@ pub enum Direction {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum EventState {
     /// At least one member is still at its new level.
-    Standing,
+    #[serde(rename = "standing")]
+    Present,
     /// A later event reverted it.
-    TakenBack { by: String },
+    #[serde(rename = "taken_back")]
+    Reverted { by: String },
 }
 
 /// A commit of an event.
@@ -113,9 +115,11 @@ pub struct Member {
     /// The probability that a point of a series without changes gives a change as clear.
     pub chance: f64,
     /// Whether the data alone no longer show it, and it stays because it was reported before.
-    pub held: bool,
+    #[serde(rename = "held")]
+    pub is_carried: bool,
     /// Whether it is still at its new level.
-    pub standing: bool,
+    #[serde(rename = "standing")]
+    pub is_present: bool,
     /// Of two levels that it alternates between, the share of the points at the higher one, which is `after`; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_share: Option<f64>,
@@ -186,7 +190,7 @@ impl Event {
     /// Whether a commit certainly caused it, and made something worse that still is.
     pub fn is_ongoing_regression(&self) -> bool {
         self.sure
-            && self.state == EventState::Standing
+            && self.state == EventState::Present
             && matches!(self.kind, EventKind::Change | EventKind::Drift)
             && self.direction != Direction::Better
     }
@@ -202,7 +206,7 @@ impl Event {
     /// The worst change of the members that are still at their new level, positive is worse; absent where one of them has no
     /// relative change, as its level was zero before.
     pub fn worst_ongoing(&self) -> Option<f64> {
-        let members = self.members.iter().filter(|one| one.standing);
+        let members = self.members.iter().filter(|one| one.is_present);
         let worse: Option<Vec<f64>> = members.map(|one| one.worse.filter(|worse| worse.is_finite())).collect();
         worse?.into_iter().reduce(f64::max).filter(|worst| *worst > 0.0)
     }

@@ -285,7 +285,7 @@ impl<'a> EventName<'a> {
             ("digest", self.digest, content.digest),
         ];
         let (part, named, actual) = parts.into_iter().find(|(_, named, actual)| named != actual)?;
-        Some(format!("bears the {part} `{named}` in its path, but its content has `{actual}`"))
+        Some(format!("has the {part} `{named}` in its path, but in its content `{actual}`"))
     }
 }
 
@@ -435,15 +435,12 @@ mod tests {
             Err(EventError::Name(error)) => assert!(error.contains(words), "{error}"),
             other => panic!("{other:?}"),
         };
-        check(&path.replace("2026", "2025"), "bears the year `2025` in its path, but its content has `2026`");
-        check(&path.replace("/05/", "/06/"), "bears the month `06` in its path, but its content has `05`");
-        check(
-            &path.replace("e-000001", "e-000002"),
-            "the event `e-000002` in its path, but its content has `e-000001`",
-        );
-        check(&path.replace("opened", "retracted"), "the step `retracted` in its path, but its content has `opened`");
+        check(&path.replace("2026", "2025"), "has the year `2025` in its path, but in its content `2026`");
+        check(&path.replace("/05/", "/06/"), "has the month `06` in its path, but in its content `05`");
+        check(&path.replace("e-000001", "e-000002"), "the event `e-000002` in its path, but in its content `e-000001`");
+        check(&path.replace("opened", "retracted"), "the step `retracted` in its path, but in its content `opened`");
         let digest = &path[path.len() - 21..path.len() - 5];
-        check(&path.replace(digest, "0123456789abcdef"), "bears the digest `0123456789abcdef` in its path");
+        check(&path.replace(digest, "0123456789abcdef"), "has the digest `0123456789abcdef` in its path");
         check("history/v1/_events/2026/x.json", "is not named `_events/<yyyy>/<mm>/<event>-<step>-<digest16>.json`");
     }
 

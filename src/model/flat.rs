@@ -285,8 +285,7 @@ pub fn benchmark_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
     recorded.run.measurements.iter().map(|measurement| row(Some(measurement))).collect()
 }
 
-/// One row a benchmark and metric, in the order of the run; one row for a benchmark without numbers, and for a run without
-/// benchmarks.
+/// One row per benchmark and metric, in order; one for a benchmark without numbers, and for a run without benchmarks.
 pub fn value_rows(recorded: &RecordedRun) -> Vec<Row<'_>> {
     let rows = benchmark_rows(recorded).into_iter().flat_map(|row| {
         let estimates = row.measurement.filter(|_| row.is_usable()).map_or(&[][..], |one| &one.estimates);

@@ -55,8 +55,7 @@ pub struct SuiteGate {
     pub reason: Option<String>,
     /// Doubts about its numbers, one sentence each.
     pub quality: Vec<String>,
-    /// The base in words, such as `baselines/cpu.x.json (of 0123456789ab, 2026-11-21)`; where `has_base` is false, why there
-    /// is none.
+    /// The base, such as `baselines/cpu.x.json (of 0123456789ab, 2026-11-21)`; where `has_base` is false, why there is none.
     pub against: String,
     pub has_base: bool,
     pub base_commit: Option<String>,
@@ -65,7 +64,7 @@ pub struct SuiteGate {
     /// One entry a judged metric, worst first.
     pub comparisons: Vec<Comparison>,
     /// Absent where nothing could be compared.
-    pub whole: Option<MeanChange>,
+    pub mean_change: Option<MeanChange>,
 }
 
 /// How much a suite changed: the geometric mean over its benchmarks.

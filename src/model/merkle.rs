@@ -112,8 +112,7 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// The root over the data from `first` to before `end`. The left part of a split is always a full subtree, whose hash is
-    /// stored.
+    /// The root over the data from `first` to before `end`. The left part of a split is a full subtree with a stored hash.
     fn range(&self, first: usize, end: usize) -> Digest {
         let size = end - first;
         if size == 0 {

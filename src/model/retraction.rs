@@ -55,8 +55,7 @@ impl Retraction {
         (path, text.into_bytes(), format!("sprag: {verb} {run}"))
     }
 
-    /// Reads the file at `path`, which must hold exactly the bytes that [`Retraction::to_file`] writes there. The fault reads
-    /// after the path.
+    /// Reads the file at `path`, which must be as [`Retraction::to_file`] writes it. The fault reads after the path.
     pub fn from_file(path: &str, bytes: &[u8]) -> Result<Retraction, String> {
         if bytes.len() > MAX_RECORD_BYTES {
             return Err(format!("holds more than the {MAX_RECORD_BYTES} bytes that a record may have"));

@@ -119,8 +119,7 @@ impl Measurement {
         Measurement { benchmark: benchmark.into(), role, attributes, parity, estimates, failure: None }
     }
 
-    /// The one estimate that a gate judges: `ratio`, else `time`, else the first; absent where the benchmark is not tracked or
-    /// not usable.
+    /// The estimate that a gate judges: `ratio`, else `time`, else the first; absent where it is not tracked or not usable.
     pub fn judged(&self) -> Option<&Estimate> {
         if !self.is_usable() {
             return None;

@@ -2,8 +2,7 @@
 //!
 //! The shard of a benchmark follows from a digest of its suite, name and parameters without the number of threads. Forms of a
 //! kernel that are compared with one another (reference, fast, on more threads) therefore share a shard, and every benchmark
-//! is on exactly one. Records of shards merge as a set union: in any order, any number of times, and only when none is
-//! missing.
+//! is on exactly one. Records of shards merge as a set: in any order, any number of times, and only when none is missing.
 
 mod assembly;
 
@@ -112,8 +111,7 @@ fn group(benchmark: &Benchmark) -> String {
     format!("{}/{}{}", group.suite, group.name, group.params_text())
 }
 
-/// The shard of a key, from 1: the first 60 bits of its SHA-256, modulo `count`. The same on every machine and in every
-/// version.
+/// The shard of a key, from 1: the first 60 bits of its SHA-256, modulo `count`. It never changes.
 fn place(key: &str, count: u32) -> u32 {
     let digits = digest::sha256_hex(key.as_bytes());
     let number = u64::from_str_radix(&digits[..15], 16).expect("a digest is made of hexadecimal digits");

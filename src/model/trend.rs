@@ -197,7 +197,8 @@ pub struct SeriesTrend {
     pub machine: NamedMachine,
     pub judged: bool,
     /// Whether its benchmark is a control or a calibration kernel.
-    pub beside: bool,
+    #[serde(rename = "beside")]
+    pub is_auxiliary: bool,
     pub exact: bool,
     /// The sensitivity to changes: `strict`, `balanced` or `loose`.
     pub sensitivity: String,
@@ -218,7 +219,7 @@ pub struct SeriesTrend {
     /// The number of runs left out because their commit is not on the line, such as of another branch.
     pub elsewhere: usize,
     /// The segments between changes, in order.
-    pub levels: Vec<Stretch>,
+    pub levels: Vec<Segment>,
     /// Why its newest state is not judged; empty where it is.
     pub not_judged: Vec<NotJudged>,
     /// The points, one a commit and environment.
@@ -230,7 +231,8 @@ pub struct SeriesTrend {
 
 /// A segment of a series without a change.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Stretch {
+#[schemars(rename = "Stretch")]
+pub struct Segment {
     /// Its first measured commit.
     pub first: NamedCommit,
     pub last: NamedCommit,

@@ -1,5 +1,4 @@
-//! A folder that is replaced as a whole, such as a site: built aside, then swapped in; readers see the old or the new
-//! one.
+//! A folder that is replaced as a whole, such as a site: it is built aside, then swapped in.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -43,14 +42,14 @@ impl FolderKind {
         }
     }
 
-    /// Fails if the folder lies in `.git`, has foreign content that would be lost, or its parent cannot be written. The
+    /// Fails if the folder is inside `.git`, has foreign content that would be lost, or its parent cannot be written. The
     /// marker lists our files. Markers of old versions list none; then `.git`, `CNAME` and the like are treated as
     /// foreign.
     pub fn check_replaceable(self, folder: &Path) -> crate::Result<()> {
         // A worktree inside `.git` has a `.git` of its own and belongs to its user.
         let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());
         if outwards.any(|place| place.file_name().is_some_and(|name| name == ".git")) {
-            let message = format!("`{}` lies in `.git`, where git keeps what is its own", folder.display());
+            let message = format!("`{}` is inside `.git`, which belongs to git", folder.display());
             return refuse(message, "name another folder with `--out`");
         }
         self.check(folder)?;
@@ -98,7 +97,7 @@ impl FolderKind {
         tried.map_err(|error| {
             let message = format!("cannot write in the parent folder of `{}`: {}", folder.display(), error.kind());
             let hint = format!(
-                "the {} is built aside and swapped in, so its parent folder must be writable; see `--out`",
+                "the {} is built in a temporary folder next to it, so its parent folder must be writable; see `--out`",
                 self.name
             );
             Advice::new(message, hint).into()
@@ -329,7 +328,7 @@ mod tests {
         assert!(SITE.check_replaceable(&folder).is_err(), "it would be lost");
         for place in [".git", ".git/hooks", ".git/hooks/_site"] {
             let error = SITE.check_replaceable(&root.path().join(place)).expect_err("it is git's").to_string();
-            assert!(error.contains("lies in `.git`"), "{place}: {error}");
+            assert!(error.contains("is inside `.git`"), "{place}: {error}");
         }
         make_folder(&root.path().join(".git/trees/one")).expect("a folder");
         write_file(&root.path().join(".git/trees/one/.git"), b"gitdir: ../../worktrees/one").expect("a file");

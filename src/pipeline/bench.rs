@@ -149,8 +149,7 @@ fn sentence(judged: &Comparison, [base, other]: [&str; 2]) -> String {
     format!("`{other}` takes {} times as long as `{base}` ({} to {})", factors[0], factors[1], factors[2])
 }
 
-/// How often each command runs: as asked, else as often as three seconds allow. `None` where a command fails, which is
-/// reported here.
+/// How often each command runs: as asked, else as three seconds allow. `None` where one fails, which is reported here.
 fn runs<const N: usize>(
     request: &BenchRequest,
     project: &Project,

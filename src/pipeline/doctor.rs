@@ -131,7 +131,7 @@ fn counters(facts: &BTreeMap<String, String>) -> Result<String, String> {
             Err("the virtual machine has none".to_owned())
         }
         Some(_) => Err("the machine has none".to_owned()),
-        None => Err("this system cannot be asked".to_owned()),
+        None => Err("unknown on this system".to_owned()),
     }
 }
 
@@ -141,7 +141,7 @@ fn pinning(facts: &BTreeMap<String, String>) -> Result<String, String> {
         (Some("permitted"), Some("1")) => Ok("to the only processor that is allowed".to_owned()),
         (Some("permitted"), Some(count)) => Ok(format!("to any of {count} processors")),
         (Some(_), _) => Err("the scheduler does not permit it".to_owned()),
-        (None, _) => Err("this system cannot be asked".to_owned()),
+        (None, _) => Err("unknown on this system".to_owned()),
     }
 }
 
@@ -310,7 +310,7 @@ fn pressure(pressure: &Pressures) -> String {
     parts.extend(pressure.throttled_periods.map(|periods| match periods {
         0 => "not held back".to_owned(),
         1 => "held back once".to_owned(),
-        periods => format!("held back {periods} times"),
+        periods => format!("throttled {periods} times"),
     }));
     parts.extend(pressure.waiting_share.map(|share| format!("some task waiting {} of the time", percent(Some(share)))));
     let mut text = text::line(&parts.join(", "), INDENT);
@@ -365,7 +365,7 @@ fn kernel(kernel: &KernelFindings) -> Vec<String> {
         percent(kernel.within),
         percent(kernel.between),
         percent(kernel.preempted_share),
-        kernel.beside.clone(),
+        kernel.companion.clone(),
         ratio,
         percent(kernel.detectable_time),
         percent(kernel.detectable_ratio),
@@ -436,7 +436,7 @@ mod tests {
         check(&pinned, Ok("to any of 2 processors"), counted);
         let refused = [("pinning", "not permitted"), ("allowed_cpus", "2"), ("counters", "not permitted")];
         check(&refused, Err("the scheduler does not permit it"), Err("closed to this user"));
-        let unknown = Err("this system cannot be asked");
+        let unknown = Err("unknown on this system");
         check(&[], unknown, unknown);
         let alone = [("pinning", "permitted"), ("allowed_cpus", "1"), ("counters", "none"), ("virtual_machine", "yes")];
         check(&alone, Ok("to the only processor that is allowed"), Err("the virtual machine has none"));
@@ -458,7 +458,7 @@ mod tests {
             within: Some(0.0042),
             between: Some(0.0123),
             preempted_share: None,
-            beside: "copy 8 MiB".to_owned(),
+            companion: "copy 8 MiB".to_owned(),
             is_control: false,
             ratio: Some(1.7),
             ratio_interval: Some([1.65, 1.75]),

@@ -163,7 +163,7 @@ pub enum Exit {
     Inconclusive = 3,
     Integrity = 4,
     NotMeasured = 5,
-    /// With `--bisect`: this commit cannot tell.
+    /// With `--bisect`: this commit cannot be judged.
     CannotTell = 125,
     /// With `--bisect`: wrong usage, or damaged data.
     Abort = 128,

@@ -135,7 +135,7 @@ impl<'a> Export<'a> {
             ));
         }
         if self.runs == 0 {
-            warn("no run of the history fits what was asked for; nothing is exported");
+            warn("no run of the history matches the options; nothing is exported");
         } else if let Some(metric) = self.selected.metric.as_deref().filter(|_| !self.has_metric) {
             warn(&format!("no run that was asked for has the metric `{}`", printable(metric)));
         }
@@ -263,13 +263,13 @@ enum Download {
 
 /// Each file: its path in the site, and a description.
 const DOWNLOADS: [(Download, &str, &str); 4] = [
-    (Download::Text(Form::Csv), "data/benchmarks.csv", "CSV, a line a run and benchmark."),
-    (Download::Text(Form::JsonLines), "data/values.jsonl", "JSON Lines, an object a run, benchmark and metric."),
+    (Download::Text(Form::Csv), "data/benchmarks.csv", "CSV, one line per run and benchmark."),
+    (Download::Text(Form::JsonLines), "data/values.jsonl", "JSON Lines, one object per run, benchmark and metric."),
     (Download::Parquet(BENCHMARKS), "data/benchmarks.parquet", "Parquet, the rows of the CSV."),
     (
         Download::Parquet(SAMPLES),
         "data/samples.parquet",
-        "Parquet, a row a run, benchmark and metric, with a median a process.",
+        "Parquet, one row per run, benchmark and metric, with the median of each process.",
     ),
 ];
 

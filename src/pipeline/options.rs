@@ -49,7 +49,7 @@ pub fn refuse_existing(path: &Path) -> Result<(), Advice> {
     if !path.exists() {
         return Ok(());
     }
-    let message = format!("`{}` is there already, and its tolerances may be somebody's work", path.display());
+    let message = format!("`{}` exists, and somebody may have chosen its tolerances", path.display());
     refuse(message, "name another file, or move this one away")
 }
 
@@ -157,7 +157,7 @@ fn detect(environment: Variable<'_>) -> Result<Shard, Advice> {
     for (name, _, ask) in SYSTEMS {
         match ask(&lookup) {
             Ok(shard) => shards.extend(shard.map(|shard| (name, shard))),
-            Err(reason) => return refuse(format!("{name} tells no shard: {reason}"), hint),
+            Err(reason) => return refuse(format!("{name} gives no shard: {reason}"), hint),
         }
     }
     match &shards[..] {
@@ -169,7 +169,7 @@ fn detect(environment: Variable<'_>) -> Result<Shard, Advice> {
         [(_, first), rest @ ..] if rest.iter().all(|(_, other)| other == first) => Ok(*first),
         more => {
             let list: Vec<String> = more.iter().map(|(system, shard)| format!("{system} {shard}")).collect();
-            refuse(format!("the environment tells of different shards: {}", list.join(", ")), hint)
+            refuse(format!("the environment names different shards: {}", list.join(", ")), hint)
         }
     }
 }
@@ -206,7 +206,9 @@ fn slurm(lookup: Variable<'_>) -> Detected {
             return Err(format!("the array has {count} tasks and its range {spanned}; use a range without gaps"));
         }
         (Some(many), _) | (None, Some(many)) => many,
-        (None, None) => return Err("neither SLURM_ARRAY_TASK_COUNT nor SLURM_ARRAY_TASK_MAX tells how many".to_owned()),
+        (None, None) => {
+            return Err("neither SLURM_ARRAY_TASK_COUNT nor SLURM_ARRAY_TASK_MAX gives the number of tasks".to_owned());
+        }
     };
     let place = id.checked_sub(low).filter(|span| span % step == 0).map(|span| span / step + 1);
     shard(place, many)
@@ -214,7 +216,9 @@ fn slurm(lookup: Variable<'_>) -> Detected {
 }
 
 fn number(lookup: Variable<'_>, name: &str) -> Result<Option<u64>, String> {
-    lookup(name).map(|text| text.trim().parse().map_err(|_| format!("{name} is `{text}`, no number"))).transpose()
+    lookup(name)
+        .map(|text| text.trim().parse().map_err(|_| format!("{name} is `{text}`, which is not a number")))
+        .transpose()
 }
 
 fn shard(place: Option<u64>, count: u64) -> Result<Option<Shard>, ()> {
@@ -298,9 +302,9 @@ mod tests {
         slurm(["12", "1", "9", "1", "9"], Err("is not of the array"));
         slurm(["0", "1", "9", "1", "9"], Err("is not of the array"));
         slurm(["3", "", "9", "", ""], Err("SLURM_ARRAY_TASK_MIN is not set"));
-        slurm(["3", "1", "", "", ""], Err("tells how many"));
+        slurm(["3", "1", "", "", ""], Err("gives the number of tasks"));
         slurm(["", "1", "9", "1", "9"], Err("SLURM_ARRAY_TASK_ID is not set"));
-        slurm(["x", "1", "9", "1", "9"], Err("SLURM_ARRAY_TASK_ID is `x`, no number"));
+        slurm(["x", "1", "9", "1", "9"], Err("SLURM_ARRAY_TASK_ID is `x`, which is not a number"));
     }
 
     #[test]
@@ -313,7 +317,7 @@ mod tests {
         check("STRATEGY_JOB_TOTAL=2", Err("STRATEGY_JOB_TOTAL is set, STRATEGY_JOB_INDEX is not"));
         check("JOB_COMPLETION_INDEX=1", Err("JOB_COMPLETIONS or SPRAG_SHARDS is not"));
         check("JOB_COMPLETION_INDEX=5 JOB_COMPLETIONS=5", Err("JOB_COMPLETION_INDEX is 5"));
-        check("STRATEGY_JOB_INDEX=-1 STRATEGY_JOB_TOTAL=2", Err("no number"));
+        check("STRATEGY_JOB_INDEX=-1 STRATEGY_JOB_TOTAL=2", Err("is not a number"));
         check("STRATEGY_JOB_INDEX=0 STRATEGY_JOB_TOTAL=0", Err("STRATEGY_JOB_TOTAL is 0"));
         let github = "STRATEGY_JOB_INDEX=0 STRATEGY_JOB_TOTAL=2 JOB_COMPLETIONS=2 JOB_COMPLETION_INDEX=";
         check(&format!("{github}0"), Ok("1/2"));

@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::study::Study;
 use crate::{Advice, export, ledger, policy, refuse, release, text, trend};
 use sprag_analysis::calibrate::reruns;
-use sprag_analysis::ledger::tell_events;
+use sprag_analysis::ledger::answer_events;
 use sprag_analysis::method::{constants, sensitivities};
 use sprag_analysis::movers::week_movers;
 use sprag_history::{self as history, Entry};
@@ -42,7 +42,7 @@ pub fn publish_trend(
 ) -> crate::Result<PathBuf> {
     let folder = site_folder(project, out)?;
     let site = AtomicFolder::begin(project, SITE, &folder)?;
-    let today = tell_ledger(project, study, &mut trend)?;
+    let today = apply_ledger(project, study, &mut trend)?;
     each_page(project, study, &trend, today, &mut |page| site.write(&page.path, &page.bytes))?;
     site.put()?;
     Ok(folder)
@@ -54,7 +54,7 @@ pub fn differences(project: &Project, study: &mut Study, out: Option<&Path>) -> 
     let site = SITE.open(&folder)?;
     let (mut others, mut differences) = (site.files()?, Vec::new());
     let mut trend = trend_of(project, study)?;
-    let today = tell_ledger(project, study, &mut trend)?;
+    let today = apply_ledger(project, study, &mut trend)?;
     each_page(project, study, &trend, today, &mut |page| {
         match others.remove(&page.path) {
             false => differences.push(format!("missing: {}", page.path)),
@@ -73,9 +73,9 @@ fn trend_of(project: &Project, study: &Study) -> crate::Result<Trend> {
 }
 
 /// Adds the ledger's answers as of the day of the site, which it returns.
-fn tell_ledger(project: &Project, study: &mut Study, trend: &mut Trend) -> crate::Result<NaiveDate> {
+fn apply_ledger(project: &Project, study: &mut Study, trend: &mut Trend) -> crate::Result<NaiveDate> {
     let time = ledger::time(project, study.present())?;
-    tell_events(&mut trend.events, &study.ledger, day(time));
+    answer_events(&mut trend.events, &study.ledger, day(time));
     trend::answer_newest(study, trend, time);
     Ok(day(time))
 }
@@ -200,7 +200,7 @@ pub fn method() -> Method {
     let run = Constants {
         of: "What makes a run rough",
         list: vec![
-            ("share of samples that were kept from running, more than", Figure::Share(protocol::MOST_PREEMPTED)),
+            ("share of preempted samples, more than", Figure::Share(protocol::MOST_PREEMPTED)),
             ("movement of a calibration kernel within the run, more than", Figure::Share(protocol::MOST_MOVEMENT)),
             ("difference of the A/A control beyond its interval, more than", Figure::Share(protocol::CONTROL_SLACK)),
         ],

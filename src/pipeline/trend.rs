@@ -13,7 +13,7 @@ use crate::refuse;
 use crate::study::{self, Study};
 use crate::text::{self, warn};
 use sprag_analysis::changes::sensitivity::Sensitivity;
-use sprag_analysis::ledger::{Accepting, ComparedRun, tell_events};
+use sprag_analysis::ledger::{Accepting, ComparedRun, answer_events};
 use sprag_analysis::movers;
 use sprag_analysis::trend::analyse::{self, Input, Output};
 use sprag_analysis::trend::series_changes::Setting;
@@ -150,9 +150,9 @@ pub fn analyse_both(
         tables,
     };
     let (mut output, mut as_of_other) = analyse::analyse_at(input, other);
-    tell_events(&mut output.trend.events, &study.ledger, day(options.now));
+    answer_events(&mut output.trend.events, &study.ledger, day(options.now));
     if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
-        tell_events(&mut trend.events, &study.ledger, day(time));
+        answer_events(&mut trend.events, &study.ledger, day(time));
     }
     Ok((output, as_of_other))
 }
@@ -191,7 +191,7 @@ pub fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> 
         }
     }
     for (path, reason) in bad {
-        text::warn(&format!("`{path}` {reason}; `sprag history fsck` tells more"));
+        text::warn(&format!("`{path}` {reason}; `sprag history fsck` shows more"));
     }
     Ok(records)
 }
@@ -214,7 +214,7 @@ pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {
 /// Marks regressions of the newest runs that the ledger answers.
 pub fn answer_newest(study: &mut Study, trend: &Trend, now: DateTime<Utc>) {
     let Study { analysis, line, ledger, .. } = study;
-    Accepting::new(ledger, &trend.events, line, day(now)).tell_newest(analysis);
+    Accepting::new(ledger, &trend.events, line, day(now)).answer_newest(analysis);
 }
 
 /// Marks regressions of one run, compared with the commit `base`, that the ledger answers.
@@ -231,7 +231,7 @@ pub fn answer_run(
         base,
         commit: run.commit.as_ref().map(|commit| commit.sha.as_str()),
     };
-    Accepting::new(ledger, events, line, today).tell(&compared, comparisons);
+    Accepting::new(ledger, events, line, today).answer(&compared, comparisons);
 }
 
 /// Marks regressions of a gate that the ledger answers; `runs` are those of `suites`. Analyses the history only if
@@ -324,7 +324,7 @@ pub fn warn_early(as_of: Option<DateTime<Utc>>, study: &Study) {
     let newest = study.heads.iter().map(|head| head.timestamp).max();
     if let Some((asked, newest)) = as_of.zip(newest).filter(|(asked, newest)| asked < newest) {
         warn(&format!(
-            "`--as-of {}` lies before the newest run, of {}; later runs are shown all the same, and nothing is overdue",
+            "`--as-of {}` lies before the newest run, of {}; later runs are shown anyway, and nothing is overdue",
             asked.format("%Y-%m-%dT%H:%M:%SZ"),
             newest.format("%Y-%m-%dT%H:%M:%SZ")
         ));

@@ -119,7 +119,8 @@ fn a_drift_continues_in_as_many_series_as_it_does() {
         last_good: Some(example::commit(2)),
         ..example::event(EventKind::Drift, 3)
     };
-    let member = |standing: bool, points_since: usize, like: &Member| Member { standing, points_since, ..like.clone() };
+    let member =
+        |is_present: bool, points_since: usize, like: &Member| Member { is_present, points_since, ..like.clone() };
     let over = member(true, 9, &drift.members[0]);
     for (members, begin, end) in [
         (vec![over.clone()], "; 57 commits", "ramp ends"),

@@ -142,7 +142,7 @@ impl Turn<'_> {
 
     /// Whether it made the metric worse and still does, a commit is certainly the cause, and nobody accepts that.
     pub fn is_open(&self, metric: &Metric) -> bool {
-        let is_present = |(event, member): (&Event, &Member)| event.is_open_regression() && member.standing;
+        let is_present = |(event, member): (&Event, &Member)| event.is_open_regression() && member.is_present;
         self.part.is_some_and(is_present) && self.is_worse(metric)
     }
 

@@ -9,7 +9,7 @@ use super::sample_data::{self, HOSTILE, Sample};
 use super::trend;
 use crate::number::NARROW;
 use sprag_model::gate::{Gate, Outcome};
-use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::answer::{Answer, AnswerKind};
 use sprag_model::page::Page;
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
@@ -17,9 +17,9 @@ fn day(text: &str) -> NaiveDate {
     text.parse().expect("it is a day")
 }
 
-fn answer(standing: Standing, reason: &str) -> Answer {
+fn answer(kind: AnswerKind, reason: &str) -> Answer {
     Answer {
-        standing,
+        kind,
         event: "e-7c1f03".to_owned(),
         at_most: 0.12,
         reason: reason.to_owned(),
@@ -31,9 +31,9 @@ fn answer(standing: Standing, reason: &str) -> Answer {
 }
 
 /// The sample, in which the worst open regression has that answer.
-fn with(standing: Standing, reason: &str) -> Sample {
+fn with(kind: AnswerKind, reason: &str) -> Sample {
     let mut sample = sample_data::rich();
-    sample.trend.events[0].answer = Some(answer(standing, reason));
+    sample.trend.events[0].answer = Some(answer(kind, reason));
     sample
 }
 
@@ -44,7 +44,7 @@ fn text(site: &[Page], path: &str) -> String {
 
 #[test]
 fn an_accepted_event_keeps_its_figures_and_is_no_open_regression() {
-    let accepted = with(Standing::Accepted, "It saves memory.");
+    let accepted = with(AnswerKind::Accepted, "It saves memory.");
     let site = accepted.render().expect("it renders");
     let page = text(&site, &link::event("e-7c1f03"));
     for words in ["accepted</span> until 31 Dec 2026", "accepted</span> by Ada until 31 Dec 2026"] {
@@ -63,7 +63,7 @@ fn an_accepted_event_keeps_its_figures_and_is_no_open_regression() {
     ] {
         assert!(figure.contains(part), "{part}: {figure}");
     }
-    let open = with(Standing::Expired, "It saves memory.");
+    let open = with(AnswerKind::Expired, "It saves memory.");
     let then = trend::table(&open.trend, false, None);
     let change = |table: &str| table.lines().find(|line| line.contains("e-7c1f03")).map(|line| line[6..].to_owned());
     assert_eq!(change(&figure), change(&then), "the figures are the same");
@@ -88,7 +88,7 @@ fn an_accepted_event_keeps_its_figures_and_is_no_open_regression() {
 
 #[test]
 fn a_hostile_reason_does_nothing_anywhere() {
-    let sample = with(Standing::Accepted, HOSTILE);
+    let sample = with(AnswerKind::Accepted, HOSTILE);
     for page in sample.render().expect("it renders").iter().filter(|page| page.path.ends_with(".html")) {
         let html = String::from_utf8_lossy(&page.bytes);
         assert!(!html.contains("</td><script") && !html.contains('\u{202e}'), "{}", page.path);
@@ -98,7 +98,7 @@ fn a_hostile_reason_does_nothing_anywhere() {
     for text in [trend::table(&sample.trend, true, None), markdown, trend::digest(&sample.trend)] {
         assert!(text.contains("accepted") && !text.contains('\u{202e}'));
     }
-    let gate = accepting(Some(answer(Standing::Accepted, example::HOSTILE)));
+    let gate = accepting(Some(answer(AnswerKind::Accepted, example::HOSTILE)));
     let github = gate::gate_commands(&gate);
     assert_eq!(github.lines().count(), 1, "{github}");
     for text in [github, gate::gate_markdown(&gate, false), gate::gate_junit(&gate)] {
@@ -119,7 +119,7 @@ fn accepting(answer: Option<Answer>) -> Gate {
 
 #[test]
 fn every_report_of_a_gate_shows_the_figure_and_that_it_is_accepted() {
-    let gate = accepting(Some(answer(Standing::Accepted, "It saves memory.")));
+    let gate = accepting(Some(answer(AnswerKind::Accepted, "It saves memory.")));
     assert_eq!(gate.counts(), Counts { accepted: 1, ..Counts::default() });
     assert_eq!((gate.counts().judged(), gate.counts().words()), (1, "1 accepted".to_owned()));
     let words = "accepted by Ada until 2026-12-31 (ledger/2026.toml:3: It saves memory.)";
@@ -144,10 +144,10 @@ fn every_report_of_a_gate_shows_the_figure_and_that_it_is_accepted() {
 #[test]
 fn what_is_not_accepted_fails_and_says_why() {
     for (state, words) in [
-        (Standing::Exceeded, "worse than Ada accepted until 2026-12-31"),
-        (Standing::Expired, "open again: the acceptance by Ada expired on 2026-12-31"),
-        (Standing::NotYet, "the acceptance by Ada holds from 2026-11-20 on"),
-        (Standing::BeyondScope, "beyond what Ada accepted until 2026-12-31"),
+        (AnswerKind::Exceeded, "worse than Ada accepted until 2026-12-31"),
+        (AnswerKind::Expired, "open again: the acceptance by Ada expired on 2026-12-31"),
+        (AnswerKind::NotYet, "the acceptance by Ada holds from 2026-11-20 on"),
+        (AnswerKind::BeyondScope, "beyond what Ada accepted until 2026-12-31"),
     ] {
         let gate = accepting(Some(answer(state, "It saves memory.")));
         assert_eq!((gate.counts().failing(), gate.outcome), (1, Outcome::Fail), "{words}");
@@ -158,6 +158,6 @@ fn what_is_not_accepted_fails_and_says_why() {
     }
     // Nothing but a regression is accepted.
     let missing = example::comparison("cpu/a @fast", 1.0, Verdict::Missing);
-    let missing = Comparison { answer: Some(Box::new(answer(Standing::Accepted, "x"))), ..missing };
+    let missing = Comparison { answer: Some(Box::new(answer(AnswerKind::Accepted, "x"))), ..missing };
     assert!(!missing.is_accepted() && Counts::from_comparisons([&missing]).failing() == 1);
 }

@@ -3,7 +3,7 @@
 use crate::number;
 use sprag_model::benchmark::{Parity, ParityStatus};
 use sprag_model::head::RunHead;
-use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::answer::{Answer, AnswerKind};
 use sprag_model::metric::{Better, Metric, RATIO};
 use sprag_model::run::{Quality, RunStatus};
 use sprag_model::unit::Unit;
@@ -61,12 +61,12 @@ impl Mark {
     }
 
     pub fn of_answer(answer: &Answer) -> Mark {
-        match answer.standing {
-            Standing::Accepted => Mark::new(Tone::Doubt, "◆", "accepted"),
-            Standing::Exceeded => Mark::new(Tone::Worse, "▲", "more than accepted"),
-            Standing::BeyondScope => Mark::new(Tone::Worse, "▲", "beyond what is accepted"),
-            Standing::Expired => Mark::new(Tone::Worse, "●", "open again"),
-            Standing::NotYet => Mark::new(Tone::Worse, "●", "not accepted yet"),
+        match answer.kind {
+            AnswerKind::Accepted => Mark::new(Tone::Doubt, "◆", "accepted"),
+            AnswerKind::Exceeded => Mark::new(Tone::Worse, "▲", "more than accepted"),
+            AnswerKind::BeyondScope => Mark::new(Tone::Worse, "▲", "beyond what is accepted"),
+            AnswerKind::Expired => Mark::new(Tone::Worse, "●", "open again"),
+            AnswerKind::NotYet => Mark::new(Tone::Worse, "●", "not accepted yet"),
         }
     }
 

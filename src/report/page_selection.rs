@@ -199,12 +199,12 @@ mod tests {
         assert!(selection.runs.contains(&*oldest.id));
         // Many runs of a commit: the newest have a page.
         let newest = heads.iter().max_by_key(|head| head.timestamp).expect("the sample has runs");
-        let again = |n: i64| RunHead {
+        let rerun = |n: i64| RunHead {
             id: format!("again-{n:03}"),
             timestamp: newest.timestamp + chrono::Duration::minutes(n),
             ..newest.clone()
         };
-        let heads: Vec<RunHead> = (1..=RUNS as i64 + 7).map(again).collect();
+        let heads: Vec<RunHead> = (1..=RUNS as i64 + 7).map(rerun).collect();
         sample.analysis.suites.clear();
         let selection = PageSelection::new(&sample.analysis, &[], &sample.line, &heads);
         assert_eq!((selection.runs.len(), selection.runs.first()), (RUNS, Some(&"again-008")));

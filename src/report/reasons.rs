@@ -4,7 +4,7 @@ use super::mark::Mark;
 use super::{date, number};
 use crate::phrase::Phrase;
 use crate::text::shortened;
-use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::answer::{Answer, AnswerKind};
 use sprag_model::verdict::Comparison;
 
 /// As many comparisons share one statement of their reason.
@@ -54,21 +54,21 @@ pub(super) fn own(comparison: &Comparison, shared: &[Shared<'_>]) -> String {
 pub(super) fn accepted(answer: &Answer) -> Phrase {
     let author = shortened(&answer.author, NAME);
     let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
-    Phrase::from(Mark::of_answer(answer)).text(match answer.standing {
-        Standing::Accepted | Standing::Exceeded | Standing::BeyondScope => format!(" by {author} until {until}"),
-        Standing::Expired => format!(": the acceptance by {author} expired on {until}"),
-        Standing::NotYet => format!(": the acceptance by {author} holds from {from} on"),
+    Phrase::from(Mark::of_answer(answer)).text(match answer.kind {
+        AnswerKind::Accepted | AnswerKind::Exceeded | AnswerKind::BeyondScope => format!(" by {author} until {until}"),
+        AnswerKind::Expired => format!(": the acceptance by {author} expired on {until}"),
+        AnswerKind::NotYet => format!(": the acceptance by {author} holds from {from} on"),
     })
 }
 
 /// Such as `◆ accepted until 31 Dec 2026`.
 pub(super) fn accepted_briefly(answer: &Answer) -> Phrase {
     let [from, until] = [answer.date, answer.expires].map(date::calendar_day);
-    Phrase::from(Mark::of_answer(answer)).text(match answer.standing {
-        Standing::Accepted => format!(" until {until}"),
-        Standing::Exceeded | Standing::BeyondScope => String::new(),
-        Standing::Expired => format!(", accepted until {until}"),
-        Standing::NotYet => format!(", from {from} on"),
+    Phrase::from(Mark::of_answer(answer)).text(match answer.kind {
+        AnswerKind::Accepted => format!(" until {until}"),
+        AnswerKind::Exceeded | AnswerKind::BeyondScope => String::new(),
+        AnswerKind::Expired => format!(", accepted until {until}"),
+        AnswerKind::NotYet => format!(", from {from} on"),
     })
 }
 

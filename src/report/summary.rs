@@ -126,7 +126,7 @@ fn headline(totals: &Totals) -> Phrase {
         let tone = if totals.median_detectable.is_some_and(|size| size <= COARSE) { Tone::Better } else { Tone::Doubt };
         (tone, "▼", &*faster, format!("{} {of_judged} improved, none got {slower}", count(counts.improved)))
     } else {
-        let looked_at = match (judged, total) {
+        let examined = match (judged, total) {
             (1, 1) => "in the one metric".to_owned(),
             (judged, total) if judged == total => format!("in all {} metrics", count(judged)),
             _ => format!("in {} of {} metrics, the rest has no verdict", count(judged), count(total)),
@@ -137,7 +137,7 @@ fn headline(totals: &Totals) -> Phrase {
             None => (Tone::Doubt, "is unknown".to_owned()),
         };
         let median = if judged == 1 { "" } else { "median " };
-        (tone, "=", "No change", format!("{looked_at}; the {median}minimum detectable effect {size}"))
+        (tone, "=", "No change", format!("{examined}; the {median}minimum detectable effect {size}"))
     };
     Phrase::from(Mark::new(tone, glyph, word)).text(format!(" {rest}"))
 }
@@ -329,7 +329,7 @@ fn step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     if let Some((suite, missing)) = largest(analysis, &Verdict::Missing) {
         let answer = Phrase::plain("Find ").id(short_benchmark(&missing.benchmark));
         let note =
-            format!("The baseline of {} has it, the newest run has not. If it was removed on purpose, ", place(suite));
+            format!("The baseline of {} has it, the newest run lacks it. If it was removed on purpose, ", place(suite));
         return (answer, Phrase::plain(note).join(Phrase::quoted("`sprag baseline accept --why TEXT` drops it.")));
     }
     if !analysis.history.quarantined.is_empty() {
@@ -355,7 +355,7 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     let without = total(|suite| suite.counts.no_baseline);
     if let Some((answer, note)) = regression_step(analysis, trend) {
         let metrics = counted(without, "metric has", "metrics have");
-        let besides = format!("Besides, {metrics} no baseline: `sprag baseline emit` takes one.");
+        let besides = format!("Also, {metrics} no baseline: `sprag baseline emit` takes one.");
         return (answer, if without > 0 { note.then(Phrase::quoted(&besides)) } else { note });
     }
     let (doubt, by) = match turns(analysis) {
@@ -442,7 +442,7 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
 
 /// The member that got worst of those still at their new level; else the one that names the event.
 fn leading_member(of: &Event) -> Option<&Member> {
-    of.members.iter().find(|one| one.standing).or_else(|| event::lead(of))
+    of.members.iter().find(|one| one.is_present).or_else(|| event::lead(of))
 }
 
 fn acceptance(of: &Event) -> Phrase {
@@ -572,7 +572,7 @@ mod tests {
         let one = trend.events[0].clone();
         trend.events.extend(std::iter::repeat_n(one, 4));
         assert!(recent(&trend).ends_with("e-7c1f03, e-7c1f03, e-7c1f03 and 2 more."));
-        trend.events.iter_mut().for_each(|one| one.state = EventState::TakenBack { by: "e-000000".to_owned() });
+        trend.events.iter_mut().for_each(|one| one.state = EventState::Reverted { by: "e-000000".to_owned() });
         assert_eq!(with_regressions(calm.clone(), &trend), calm);
         assert_eq!(recent(&trend), "No event since 2 Nov 2026 (four weeks) is still present.");
     }
@@ -605,7 +605,7 @@ mod tests {
             events.retain(|one| one.id == "e-7c1f03");
             let members = &mut events[0].members;
             let mut other = members[0].clone();
-            members.iter_mut().for_each(|member| member.standing = false);
+            members.iter_mut().for_each(|member| member.is_present = false);
             (other.benchmark, other.relative, other.worse) = ("cpu/other @fast".to_owned(), None, None);
             members.push(other);
         });
@@ -631,6 +631,6 @@ mod tests {
         assert!(!step.note.words().contains("baseline emit"), "{}", step.note.words());
         sample.analysis.suites[0].counts.no_baseline = 2;
         let words = next_step(&sample.analysis, &sample.trend).note.words();
-        assert!(words.ends_with("Besides, 2 metrics have no baseline: sprag baseline emit takes one."), "{words}");
+        assert!(words.ends_with("Also, 2 metrics have no baseline: sprag baseline emit takes one."), "{words}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tells the program from which sources it was built, so that it can tell whether it is the build of a folder.
+//! Passes the program the digest of its sources, so that it knows whether it is the build of a folder.
 
 #[path = "../measure/sources.rs"]
 #[expect(unreachable_pub, reason = "the program uses the same file, where these are public")]

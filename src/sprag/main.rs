@@ -8,7 +8,7 @@ use sprag::{cli, commands};
 use sprag_measure::memory::CountingAllocator;
 use sprag_pipeline::text;
 
-/// Counts what is held, so that the peak memory of a benchmark is known.
+/// Counts allocated bytes, so that the peak memory of a benchmark is known.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

@@ -37,14 +37,14 @@ fn ends_and_steps_come_first_and_then_what_differs() {
         "Make c8",
         "Make c0",
         "Make c4",
-        "6 commits more, only where neighbors differ",
+        "6 commits more, only where neighbours differ",
         "skipped: 0 with a run",
     ]);
     assert_eq!(recorded(&sandbox), "");
     let ended = backfill(&sandbox, &["c0..c8", "--every", "4"], 0);
     ended.prints(&["measured 5 commits", "0 failed", "skipped: 0 with a run"]).says(&["[1 of 3] ", "Make c8"]);
     assert_eq!(recorded(&sandbox), "80465");
-    backfill(&sandbox, &["c0..c8", "--dry-run"], 0).prints(&["for 4 commits, by what builds"]);
+    backfill(&sandbox, &["c0..c8", "--dry-run"], 0).prints(&["for 4 commits, judging by earlier builds"]);
     // Started again it has nothing to do; another step goes on from what is recorded.
     backfill(&sandbox, &["c0..c8", "--every", "4"], 0).prints(&["measured 0 commits", "skipped: 5 with a run"]);
     backfill(&sandbox, &["c0..c8"], 0).prints(&["measured 4 commits"]);
@@ -141,7 +141,7 @@ fn ranges_that_cannot_be_measured_are_named() {
         (&["c1"][..], &["`c1` is not a range of commits", "hint: write both ends"][..]),
         (&["c1...c4"], &["three dots"]),
         (&["c1..nowhere"], &["`nowhere` names no commit"]),
-        (&["c4..c1"], &["`c4` is newer than `c1`", "hint: turn the ends around: `c1..c4`"]),
+        (&["c4..c1"], &["`c4` is newer than `c1`", "hint: swap the ends: `c1..c4`"]),
         (&["other..c1"], &["`c1` does not come from `other`"]),
         (&["side..main"], &["`side` is on a branch that was merged"]),
         (&["c5..c8", "--releases"], &["no commit of the range has a tag"]),

@@ -145,7 +145,7 @@ fn a_repository_with_sha256_objects_is_refused() {
 }
 
 #[test]
-fn bad_records_are_counted_and_the_others_stand() {
+fn bad_records_are_counted_and_the_others_stay() {
     let sandbox = Sandbox::new();
     sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
     let good = sandbox.records("main")[0].clone();

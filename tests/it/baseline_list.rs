@@ -31,7 +31,7 @@ fn the_list_shows_what_each_is_and_names_what_is_broken() {
     crafted.write("baselines/seed.json", "{\"metrics\": {\"a_ms\": {\"value_ms\": 1.0}}}");
     crafted.write("baselines/notes.txt", "hello");
     std::fs::create_dir(crafted.project.join("baselines/folder.json")).expect("a folder");
-    let broken = list(&[]).says(&["3 files cannot be used", "hint: baselines/seed.json: it is judged by as it is"]);
+    let broken = list(&[]).says(&["3 files cannot be used", "hint: baselines/seed.json: it is used as it is"]);
     assert_contains(
         &broken.out,
         &[
@@ -134,7 +134,7 @@ fn whoever_accepts_what_is_there_is_written_down() {
     let first = crafted.ends(0, &["baseline", "accept", "--why", "first"]);
     assert_contains(
         &first.out,
-        &["nothing to do but to write who accepts it, and why", &format!("git add {BASELINE}\n")],
+        &["nothing to do except to record who accepts it, and why", &format!("git add {BASELINE}\n")],
     );
     assert_eq!((accepted().why.as_str(), accepted().replaces, values()), ("first", None, before));
     assert!(!archive());

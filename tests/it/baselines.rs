@@ -82,7 +82,7 @@ fn a_proposal_is_reviewed_and_accepted() {
     let propose = ["baseline", "emit", "--output", "proposed.json"];
     crafted.ends(0, &propose).prints(&["sprag baseline accept proposed.json --why TEXT"]);
     assert_eq!((crafted.read(BASELINE), read(&crafted, "proposed.json").accepted), (old.clone(), None));
-    crafted.ends(2, &propose).says(&["proposed.json` is there already", "hint:"]);
+    crafted.ends(2, &propose).says(&["proposed.json` exists", "hint:"]);
     // After a step, the level is that of the last session alone.
     let pack = &read(&crafted, "proposed.json").metrics["cpu/pack @fast time"];
     assert_eq!((pack.value, pack.sessions), (1.5e-3, 1));
@@ -142,8 +142,8 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
     refused(&["../run.json", "--why", "x"], &["run.json` is the record of a run, not a baseline of Sprag"]);
 
     for (from, to, suite, words) in [
-        ("\"dirty\": false", "\"dirty\": true", "", "measured files that no commit holds"),
-        ("\"partial\": false", "\"partial\": true", "", "has some benchmarks only"),
+        ("\"dirty\": false", "\"dirty\": true", "", "measured uncommitted changes"),
+        ("\"partial\": false", "\"partial\": true", "", "has only some benchmarks"),
         ("\"lower\"", "\"higher\"", "", "has `cpu/pack @fast time` in another unit or direction"),
         ("\"unit\": \"s\"", "\"unit\": \"B\"", "", "in another unit or direction"),
         ("\"suite\": \"cpu\"", "\"suite\": \"../cpu\"", "", "which cannot name a file"),
@@ -201,7 +201,7 @@ fn runs_that_are_dirty_partial_or_broken_have_to_be_named_so() {
     let mut dirty = complete.clone();
     dirty.commit.as_mut().expect("there is one").dirty = true;
     crafted.record(&dirty);
-    crafted.ends(2, &ACCEPT).says(&["measured files that no commit holds", "`--dirty`"]);
+    crafted.ends(2, &ACCEPT).says(&["measured uncommitted changes", "`--dirty`"]);
     crafted.ends(0, &[&ACCEPT[..], &["--dirty"]].concat());
     assert!(read(&crafted, BASELINE).dirty);
 
@@ -210,7 +210,7 @@ fn runs_that_are_dirty_partial_or_broken_have_to_be_named_so() {
     broken.measurements[1].estimates.clear();
     broken.measurements[1].failure = Some("parity: wrong".to_owned());
     crafted.record(&broken);
-    crafted.ends(2, &ACCEPT).says(&["has some benchmarks only", "`--partial`", "`cpu/scan @fast` failed"]);
+    crafted.ends(2, &ACCEPT).says(&["has only some benchmarks", "`--partial`", "`cpu/scan @fast` failed"]);
     crafted.ends(2, &["baseline", "emit"]).says(&["holds 1 metric that it did not measure"]);
     crafted.ends(0, &[&ACCEPT[..], &["--partial"]].concat());
     let merged = read(&crafted, BASELINE);

@@ -70,11 +70,11 @@ fn a_quiet_history_gives_no_false_alarm() {
     assert_contains(
         &text,
         &[
-            "called slower though nothing changed",
+            "unchanged code called slower",
             "as configured (interval)",
             "0 of 20, 0.0 %",
             "+10 %",
-            "rank 1 %, p 0.05, 3 deviations cannot be replayed: it decides by samples",
+            "rank 1 %, p 0.05, 3 deviations cannot be replayed: it needs samples",
         ],
     );
 }
@@ -106,7 +106,7 @@ fn what_is_too_short_says_so() {
     short
         .sprag(&["check", "--calibrate"])
         .expect(0)
-        .prints(&["1 of 1 series too short to draw from; 4 more sessions would do"]);
+        .prints(&["1 of 1 series too short to draw from; 4 more sessions would be enough"]);
     let none = history(1, |_| 1.0);
     assert_eq!(figures(&none, 3)["pairs"]["reruns"], 0);
     let empty = Sandbox::new();

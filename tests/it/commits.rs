@@ -152,7 +152,7 @@ fn revisions_and_suites_that_cannot_be_measured_are_named() {
     check(&["v1", "--suite", "nothing"], &["there is no suite `nothing`"]);
     let add = |text: &str| sandbox.write("sprag.toml", &format!("{SUITE}{text}"));
     add("[suites.device]\nkind = \"gpu\"\n");
-    check(&["v1", "--suite", "device"], &["is of the kind `gpu`, which no commit is built for", "hint: "]);
+    check(&["v1", "--suite", "device"], &["is of the kind `gpu`, for which commits cannot be built", "hint: "]);
     sprag(&sandbox, &["run", "--commit", "v1", "--quick"]).expect(0).says(&["`device` is left out"]);
     add("[suites.ours]\nkind = \"cpu\"\n");
     check(&["v1", "--suite", "ours"], &["holds no sources of Sprag", "hint: name a suite of the kind `command`"]);
@@ -215,7 +215,7 @@ fn a_checkout_never_lies_where_the_project_would_see_it() {
         let temporary = sandbox.project.join(temporary);
         let temporary = temporary.to_str().expect("a path is text");
         let ended = sandbox.sprag_with(&[("TMPDIR", temporary)], &["run", "--commit", "v1"]).expect(2);
-        ended.says(&["lies in the project", "hint: set TMPDIR"]);
+        ended.says(&["is inside the project", "hint: set TMPDIR"]);
     }
 }
 

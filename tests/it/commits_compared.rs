@@ -92,7 +92,7 @@ fn a_benchmark_that_only_one_commit_has_is_missing_or_new() {
         |start: &str| ended.out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{}", ended.out));
     let new = row("no baseline  theirs/cells @default  rate");
     assert_contains(new, &["40.00 1/s", "new: the base does not have it"]);
-    assert_contains(row("missing      theirs/tiles @default"), &["the other does not have it"]);
+    assert_contains(row("missing      theirs/tiles @default"), &["the other side does not have it"]);
     assert_contains(&ended.out, &["\ncompare: fail; 1 missing, 1 without a baseline, 1 unchanged; 6 process pairs"]);
 
     sandbox.write("bench.sh", &BENCH.replace("\"name\": \"sort\",", "\"name\": \"sort\", \"version\": 2,"));
@@ -274,8 +274,8 @@ fn a_failure_names_its_side() {
     let sandbox = sandbox();
     let not_finite = BENCH.replace("\"value\": %s},\n", "\"value\": NaN%.0s},\n");
     for (script, code, words) in [
-        ("exit 7\n", 2, "the other: it ended with exit code 7"),
-        (&not_finite, 1, "the other: its metric `time` holds NaN"),
+        ("exit 7\n", 2, "the other side: it ended with exit code 7"),
+        (&not_finite, 1, "the other side: its metric `time` holds NaN"),
     ] {
         sandbox.write("bench.sh", script);
         sandbox.commit("Break it");
@@ -327,7 +327,7 @@ fn a_bisection_goes_on_where_a_commit_cannot_be_built() {
     sandbox.write("bench.sh", "exit 3\n");
     sandbox.commit("Crash");
     sandbox.git(&["tag", "crash"]);
-    bisect("v1", "crash", 125).says(&["the command gave no result: the other: it ended with exit code 3"]);
+    bisect("v1", "crash", 125).says(&["the command gave no result: the other side: it ended with exit code 3"]);
     bisect("crash", "v1", 128).says(&["the command gave no result: the base: it ended with exit code 3"]);
     bisect("v1", "v2", 1);
 }

@@ -68,7 +68,7 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     sandbox.write("sprag.toml", &format!("{SUITE}{later}"));
     sandbox.commit("Add a suite");
     let compare = ["compare", "v3", "HEAD", "--measure", "--suite", "later"];
-    let said = "the suite `later` is new, so it has no baseline: `sprag.toml` of the base does not have it so";
+    let said = "the suite `later` is new, so it has no baseline: `sprag.toml` of the base lacks it, or differs";
     let ended = commits::sprag(&sandbox, &[&compare[..], &["--json"]].concat())
         .expect(3)
         .says(&[said, "the base: it ended with"]);
@@ -84,7 +84,7 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     commits::sprag(&sandbox, &compare).expect(3).says(&[said, "cannot build"]);
     sandbox.write("later.sh", "exit 7\n");
     sandbox.commit("Break it");
-    commits::sprag(&sandbox, &compare).expect(2).says(&["the other: it ended with exit code 7"]);
+    commits::sprag(&sandbox, &compare).expect(2).says(&["the other side: it ended with exit code 7"]);
     sandbox.write("later.sh", "cat rate > built\n. ./bench.sh\n");
     sandbox.commit("Mend it");
     let broken = ["compare", "HEAD~1", "HEAD", "--measure", "--suite", "later", "--inconclusive", "ok"];
@@ -106,7 +106,7 @@ fn a_benchmark_that_only_one_program_has_is_missing_or_new() {
     sandbox
         .sprag(&[&["compare", program, "old.sh"][..], &SCAN].concat())
         .expect(1)
-        .prints(&["the other: this build has no such benchmark", "1 missing"]);
+        .prints(&["the other side: this build has no such benchmark", "1 missing"]);
     let ended = sandbox.sprag(&[&["compare", "old.sh", program, "--inconclusive", "ok"][..], &SCAN].concat());
     // The width of the column of verdicts depends on the other benchmark.
     let is_new = |line: &str| line.starts_with("no baseline ") && line.contains(" cpu/tile_ssm_scan");

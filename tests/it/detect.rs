@@ -113,7 +113,7 @@ fn series_that_are_too_long_to_grow_are_refused() {
     sandbox.sprag(&["detect", "t.csv", "--stream", "--output", "made.json"]).expect(2).says(&[
         "`t.csv` is too long for `--stream`",
         "the longest of 2 series, `long/1`, has 20001 points",
-        "hint: one series of 20000 points can be looked at so",
+        "hint: the limit is one series of 20000 points",
     ]);
     assert!(!sandbox.project.join("made.json").exists());
     sandbox.sprag(&["detect", "t.csv"]).expect(0);
@@ -128,7 +128,7 @@ fn points_count_in_the_order_of_their_indices() {
     let sandbox = sandbox(&(HEADER.to_owned() + &twice));
     let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&[
         "2 rows without a finite value left out",
-        "1 row of an index that another one has",
+        "1 row with the index of another row",
         "1 series with rows out of order",
     ]);
     assert_eq!(ended.json()["a"]["changes"], json!([40]));

@@ -125,7 +125,7 @@ fn a_damaged_event_is_a_matter_of_integrity() {
     sandbox.edit(&path, "\"chance\":0.05", "\"chance\":0.5");
     sandbox.write("history/v1/_events/2026/01/notes.txt", "x\n");
     sandbox.commit("Tidy up");
-    let words = [path.as_str(), "bears the digest", "notes.txt", "is not named `_events/<yyyy>/<mm>/", "hint:"];
+    let words = [path.as_str(), "has the digest", "notes.txt", "is not named `_events/<yyyy>/<mm>/", "hint:"];
     sandbox.sprag(&["history", "fsck"]).expect(4).prints(&words);
     follows("history-fsck-1", &sandbox.sprag(&["history", "fsck", "--json"]).expect(4).out);
     sandbox.sprag(&["history", "fsck", "--repair"]).expect(0).prints(&[&format!("brought back `{path}`")]);

@@ -74,7 +74,7 @@ fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &S
 #[test]
 fn an_impossible_export_is_refused() {
     let sandbox = Sandbox::new();
-    let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history fits"]);
+    let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history matches"]);
     assert_eq!(ended.out.lines().count(), 1);
     sandbox.sprag(&["export", "csv", "--suite", "gqu"]).expect(2).says(&["has no suite `gqu`", "hint:"]);
     sandbox.sprag(&["export", "jsonl", "--since", "noon"]).expect(2).says(&["`--since noon` is not a date", "hint:"]);

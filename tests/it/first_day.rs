@@ -204,7 +204,7 @@ fn two_commands_or_programs_are_compared() {
     sandbox.program("new", "#!/bin/sh\nsh bench.sh | sed 's/10e-5/15e-5/'\n");
     compare(1, &["--suite", "own", "./old", "./new"]).prints(&["own/sort @default", "regressed", "+50.0 %"]);
     compare(2, &["--suite", "own", "HEAD", "./new"]).says(&["`./new` is a file, and the suite `own` compares commits"]);
-    compare(2, &["--suite", "own", "./old", "./bench.sh"]).says(&["the other: "]);
+    compare(2, &["--suite", "own", "./old", "./bench.sh"]).says(&["the other side: "]);
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn what_tt_metals_check_skips_is_judged() {
     check("subsection_missing_multi", 1, "check: fail; 1 missing, 1 inconclusive");
     check("count_mismatch", 0, "check: pass; 1 unchanged").says(&["note: 2 lists of fewer than the 100 samples"]);
     let few = check("large_delta_not_significant_n3", 3, "check: inconclusive; 1 inconclusive");
-    assert_contains(&few.out, &["3 samples against 3 are too few: were all of them apart, p would be 0.1"]);
+    assert_contains(&few.out, &["3 samples against 3 are too few: even if all of them differed, p would be 0.1"]);
     check("n4_full_separation_flags", 1, "check: fail; 1 regressed");
     let apart = |more: &[&str]| {
         let worse = two(r#"{"s":{"x":[100,101,102,103,104]}}"#, r#"{"s":{"x":[99,100.5,150,160,170]}}"#);
@@ -240,8 +240,8 @@ fn what_cannot_be_compared_is_named_with_what_to_do() {
         refused(&two(baseline, current), &CHECK, words);
     }
     let sandbox = two(line, line);
-    refused(&sandbox, &CHECK[..3], &["`current.txt` is a text of Criterion, and `--baseline` names no other"]);
-    refused(&sandbox, &["check", "--baseline", "baseline.txt"], &["`--run` names no other to go with it"]);
+    refused(&sandbox, &CHECK[..3], &["`current.txt` is a text of Criterion, and `--baseline` names no second one"]);
+    refused(&sandbox, &["check", "--baseline", "baseline.txt"], &["`--run` names no second one"]);
     refused(&sandbox, &[&CHECK[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
     refused(&sandbox, &[&CHECK[..], &["--summary", "s.json"]].concat(), &["are of a report of Apex-X"]);
     assert!(!sandbox.project.join("s.json").exists());
@@ -327,7 +327,7 @@ fn each_benchmark_is_judged_as_the_policy_says_where_that_can_be() {
     }
     for policy in ["[rules]\ndefault = \"rank\"\n".to_owned(), entry("tight", "rule = \"rank\"")] {
         check(&texts, &policy, 2)
-            .says(&["judged by `rank`, which cannot judge a text of Criterion: it holds no samples"]);
+            .says(&["judged by `rank`, which cannot judge a text of Criterion: it has no samples"]);
         assert_eq!(last(&check(&truths, &policy, 1)), "check: fail; 2 regressed");
     }
 }

@@ -172,7 +172,7 @@ fn a_zero_that_is_gone_or_grows_does_not_pass() {
     let words = ["compare: inconclusive; 1 inconclusive, 1 unchanged", "the baseline is 0, so there is no ratio to it"];
     compared(3, &[("pack", 9.0), ("scan", 2e-3)], &words);
     compared(3, &[("pack", 0.0), ("scan", 2e-3)], &words);
-    crafted.ends(0, &["baseline", "emit"]).says(&["left out, as their value is zero", "cpu/pack @fast leaks"]);
+    crafted.ends(0, &["baseline", "emit"]).says(&["left out, since their value is zero", "cpu/pack @fast leaks"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The measured report of the seed's GPU suite, on the emulator.
+//! The measured report of Apex-X's GPU suite, on the emulator.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const GPU_SUITE: &str = "[project]\nname = \"sandbox\"\n[suites.gpu]\nkind = \"g
 
 const SIZES: [&str; 8] = ["--channels", "8", "--height", "32", "--width", "32", "--kmax", "4"];
 
-/// The seed's names, and the work of a call at those sizes.
+/// Apex-X's names, and the work of a call at those sizes.
 const OPERATIONS: [(&str, &str, f64); 8] = [
     ("tile_ops/tilepack/reference", "tiles_per_s", 4.0),
     ("tile_ops/tilepack/dispatch", "tiles_per_s", 4.0),
@@ -87,7 +87,7 @@ fn a_measured_report_has_every_figure() {
         "| tilessm_scan | scan_columns |",
     ];
     assert_contains(&sandbox.read("gpu.md"), &words);
-    // The tools of the seed compare these figures.
+    // The tools of Apex-X compare these figures.
     let metric = r#"{"benchmarks.tilessm.triton_dispatch.p50_ms": {"value_ms": 1e9}}"#;
     sandbox.write("baseline.json", &format!(r#"{{"metrics": {metric}, "suite": "apex_x_gpu_benchmark"}}"#));
     sandbox.sprag(&["check", "--run", "gpu.json", "--baseline", "baseline.json"]).expect(0);

@@ -130,7 +130,7 @@ fn a_name_that_the_content_contradicts_is_damage() {
     let sandbox = sandbox(1);
     sandbox.write(&format!("in/{}", name(&run(1))), &text(&run(2)));
     let ended = sandbox.sprag(&["history", "add", "in"]).expect(4);
-    ended.says(&["bears the id", "but its content has", "hint:"]);
+    ended.says(&["has the id", "in its content", "hint:"]);
     assert!(sandbox.records("main").is_empty());
     sandbox.sprag(&["history", "add", "--skip-bad", "in"]).expect(4).says(&["recorded 1 run"]);
     assert_eq!(sandbox.records("main").len(), 1);

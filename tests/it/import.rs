@@ -104,7 +104,7 @@ fn what_the_source_does_not_tell_is_assumed_aloud_or_asked_for() {
     assert_eq!(records(&sandbox)[0]["commit"]["sha"], head.as_str());
     sandbox.sprag(&["import", &file]).expect(0);
     assert_eq!(records(&sandbox).len(), 1, "the same again is nothing new");
-    sandbox.sprag(&["import", &file, "--commit", "none"]).expect(2).says(&["when it was measured", "--time"]);
+    sandbox.sprag(&["import", &file, "--commit", "none"]).expect(2).says(&["neither the time", "--time"]);
     sandbox
         .sprag(&["import", &file, "--commit", "none", "--time", "noon"])
         .expect(2)
@@ -113,9 +113,9 @@ fn what_the_source_does_not_tell_is_assumed_aloud_or_asked_for() {
     assert_eq!(records(&sandbox).len(), 2);
     let text = r#"{"suite":"apex_x_cpu_perf_regression","timestamp_utc":"1013-02-11T00:00:00Z","metrics":{"a_ms":1}}"#;
     sandbox.write("odd.json", text);
-    sandbox.sprag(&["import", "odd.json", "--commit", "none"]).expect(2).says(&["when it was measured"]);
+    sandbox.sprag(&["import", "odd.json", "--commit", "none"]).expect(2).says(&["neither the time"]);
     let ended = sandbox.sprag(&["import", "odd.json", "--commit", "none", "--time", "2026-01-02"]).expect(0);
-    ended.says(&["of 1 run a time outside the years 1970 to 9999, which does not count"]);
+    ended.says(&["dates 1 run outside the years 1970 to 9999, which is ignored"]);
 }
 
 #[test]
@@ -219,11 +219,11 @@ fn the_direction_of_a_time_and_what_else_may_be_wrong_is_warned_of() {
         list.iter().map(|one| one["metrics"][0]["better"].clone()).collect()
     };
     let words =
-        ["warning: bigger.json: the tool `customBiggerIsBetter` takes bigger for better", "`ms/ggas`", "--better"];
+        ["warning: bigger.json: the tool `customBiggerIsBetter` treats bigger as better", "`ms/ggas`", "--better"];
     sandbox.sprag(&["import", "bigger.json"]).expect(0).says(&words);
     assert_eq!(better(), ["lower", "lower", "higher"]);
     let given = sandbox.sprag(&["import", "bigger.json", "--suite", "z", "--better", "higher"]).expect(0);
-    assert!(!given.err.contains("takes bigger"), "{}", given.err);
+    assert!(!given.err.contains("treats bigger"), "{}", given.err);
     assert_eq!(better(), ["higher", "higher", "higher"]);
     let row = |run: usize, unit: &str| {
         format!("s,b,m,{unit},lower,{run:040x},{},gh-runner-{run},{}\n", 1_767_600_000 + run, run + 1)
@@ -231,13 +231,13 @@ fn the_direction_of_a_time_and_what_else_may_be_wrong_is_warned_of() {
     let table: String = (0..6).map(|run| row(run, if run < 3 { "s" } else { "B" })).collect();
     sandbox.write("r.csv", &format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{table}"));
     let words = [
-        "6 machines are called like `gh-runner-0`",
+        "6 machines have names like `gh-runner-0`",
         "`--machine gh-runner` makes them one",
         "`m` of `b` changes its unit or direction (`s`, lower is better; then `B`, lower is better)",
     ];
     sandbox.sprag(&["import", "r.csv", "--dry-run"]).expect(0).says(&words);
     let one = sandbox.sprag(&["import", "r.csv", "--machine", "gh-runner"]).expect(0);
-    assert!(!one.err.contains("are called like"), "{}", one.err);
+    assert!(!one.err.contains("have names like"), "{}", one.err);
 }
 
 #[test]

@@ -336,7 +336,8 @@ fn what_a_project_has_set_outlives_force() {
     );
     // What was taken out on purpose stays out, what the configuration has no more goes, and what is new comes.
     assert_eq!(of("perf_trend_weekly.yml", "CPU_SUITES"), "null");
-    let added = "adds         null to CPU_SUITES, as no list named it: take it out again where you had\n";
+    let added =
+        "adds         null to CPU_SUITES, which no workflow named: remove it again if you left it out on purpose\n";
     assert_contains(&forced.out, &[&format!("CPU_SUITES of it, as set there\n{added}")]);
     // A suite that was taken out of every list looks like a new one: it comes back, and that is reported.
     let same = init(&sandbox, &["--force"]).expect(0);

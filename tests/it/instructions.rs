@@ -95,7 +95,7 @@ fn where_no_cpu_kernel_runs_nothing_can_be_counted() {
 }
 
 #[test]
-fn without_valgrind_the_times_stand_and_the_run_says_why() {
+fn without_valgrind_the_times_stay_and_the_run_says_why() {
     let sandbox = Sandbox::new();
     let nowhere = sandbox.project.join("nowhere");
     let ended = count(&sandbox, &nowhere.display().to_string(), &[]).expect(0);

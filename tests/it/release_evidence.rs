@@ -99,11 +99,11 @@ fn evidence_that_disagrees_is_named_by_file_and_byte() {
     // Tags and branches that changed since.
     check(&|p| drop(p.git(&["tag", "-f", "v2", &first])), &["the tag `v2` moved"]);
     check(&|p| drop(p.git(&["tag", "-d", "v2"])), &["the tag `v2`, which this evidence is about"]);
-    let begin_anew = |p: &Project| {
+    let restart = |p: &Project| {
         p.git(&["reset", "-q", "--hard", &second]);
         p.commit("Begin the history anew");
     };
-    check(&begin_anew, &["the history was rewritten since the release `v2`"]);
+    check(&restart, &["the history was rewritten since the release `v2`"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Reports and baselines of the seed, judged by its rules.
+//! Reports and baselines of Apex-X, judged by its rules.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ fn files_of_two_kinds_are_not_mixed() {
     refused(&CHECK, &["has no metrics, so it would let anything pass"]);
     let spec = "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": {\"max_regression_ratio\": 1}}}";
     sandbox.write("base.json", spec);
-    sandbox.sprag(&CHECK).expect(2).says(&["cannot hold", "no `value_ms` of `a_ms`"]);
+    sandbox.sprag(&CHECK).expect(2).says(&["cannot compare", "no `value_ms` of `a_ms`"]);
     sandbox.write("base.json", "{");
     sandbox.sprag(&CHECK).expect(2).says(&["base.json", "is not JSON", "at line 1 column 1"]);
     sandbox.sprag(&["check", "--run", "absent.json", "--baseline", "base.json"]).expect(2).says(&["cannot read"]);
@@ -101,11 +101,8 @@ fn compare_judges_a_report_against_its_baseline() {
     let refused = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
     };
-    refused(
-        &["compare", "report.json", "base.json"],
-        &["base.json` is a baseline of Apex-X", "turn the two sides around"],
-    );
-    refused(&["compare", "base.json", "base.json"], &["turn the two sides around"]);
+    refused(&["compare", "report.json", "base.json"], &["base.json` is a baseline of Apex-X", "swap the two sides"]);
+    refused(&["compare", "base.json", "base.json"], &["swap the two sides"]);
     // A half broken metric does not make it a baseline of another kind.
     let half = "\"metrics\":{\"a_ms\":{\"value_ms\":1.0},\"b_ms\":{\"max_regression_ratio\":0.1}}";
     let text = format!("{{\"schema_version\":1,\"suite\":\"apex_x_cpu_perf_regression\",{half}}}");
@@ -167,7 +164,7 @@ fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     let refused = |arguments: &[&str], words: &[&str]| {
         sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
     };
-    refused(&emit, &["is there already"]);
+    refused(&emit, &["somebody may have chosen its tolerances"]);
     refused(&emit[..4], &["whose baseline has no usual place", "--output"]);
     let other = ["baseline", "emit", "--run", "report.json", "--output", "other.json"];
     sandbox.write("report.json", &golden("gpu_skipped_status_and_missing", "/current_json_text"));

@@ -1,4 +1,4 @@
-//! `run --output`: the report that the tools of the seed read.
+//! `run --output`: the report that the tools of Apex-X read.
 
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use crate::sandbox::{Sandbox, assert_contains, wait_until};
 fn a_site_is_proven_or_named_where_it_differs() {
     let sandbox = shop();
     let check = || sandbox.sprag(&["-C", "shop", "site", "--check"]);
-    check().expect(0).prints(&["is what a clean rebuild gives"]);
+    check().expect(0).prints(&["equals a clean rebuild"]);
     let site = sandbox.project.join("shop/_site");
     let write = |path: &str, text: &str| fs::write(site.join(path), text).expect("a file of the site");
     let style = sandbox.read("shop/_site/style.css");

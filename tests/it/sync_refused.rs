@@ -146,7 +146,7 @@ fn a_rewritten_remote_can_be_accepted() {
     clones.git("a", &["add", "mine"]);
     let ended = clones.sync("a", &["--after-rewrite", "accept"]).expect(0);
     assert_contains(&ended.out, &["sent 1 record, received nothing"]);
-    ended.says(&["what was let go of stays in this repository under `refs/sprag/let-go/origin/main/"]);
+    ended.says(&["the deleted records stay in this repository under `refs/sprag/let-go/origin/main/"]);
     assert_eq!(clones.git("a", &["rev-parse", &format!("refs/sprag/let-go/origin/main/{lost}")]), lost);
     assert_eq!(clones.git("a", &["status", "--porcelain"]), "A  mine");
     clones.git("a", &["rm", "-q", "--cached", "mine"]);
@@ -198,7 +198,7 @@ fn a_record_that_a_commit_removes_is_missed() {
 }
 
 #[test]
-fn a_branch_that_is_gone_is_not_begun_anew() {
+fn a_branch_that_is_gone_is_not_begun_again() {
     let clones = Clones::new();
     clones.record("a", 1);
     clones.sync("a", &[]).expect(0);

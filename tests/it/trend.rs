@@ -226,7 +226,7 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["--filter", ""], &["--filter <TEXT>"]);
     check(&["--branch", "elsewhere"], &["`--branch elsewhere` names no commit", "a branch, a tag or a commit"]);
     check(&["--branch", ""], &["`--branch ''` names no commit", "without `--branch` it is HEAD"]);
-    check(&["--record", "--suite", "cpu"], &["does not go with `--suite`", "leave out"]);
+    check(&["--record", "--suite", "cpu"], &["cannot be combined with `--suite`", "leave out"]);
     check(&["--as-of", "yesterday"], &["RFC 3339"]);
     check(&["--days", "0"], &["--days"]);
     check(&["--event", "e-none"], &["no event has an id that starts with `e-none`", "sprag trend --all"]);

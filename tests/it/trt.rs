@@ -199,7 +199,7 @@ fn whatever_a_process_does_fails_its_case_and_no_more() {
 }
 
 #[test]
-fn one_case_fails_and_the_others_stand() {
+fn one_case_fails_and_the_others_stay() {
     let sandbox = sandbox("some", "shape_cases = [\"a=3x3\"]");
     let (_, run) = run(&sandbox, &["--output", "out/sweep.json"], 1);
     assert!(run["benchmarks"][0]["failure"].is_null() && run["benchmarks"][1]["failure"].is_string(), "{run}");

@@ -51,8 +51,7 @@ const FINE_SHARES: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 /// How many points of the level its density is summed at.
 const POINTS: usize = 48;
 
-/// The measurement that is most informative about all clusters, given that others measure `pending`; `None` where none would tell
-/// anything.
+/// The measurement that is most informative about all clusters, given that others measure `pending`; `None` where none is.
 pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
     let (parts, least) =
         if pending.is_empty() { (&SHARES[..], LEAST_BITS) } else { (&FINE_SHARES[..], LEAST_BITS_MEANWHILE) };
@@ -71,8 +70,8 @@ pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Op
                 let before = cluster.measured.get(&commit).map(Vec::as_slice).unwrap_or_default();
                 let of_pairs =
                     |pairs: usize| information(&cluster.posterior, inside, cluster.question.variance(pairs), before);
-                let known = if meanwhile > 0 { of_pairs(meanwhile) } else { 0.0 };
-                probability * (of_pairs(meanwhile + pairs) - known)
+                let others = if meanwhile > 0 { of_pairs(meanwhile) } else { 0.0 };
+                probability * (of_pairs(meanwhile + pairs) - others)
             };
             let bits: f64 = clusters.iter().map(of_cluster).sum();
             let value = bits * may_build(commit, clusters, costs) / (costs.cost)(commit, *pairs).max(1e-9);
@@ -84,8 +83,7 @@ pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Op
     best.map(|(_, choice)| choice)
 }
 
-/// The commits that are tried: of each gap that which halves all, some that share the gap, and those that are built; and those
-/// that were measured.
+/// The commits that are tried: of each gap that which halves all, some that share it, those that are built or were measured.
 fn candidates(cluster: &Cluster, costs: &Costs<'_>, parts: &[f64]) -> BTreeSet<usize> {
     let gaps = &cluster.posterior.gaps;
     let mut tried: BTreeSet<usize> = cluster.measured.keys().copied().collect();

@@ -20,7 +20,7 @@ pub struct Cluster {
     pub check: Option<usize>,
 }
 
-/// Suspects that no measurement can tell apart, as the commits between them are skipped; mostly one.
+/// Suspects that no measurement can distinguish, as the commits between them are skipped; mostly one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
     pub first: usize,
@@ -167,8 +167,7 @@ impl Cluster {
         }
     }
 
-    /// A commit whose few measurements lie far from what the culprit makes of it: something disturbed them, or there are more
-    /// changes.
+    /// A commit whose few measurements are far from what the culprit predicts: they were disturbed, or there are more changes.
     fn unexplained(&self, culprit: Group) -> Option<usize> {
         let (Posterior { noise, step, .. }, tuning) = (&self.posterior, &self.question.tuning);
         let is_far = |(commit, all): &(&usize, &Vec<Observation>)| {
@@ -184,8 +183,7 @@ impl Cluster {
         self.measured.iter().find(is_far).map(|(commit, _)| *commit)
     }
 
-    /// The middle of the range after the culprit in which nothing was measured, if it is large, however unlikely the history
-    /// makes a change there.
+    /// The middle of the range after the culprit in which nothing was measured, if it is large.
     fn unchecked(&self, culprit: usize, suspects: usize) -> Option<usize> {
         let mut bounds: Vec<usize> = self.measured.keys().copied().filter(|commit| *commit > culprit).collect();
         bounds.insert(0, culprit);

@@ -1,6 +1,6 @@
 //! The probability of every suspect, given what was measured.
 //!
-//! Between two measured commits nothing tells suspects apart but their prior, so that hypotheses are about *gaps*:
+//! Between two measured commits nothing distinguishes suspects but their prior, so that hypotheses are about *gaps*:
 //! one step in a gap; two steps, in one gap or in two, with any level between them; a change that was undone before the step;
 //! a level that drifts; or a level that follows none of these. The size of the step, the level between two steps and the noise are integrated over grids.
 
@@ -15,8 +15,7 @@ pub struct Measured {
     pub observations: Vec<Observation>,
 }
 
-/// The level between two steps is anywhere in this range, except so near to an end that there is one culprit for practical
-/// purposes.
+/// The level between two steps is anywhere in this range, but not so near to an end that there is in effect one culprit.
 const BETWEEN: (f64, f64) = (-1.0, 2.0);
 const BETWEEN_STEP: f64 = 0.125;
 

@@ -55,7 +55,7 @@ impl Search {
         for (members, states) in &pools {
             let all = self.cluster(members, &self.prior, confidence);
             let groups = all.finding.groups();
-            // The measurements may tell where most moved, but not whether each did.
+            // The measurements may show where most moved, but not whether each did.
             let of_member = |step: &usize| {
                 let others = states.without(&alone[*step], &before).suspects();
                 self.cluster(&[*step], &mixed(&prior, &others, &self.question.tuning), confidence)
@@ -88,7 +88,7 @@ impl Search {
     }
 
     /// What to measure while other jobs measure `pending`: another commit, unless a second measurement of one of these still
-    /// is most informative. `None` where nothing else would tell anything.
+    /// is most informative. `None` where nothing else would be informative.
     pub fn next(&self, clusters: &[Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
         let open: Vec<&Cluster> = clusters.iter().filter(|cluster| cluster.finding == Finding::Open).collect();
         if open.is_empty() {

@@ -30,7 +30,7 @@ const TRIALS: usize = 2_000;
 /// The fewest and the most that one series gets.
 const TRIALS_A_SERIES: (usize, usize) = (20, 1_000);
 
-/// Replays the series that a gate looks at, and draws sessions from them; equal series and `seed` give equal counts.
+/// Replays the series that a gate judges, and draws sessions from them; equal series and `seed` give equal counts.
 pub fn calibrate(series: &[&Series], candidates: &[Candidate], seed: u64) -> Calibration {
     let sources: Vec<Source<'_>> = series.par_iter().map(|series| source(series)).collect();
     let resampled: Vec<&Source<'_>> =
@@ -109,7 +109,7 @@ fn rule(
 /// Why a history does not hold the data to judge by a policy; `None` where it does.
 fn silent(policy: &Policy) -> Option<String> {
     let is_rank = matches!(policy.default, Choice::Fixed(Rule::Rank { .. })) && policy.exceptions.is_empty();
-    is_rank.then(|| "it decides by samples, which a history does not hold".to_owned())
+    is_rank.then(|| "it needs samples, which a history does not hold".to_owned())
 }
 
 /// The verdicts of all series, those of one suite on one machine counted together.

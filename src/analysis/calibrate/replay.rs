@@ -94,7 +94,7 @@ pub(super) fn level(base: Base) -> Level {
     }
 }
 
-/// The runs of as many sessions as a check looks at.
+/// The runs of as many sessions as a check uses.
 fn sessions_before<'p, 's>(points: &'p [&'s Point]) -> &'p [&'s Point] {
     let mut sessions = 0;
     let mut from = points.len();

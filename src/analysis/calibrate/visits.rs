@@ -3,8 +3,7 @@
 //! A visit is the runs of one commit in one session and environment. Between two consecutive visits of the same commit,
 //! nothing changed. Between visits of different commits, nobody knows. Such a pair is treated as clean where the level
 //! is the same after and before the later visit, over up to eight visits each. The test is Student's, at a level of one
-//! in a thousand. The visit itself has no part in the test, so that its own noise cannot make the pair look like a
-//! step.
+//! in a thousand. The visit itself has no part in the test, since its own noise could look like a step.
 //!
 //! Pairs that are treated as clean can still hold changes too small for that test to find, and changes that were soon
 //! reverted. An alarm about such a change is treated as a false one, so the rate is overstated. It is understated by at
@@ -20,9 +19,9 @@ use sprag_model::series::{Point, Series};
 /// The level of the test for a step, one side of two.
 const STEP: f64 = 0.0005;
 
-/// So many visits on either side are needed to tell a step, and so many are looked at.
+/// So many visits on either side are needed to find a step, and at most so many are used.
 const NEEDED: usize = session_noise::FEWEST_SESSIONS;
-const LOOKED_AT: usize = session_noise::MOST_SESSIONS;
+const MOST_NEIGHBOURS: usize = session_noise::MOST_SESSIONS;
 
 /// Older visits are left alone: they describe other machines and other code, and a long history takes no longer.
 const MOST_VISITS: usize = 200;
@@ -38,7 +37,7 @@ pub(super) enum Between {
     Neighbour,
     /// Another commit, and the level did not stay.
     Step,
-    /// Another commit, and there are too few visits before or after to tell.
+    /// Another commit, and there are too few visits before or after.
     Unknown,
 }
 
@@ -75,7 +74,7 @@ pub(super) fn source(series: &Series) -> Source<'_> {
 
 pub(super) fn stays(series: &Series) -> Vec<Stay<'_>> {
     let mut stays = visited(series, |_| true);
-    stays.iter_mut().for_each(tell_neighbours);
+    stays.iter_mut().for_each(compare_neighbours);
     stays
 }
 
@@ -112,7 +111,7 @@ fn stay(points: Vec<&Point>) -> Stay<'_> {
 }
 
 /// Tells what lies between the visits of two commits.
-fn tell_neighbours(stay: &mut Stay<'_>) {
+fn compare_neighbours(stay: &mut Stay<'_>) {
     let logarithms: Vec<f64> = stay.visits.iter().map(|visit| visit.level.ln()).collect();
     for (place, visit) in stay.visits.iter_mut().enumerate().filter(|(_, visit)| visit.between == Between::Unknown) {
         visit.between = between(&logarithms, place);
@@ -120,8 +119,8 @@ fn tell_neighbours(stay: &mut Stay<'_>) {
 }
 
 fn between(logarithms: &[f64], place: usize) -> Between {
-    let before = &logarithms[place.saturating_sub(LOOKED_AT)..place];
-    let after = &logarithms[place + 1..(place + 1 + LOOKED_AT).min(logarithms.len())];
+    let before = &logarithms[place.saturating_sub(MOST_NEIGHBOURS)..place];
+    let after = &logarithms[place + 1..(place + 1 + MOST_NEIGHBOURS).min(logarithms.len())];
     if before.len() < NEEDED || after.len() < NEEDED {
         return Between::Unknown;
     }
@@ -134,18 +133,18 @@ fn between(logarithms: &[f64], place: usize) -> Between {
     if (mean(after) - mean(before)).abs() > limit { Between::Step } else { Between::Neighbour }
 }
 
-/// What the visits of a series moved by while nothing changed: the logarithm of each level less the mean of its stretch
+/// What the visits of a series moved by while nothing changed: the logarithm of each level less the mean of its segment
 /// between two steps, made as wide as single levels are.
 pub(super) fn residuals(stays: &[Stay<'_>]) -> Vec<f64> {
     let mut residuals = Vec::new();
     for stay in stays {
-        for stretch in stay.visits.chunk_by(|_, next| next.between != Between::Step) {
-            let n = stretch.len() as f64;
-            if stretch.len() < NEEDED {
+        for segment in stay.visits.chunk_by(|_, next| next.between != Between::Step) {
+            let n = segment.len() as f64;
+            if segment.len() < NEEDED {
                 continue;
             }
-            let mean = stretch.iter().map(|visit| visit.level.ln()).sum::<f64>() / n;
-            residuals.extend(stretch.iter().map(|visit| (visit.level.ln() - mean) * (n / (n - 1.0)).sqrt()));
+            let mean = segment.iter().map(|visit| visit.level.ln()).sum::<f64>() / n;
+            residuals.extend(segment.iter().map(|visit| (visit.level.ln() - mean) * (n / (n - 1.0)).sqrt()));
         }
     }
     residuals
@@ -185,8 +184,7 @@ mod tests {
             .collect();
         let series = series("x", &levels);
         let moves = residuals(&stays(&series));
-        // The place of the step is known to within about one visit, and a visit that is isolated there gives no
-        // residual.
+        // The place of the step is known to about one visit, and an isolated visit there gives no residual.
         assert!((10..=12).contains(&moves.len()), "{moves:?}");
         assert!(moves.iter().all(|one| one.abs() < 0.01), "{moves:?}");
         assert!(residuals(&[]).is_empty());

@@ -30,8 +30,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Whether it is one of the changes between two places: where it proved itself, where it is reported, or in
-    /// between.
+    /// Whether it is one of the changes between two places: where it was tested, where it is reported, or in between.
     pub(super) fn is_within(&self, first: usize, last: usize) -> bool {
         self.cut.min(self.place) <= last && first <= self.cut.max(self.place)
     }
@@ -104,13 +103,13 @@ fn instead_of(
     // What a course and the levels between these cuts leave of the points.
     let left = |values: &[f64], cuts: &[usize]| -> Vec<f64> {
         let ends = cuts.iter().copied().chain([end]);
-        let stretches = std::iter::once(begin).chain(cuts.iter().copied()).zip(ends);
-        let of_stretch = |(from, to): (usize, usize)| {
+        let segments = std::iter::once(begin).chain(cuts.iter().copied()).zip(ends);
+        let of_segment = |(from, to): (usize, usize)| {
             let part = &values[from - begin..to - begin];
             let level = trimmed_mean(&mut part.to_vec());
             part.iter().map(move |value| (value - level).clamp(-reach, reach))
         };
-        stretches.flat_map(of_stretch).collect()
+        segments.flat_map(of_segment).collect()
     };
     let about_ramp = left(&flat, &inside);
     let explained = |border: &usize| {
@@ -142,7 +141,7 @@ mod tests {
 
     const BORDER: usize = 38;
 
-    /// Sixty points on a course, with noise of 1 % that hangs together by `rho`.
+    /// Sixty points on a course, with noise of 1 % that is autocorrelated by `rho`.
     fn points(course: impl Fn(usize) -> f64, rho: f64, seed: u64) -> Vec<f64> {
         let mut random = SplitMix64::new(seed);
         let mut last = random.normal();
@@ -182,32 +181,32 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_the_border_brings_is_told_there() {
+    fn a_change_that_the_border_brings_is_reported_there() {
         for (size, stray) in [(0.02, None), (0.03, None), (0.03, Some((BORDER - 6, 1.2)))] {
-            let [found, without, with, held] = counted(BORDER, size, stray);
-            assert!(found >= 85 && held == found, "{size} {stray:?}: {held} of {found}");
+            let [found, without, with, near] = counted(BORDER, size, stray);
+            assert!(found >= 85 && near == found, "{size} {stray:?}: {near} of {found}");
             assert!(with * 20 >= found * 19 && with >= without + 10, "{size} {stray:?}: {without}, {with} of {found}");
         }
     }
 
     #[test]
-    fn a_change_that_is_plainly_beside_the_border_stays_there() {
-        let beside = [(BORDER - 5, 0.03, 5), (BORDER + 5, 0.03, 5), (BORDER - 5, 0.05, 0), (BORDER + 2, 0.08, 0)];
-        for (at, size, most) in beside.into_iter().chain([(BORDER - 1, 0.1, 0)]) {
-            let [found, without, with, held] = counted(at, size, None);
+    fn a_change_that_is_plainly_next_to_the_border_stays_there() {
+        let near = [(BORDER - 5, 0.03, 5), (BORDER + 5, 0.03, 5), (BORDER - 5, 0.05, 0), (BORDER + 2, 0.08, 0)];
+        for (at, size, most) in near.into_iter().chain([(BORDER - 1, 0.1, 0)]) {
+            let [found, without, with, near] = counted(at, size, None);
             assert!(found >= 99 && with + 1 >= without, "{at} {size}: {without}, {with} of {found}");
-            assert!(held <= most, "{at} {size}: {held} of {found} may be at the border");
+            assert!(near <= most, "{at} {size}: {near} of {found} may be at the border");
         }
     }
 
     /// Of a hundred series, the drifts that are reported without the border and with it.
     fn drifts(course: &dyn Fn(usize) -> f64, rho: f64) -> (usize, usize) {
         let all = (0..100).map(|seed| points(course, rho, seed));
-        let told = |values: Vec<f64>| {
+        let reported = |values: Vec<f64>| {
             let without = changes(&values, &Sensitivity::BALANCED).drifts.len();
             (without, with_border(&values).drifts.len())
         };
-        all.map(told).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        all.map(reported).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     #[test]
@@ -218,9 +217,9 @@ mod tests {
             steps = (steps.0 + without, steps.1 + with);
             let climb = |place: usize| 1.0 + 0.06 * place as f64 / 59.0;
             let (climbs, still) = drifts(&climb, rho);
-            assert!(climbs >= 40 && still * 50 >= climbs * 47, "{rho}: {still} of {climbs} climbs are told");
+            assert!(climbs >= 40 && still * 50 >= climbs * 47, "{rho}: {still} of {climbs} climbs are reported");
         }
-        assert!(steps.0 >= 12 && steps.1 * 3 <= steps.0, "{steps:?} steps are told as drifts");
+        assert!(steps.0 >= 12 && steps.1 * 3 <= steps.0, "{steps:?} steps are reported as drifts");
     }
 
     /// Borders decide never whether there is a change, only where it lies.

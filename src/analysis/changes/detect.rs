@@ -57,13 +57,13 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
         let cut = cuts[place];
         let around = around(&cuts, place, values.len());
         let points = levelled.about(cut);
-        let beside = |begin: usize, end: usize| {
+        let side = |begin: usize, end: usize| {
             let (led, lever) = levelled.led(around, begin..end);
             level(points, [begin, end]).moved(led, lever * noise.deviation * inflation)
         };
         let located = position::locate(points, around, &input, steps[place].borders, context.runs);
         let range = cut.min(*located.range.start())..=cut.max(*located.range.end());
-        let [before, after] = [beside(around[0], cut), beside(cut, around[2])];
+        let [before, after] = [side(around[0], cut), side(cut, around[2])];
         ChangePoint {
             index: cut,
             first: *range.start(),
@@ -244,15 +244,16 @@ mod tests {
 
     #[test]
     fn what_changed_before_takes_less_to_change_again() {
-        let (mut alone, mut beside) = (0, 0);
+        let (mut alone, mut among) = (0, 0);
         for seed in 0..200 {
             let one = levels(&[(100, 100.0), (14, 101.6)], 1.0, seed);
             let three = levels(&[(25, 94.0), (25, 106.0), (50, 100.0), (14, 101.6)], 1.0, seed);
-            let is_told = |values: &[f64]| usize::from(found(values).0.iter().any(|place| place.abs_diff(100) <= 5));
-            alone += is_told(&one);
-            beside += is_told(&three);
+            let is_reported =
+                |values: &[f64]| usize::from(found(values).0.iter().any(|place| place.abs_diff(100) <= 5));
+            alone += is_reported(&one);
+            among += is_reported(&three);
         }
-        assert!(beside >= alone + 15, "{beside} beside others, {alone} alone");
+        assert!(among >= alone + 15, "{among} among others, {alone} alone");
     }
 
     #[test]

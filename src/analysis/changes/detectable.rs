@@ -4,7 +4,7 @@ use super::noise;
 use super::sensitivity::Sensitivity;
 use sprag_model::change_point::SeriesNoise;
 
-/// How many points after a change are taken for given: two months of weekly runs.
+/// How many points after a change are assumed: two months of weekly runs.
 pub const POINTS_AFTER: usize = 8;
 
 /// The most points before it that count.

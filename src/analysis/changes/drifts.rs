@@ -1,8 +1,8 @@
 //! Drifts without a significant step: a level that moves evenly.
 //!
 //! Noise that wanders explains each step of an even climb nearly as well as the step does, so that none is proven; it does
-//! not explain that the points lie about one ramp. In every stretch between changes the best ramp is tried against one level.
-//! It must save squares, as a change must, and stand against noise that wanders about one level. What leads far further than
+//! not explain that the points lie about one ramp. In every segment between changes the best ramp is tried against one level.
+//! It must save squares, as a change must, and be clear against autocorrelated noise about one level. What leads far further than
 //! its own steps could by chance is a drift whatever its course, as a climb that bends is not a straight ramp.
 
 use super::input::Input;
@@ -37,14 +37,14 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     let cuts: Vec<usize> = noise.cuts.iter().filter(within).map(|cut| cut - begin).collect();
     let treads = joined(&cuts, values.len(), OUTLIER_TREAD + 1);
     let drawn = drawn_in(values, &treads, reach, noise.deviation);
-    // Where strays had treads of their own, the steps are looked for again without them.
+    // Where outliers had steps of their own, the steps are searched again without them.
     let candidates = if treads.len() == cuts.len() {
         cuts
     } else {
         let of_noise: Vec<f64> = drawn.iter().map(|value| value / noise.inflation).collect();
         partition::optimal(&of_noise, sensitivity.penalty)
     };
-    // One step explains three quarters of a line: where points are held to be independent, a ramp that pays has candidates.
+    // One step explains three quarters of a line: where points are assumed to be independent, a ramp that pays has candidates.
     if candidates.is_empty() && noise.inflation <= 1.0 && least >= 1.0 {
         return None;
     }
@@ -55,8 +55,7 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     let stairs = sums.flat(&candidates) + sensitivity.penalty * candidates.len() as f64;
     let size = course.size * noise.deviation;
     let is_wide = (course.end - course.begin) as f64 >= least * tuning.drift_width.min(values.len() / 3) as f64;
-    // A drift that was reported before stays until steps explain more. A new drift must explain more by the price of a
-    // step.
+    // A reported drift stays until steps explain more. A new drift must explain more by the price of a step.
     let margin = if least < 1.0 { 0.0 } else { sensitivity.penalty };
     let is_ramp = course.cost + margin <= stairs;
     // What leads far enough need not lie about one straight ramp.
@@ -70,8 +69,8 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     if score < least {
         return None;
     }
-    let whole = (far >= least).then(|| bent([begin, end], values, input)).flatten();
-    let ramp = Ramp { is_retained: least < 1.0, ..whole.unwrap_or_else(|| even([begin, end], &course, size)) };
+    let bent_ramp = (far >= least).then(|| bent([begin, end], values, input)).flatten();
+    let ramp = Ramp { is_retained: least < 1.0, ..bent_ramp.unwrap_or_else(|| even([begin, end], &course, size)) };
     // By ranks it must be about as clear as a step: a few far points are not a drift.
     let middle = ramp.begin.midpoint(ramp.end) - begin;
     let (before, after) = (Side::of(&values[..middle]), Side::of(&values[middle..]));
@@ -139,7 +138,7 @@ fn bent([begin, end]: [usize; 2], values: &[f64], input: &Input<'_>) -> Option<R
     let bounds: Vec<usize> = (0..values.len()).step_by(values.len().div_ceil(BLOCKS)).chain([values.len()]).collect();
     let straight = Sums::new(&points).best(NARROWEST, None, |_| sensitivity.penalty)?;
     let climb = Climb { points: &points, begin, steps: &[], rises: straight.size > 0.0 };
-    match climb.whole(&bounds, sensitivity.penalty) {
+    match climb.single_ramp(&bounds, sensitivity.penalty) {
         Some((ramp, cost)) if cost < straight.cost => {
             Some(Ramp { size: ramp.size * unit, around: (begin, end), ..ramp })
         }
@@ -155,8 +154,7 @@ pub(super) fn joined(cuts: &[usize], count: usize, shortest: usize) -> Vec<usize
     cuts.iter().copied().zip(ends).filter(is_tread).map(|one| one.0).collect()
 }
 
-/// The points of a stretch in deviations, about their first level; what lies far from the level that the cheapest partition
-/// has there is drawn in.
+/// The points of a segment in deviations, about their first level, with those far from the cheapest partition drawn in.
 fn drawn_in(values: &[f64], cuts: &[usize], reach: f64, deviation: f64) -> Vec<f64> {
     let ends = cuts.iter().copied().chain([values.len()]);
     let treads = std::iter::once(0).chain(cuts.iter().copied()).zip(ends).map(|(from, to)| &values[from..to]);
@@ -192,7 +190,7 @@ fn led(values: &[f64], is_logarithmic: bool) -> f64 {
     of(&means).max(of(&levels))
 }
 
-/// How clearly points stand against noise that wanders about one level, if they lie about a course.
+/// How clearly points differ from autocorrelated noise about one level, if they follow a course.
 fn steady(drawn: &[f64], course: &Course, clipped: f64) -> f64 {
     let width = (course.end - course.begin) as f64;
     let behind = |place: usize| ((place as f64 - course.begin as f64 + 0.5) / width).clamp(0.0, 1.0);
@@ -222,7 +220,7 @@ mod tests {
     use crate::changes::tuning::Tuning;
     use sprag_base::stats::random::SplitMix64;
 
-    /// Points on a line that leads so far, with that noise, which hangs together by `rho`.
+    /// Points on a line that leads so far, with that noise, which is autocorrelated by `rho`.
     fn climb(points: usize, size: f64, noise: f64, rho: f64, seed: u64) -> Vec<f64> {
         let mut random = SplitMix64::new(seed);
         let mut last = random.normal();
@@ -282,9 +280,9 @@ mod tests {
             assert!(found.points.is_empty() && found.drifts.len() == 1, "{points}, {}: {found:?}", course(1.0));
             let drift = found.drifts[0];
             assert!(5 * (drift.end - drift.begin) >= 4 * points, "{points}, {}: {drift:?}", course(1.0));
-            let [told, truth] = [drift.after / drift.before, course(1.0) / course(0.0)];
+            let [estimated, truth] = [drift.after / drift.before, course(1.0) / course(0.0)];
             assert!(
-                !(0.4..5.0).contains(&truth) || (told / truth - 1.0).abs() < 0.05,
+                !(0.4..5.0).contains(&truth) || (estimated / truth - 1.0).abs() < 0.05,
                 "{points}, {}: {drift:?}",
                 course(1.0)
             );
@@ -321,14 +319,14 @@ mod tests {
     #[test]
     fn strays_hide_no_climb() {
         for (strays, factor) in [(1, 1.1), (2, 1.1), (2, 0.9), (1, 1.5)] {
-            let told = (0..60_u64).filter(|seed| {
+            let reported = (0..60_u64).filter(|seed| {
                 let mut values = climb(60, 0.05, 0.004, 0.0, *seed);
                 (0..strays).for_each(|stray| values[(7 * *seed as usize + 23 * stray) % 60] *= factor);
                 let found = detect::changes(&values, &Sensitivity::BALANCED);
                 found.points.is_empty() && found.drifts.len() == 1
             });
-            let told = told.count();
-            assert!(told >= 55, "{strays} strays of {factor}: {told} of 60 climbs");
+            let reported = reported.count();
+            assert!(reported >= 55, "{strays} strays of {factor}: {reported} of 60 climbs");
         }
     }
 
@@ -345,12 +343,12 @@ mod tests {
 
     #[test]
     fn noise_that_wanders_is_no_drift() {
-        let told = (0..400).map(|seed| {
+        let reported = (0..400).map(|seed| {
             let values = climb(if seed % 2 == 0 { 60 } else { 200 }, 0.0, 0.01, 0.8, seed);
             detect::changes(&values, &Sensitivity::BALANCED).drifts.len()
         });
-        let told: usize = told.sum();
-        assert!(told <= 4, "{told} drifts in 400 series without");
+        let reported: usize = reported.sum();
+        assert!(reported <= 4, "{reported} drifts in 400 series without");
     }
 
     #[test]
@@ -361,17 +359,17 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_that_was_told_is_held_while_it_grows() {
-        // How often a drift is reported, and how often it disappears again: without earlier reports, and held by them.
+    fn a_drift_that_was_reported_stays_while_it_grows() {
+        // How often a drift is reported, and how often it disappears again: without earlier reports, and with by them.
         let count = |holds: bool| {
-            let (mut told, mut gone) = (0, 0);
+            let (mut reported, mut gone) = (0, 0);
             for (noise, rho, seed) in (0..24).map(|seed| (if seed % 2 == 0 { 0.01 } else { 0.02 }, 0.3, seed)) {
                 let values = climb(140, 0.12, noise, rho, seed);
                 let mut known: Vec<RangeInclusive<usize>> = Vec::new();
                 for count in (30..=140).step_by(2) {
                     let held = Context { reported_drifts: if holds { &known } else { &[] }, ..Context::default() };
                     let found = detect::changes_in_context(&values[..count], &Sensitivity::BALANCED, &held);
-                    told += found.drifts.len();
+                    reported += found.drifts.len();
                     match found.drifts.first() {
                         Some(drift) if known.is_empty() => known.push(drift.begin..=drift.end - 1),
                         None => gone += known.drain(..).count(),
@@ -379,18 +377,21 @@ mod tests {
                     }
                 }
             }
-            (told, gone)
+            (reported, gone)
         };
-        let (anew, held) = (count(false), count(true));
+        let (without, with) = (count(false), count(true));
         // Steps that are tested again also save drifts that no earlier report holds.
-        assert!(anew.1 >= 8 && held.1 < anew.1 && held.1 <= 10, "told and gone {anew:?}, with hold {held:?}");
-        assert!(held.0 >= anew.0, "told and gone {anew:?}, with hold {held:?}");
+        assert!(
+            without.1 >= 8 && with.1 < without.1 && with.1 <= 10,
+            "reported and gone {without:?}, with hold {with:?}"
+        );
+        assert!(with.0 >= without.0, "reported and gone {without:?}, with hold {with:?}");
     }
 
     #[test]
-    fn what_was_told_of_a_drift_holds_none_that_is_not_there() {
-        let told = 20..=59;
-        let held = Context { reported_drifts: std::slice::from_ref(&told), ..Context::default() };
+    fn what_was_reported_of_a_drift_holds_none_that_is_not_there() {
+        let reported = 20..=59;
+        let held = Context { reported_drifts: std::slice::from_ref(&reported), ..Context::default() };
         let found = |values: &[f64]| detect::changes_in_context(values, &Sensitivity::BALANCED, &held).drifts.len();
         let flat = (0..100).filter(|seed| found(&climb(80, 0.0, 0.01, 0.0, *seed)) > 0).count();
         assert!(flat <= 2, "{flat} of 100 series hold nothing and keep a drift");

@@ -105,7 +105,7 @@ impl<'a> Elimination<'a> {
         let last = gone.len() - 1;
         let (noise, clear) = (self.input.noise, self.input.sensitivity.clear);
         let least = (clear * noise.deviation * noise.inflation).powi(2);
-        let mut again: Vec<(f64, usize)> = Vec::new();
+        let mut rest: Vec<(f64, usize)> = Vec::new();
         let mut before = 0;
         for (place, is_gone) in gone.iter().enumerate().take(last).skip(1) {
             if !is_gone {
@@ -113,10 +113,10 @@ impl<'a> Elimination<'a> {
                 continue;
             }
             (self.before[place], self.after[place]) = (before, self.after[before]);
-            again.extend(Some((self.gain(place), place)).filter(|(gain, _)| *gain >= least));
+            rest.extend(Some((self.gain(place), place)).filter(|(gain, _)| *gain >= least));
         }
-        again.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-        for (_, place) in again {
+        rest.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        for (_, place) in rest {
             let before = (0..place).rev().find(|place| !gone[*place]).unwrap_or(0);
             let after = self.after[before];
             (self.before[place], self.after[place]) = (before, after);
@@ -417,11 +417,11 @@ mod tests {
                 100.0 + if place < 100 { 2.0 } else { 0.0 } + mode + 0.4 * random.normal()
             };
             let values: Vec<f64> = (0..300).map(&mut value).collect();
-            let is_told = |count: usize| {
+            let is_reported = |count: usize| {
                 let found = detect::changes(&values[..count], &Sensitivity::BALANCED);
                 usize::from(found.points.iter().any(|point| point.index > 150))
             };
-            back += (200..=300).step_by(2).map(is_told).max().unwrap_or(0);
+            back += (200..=300).step_by(2).map(is_reported).max().unwrap_or(0);
         }
         assert!(back <= 20, "{back} of 200 series");
     }
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stray_beside_a_step_does_not_hide_it() {
+    fn a_stray_next_to_a_step_does_not_hide_it() {
         let is_found = |seed: &u64| {
             let found = detect::changes(&stray_before_a_step(*seed), &Sensitivity::BALANCED);
             found.points.len() == 1 && found.points[0].index.abs_diff(38) <= 5

@@ -1,8 +1,8 @@
 //! How large a level, a change and the rate of a drift are, with their 95 % intervals.
 //!
-//! A level is the trimmed mean of its points on the scale on which the series is looked at. Its standard error is the
+//! A level is the trimmed mean of its points on the scale on which the series is analysed. Its standard error is the
 //! deviation of these points, drawn towards that of the whole series, over the root of their number, larger by as much as
-//! points hang together; the quantile is Student's. That the change was found, and where, is taken for given.
+//! points are autocorrelated; the quantile is Student's. That the change was found, and where, is assumed.
 
 use super::input::Input;
 use super::ramp::Ramp;
@@ -94,7 +94,7 @@ pub(super) fn drift(
         after: nearest(last, before + ramp.size * ramp.behind(last.saturating_sub(1))),
         rate: Level { value: of(slope), lower: one.min(other), upper: one.max(other) },
         chance,
-        held: ramp.is_retained,
+        is_carried: ramp.is_retained,
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
 
-    /// A hundred points about 100 with noise of 1 % that hangs together by `rho`, from the sixtieth on changed by `step`.
+    /// A hundred points about 100 with noise of 1 % that is autocorrelated by `rho`, from the sixtieth on changed by `step`.
     fn stepped(seed: u64, rho: f64, step: f64) -> Vec<f64> {
         let mut random = SplitMix64::new(seed);
         let mut last = random.normal();
@@ -133,8 +133,8 @@ mod tests {
                 assert!((point.relative() - (point.after.value / point.before.value - 1.0)).abs() < 1e-12);
             }
             assert!(found >= 570.0, "rho {rho}: {found} found");
-            for held in [before, after, change] {
-                assert!((0.92..0.98).contains(&(held / found)), "rho {rho}: {before} {after} {change} of {found}");
+            for covered in [before, after, change] {
+                assert!((0.92..0.98).contains(&(covered / found)), "rho {rho}: {before} {after} {change} of {found}");
             }
         }
     }
@@ -161,14 +161,14 @@ mod tests {
             assert!((0.02..0.06).contains(&point.relative()), "{point:?}");
         }
         assert!(found >= 150, "{found} found");
-        for held in [before, after, change] {
-            assert!(held * 100 >= found * 90, "{before} {after} {change} of {found}");
+        for covered in [before, after, change] {
+            assert!(covered * 100 >= found * 90, "{before} {after} {change} of {found}");
         }
     }
 
     #[test]
     fn the_rate_of_a_drift_is_that_of_its_ramp() {
-        let (mut held, mut found) = (0, 0);
+        let (mut covered, mut found) = (0, 0);
         for seed in 0..60 {
             let mut random = SplitMix64::new(seed);
             let course = |place: usize| 100.0 * (0.08 * ((place as f64 - 50.0) / 150.0).clamp(0.0, 1.0)).exp();
@@ -177,10 +177,10 @@ mod tests {
             let [drift] = &drifts[..] else { continue };
             found += 1;
             let truth = (0.08_f64 / 150.0).exp_m1();
-            held += usize::from(drift.rate.lower <= truth && truth <= drift.rate.upper);
+            covered += usize::from(drift.rate.lower <= truth && truth <= drift.rate.upper);
             assert!((98.0..102.0).contains(&drift.before) && (105.0..112.0).contains(&drift.after), "{drift:?}");
             assert!(drift.chance < 1e-4, "{drift:?}");
         }
-        assert!(found >= 50 && held * 10 >= found * 8, "{held} of {found}");
+        assert!(found >= 50 && covered * 10 >= found * 8, "{covered} of {found}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::side::{Side, median};
-use sprag_base::stats::autoregression::{self, Stretch};
+use sprag_base::stats::autoregression::{self, Segment};
 
 /// Deviations from the level at which a residual is clipped.
 pub(super) const CLIPPED: f64 = 3.0;
@@ -40,8 +40,8 @@ impl<'a> Pair<'a> {
         let step = self.step + mean_after - mean_before;
         let share = self.after.count() / (self.before.count() + self.after.count());
         autoregression::step_deviate(&[
-            Stretch { residuals: &before, moved: -step * share },
-            Stretch { residuals: &after, moved: step * (1.0 - share) },
+            Segment { residuals: &before, moved: -step * share },
+            Segment { residuals: &after, moved: step * (1.0 - share) },
         ])
     }
 
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn sides_that_do_not_overlap_differ_though_the_shorter_is_rougher() {
-        // Between 100 and 100.9, and then between 101 and 101.2: ranks cannot tell more, and means and course agree.
+        // Between 100 and 100.9, and then between 101 and 101.2: ranks show no more, and means and course agree.
         let rough: Vec<f64> = (0..8).map(|place| 100.0 + f64::from(place * 5 % 8) * 0.04).collect();
         let quiet: Vec<f64> = (0..22).map(|place| 101.0 + f64::from(place * 5 % 7) * 0.01).collect();
         let of_rough = |rough: &[f64]| score(rough, &quiet, [0.05, 1.1]);
@@ -175,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn a_large_step_is_told_though_each_point_hangs_on_the_one_before() {
-        let is_told = |seed: &u64| {
+    fn a_large_step_is_reported_though_each_point_depends_on_the_one_before() {
+        let is_reported = |seed: &u64| {
             let (mut random, mut last) = (SplitMix64::new(*seed), 0.0);
             let mut value = |level: f64| {
                 last = 0.5 * last + 0.75_f64.sqrt() * random.normal();
@@ -186,8 +186,8 @@ mod tests {
             let late: Vec<f64> = (0..15).map(|_| value(104.5)).collect();
             score(&early, &late, [1.0, 1.2]) >= 1.0
         };
-        let told = (0..200).filter(is_told).count();
-        assert!(told >= 182, "{told} of 200");
+        let reported = (0..200).filter(is_reported).count();
+        assert!(reported >= 182, "{reported} of 200");
     }
 
     #[test]

@@ -150,8 +150,7 @@ impl Span {
     }
 }
 
-/// The two levels about which the squares are least, and the least difference of two values that differ; nothing where one level has
-/// too few points.
+/// The two levels with the least squares, and the least difference of two values; nothing where one level has too few points.
 fn two_levels(values: &[f64]) -> Option<([f64; 2], f64)> {
     let mut sorted = values.to_vec();
     describe::sort(&mut sorted);

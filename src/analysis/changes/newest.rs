@@ -5,7 +5,7 @@ use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use sprag_model::change_point::{Changes, Level};
 
-/// How many newest points are looked at.
+/// How many newest points are examined.
 const NEWEST: usize = 3;
 
 /// From how many deviations on a newest point is an outlier.
@@ -25,16 +25,14 @@ pub struct Apart {
     pub relative: f64,
 }
 
-/// The newest points of a series that are outliers from its newest level and no change yet. `found` is what was found
-/// in the series.
+/// The newest points of a series that are outliers from its newest level and no change yet; `found` is of the series.
 ///
-/// How many more points a change takes is tried out: the series is analysed `again` with one, two and more points at
-/// their median.
+/// How many more points a change takes: the series is analysed by `search` with one, two and more points at their median.
 pub fn apart(
     values: &[f64],
     found: &Changes,
     sensitivity: &Sensitivity,
-    again: impl Fn(&[f64]) -> Changes,
+    search: impl Fn(&[f64]) -> Changes,
 ) -> Option<Apart> {
     let count = values.len();
     if count < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
@@ -64,7 +62,7 @@ pub fn apart(
     let runs = (1..=MOST_RUNS).find(|further| {
         let mut longer = values.to_vec();
         longer.resize(count + further, median(&values[begin..]));
-        again(&longer).points.iter().any(|point| point.index >= begin)
+        search(&longer).points.iter().any(|point| point.index >= begin)
     })?;
     let before = *found.levels.last()?;
     Some(Apart { begin, runs, level: before, relative: scaled.share(newest - level, level) })
@@ -84,9 +82,9 @@ mod tests {
 
     fn found(values: &[f64], is_exact: bool) -> Option<(usize, usize)> {
         let sensitivity = &Sensitivity::BALANCED;
-        let look =
+        let search =
             |values: &[f64]| if is_exact { exact::changes(values, sensitivity) } else { changes(values, sensitivity) };
-        apart(values, &look(values), sensitivity, look).map(|apart| (apart.begin, apart.runs))
+        apart(values, &search(values), sensitivity, search).map(|apart| (apart.begin, apart.runs))
     }
 
     #[test]

@@ -164,8 +164,7 @@ fn correlation(values: &[f64], cuts: &[usize], tuning: &Tuning) -> f64 {
     (found - tuning.chance_correlation / (count as f64).sqrt()).clamp(0.0, 0.9)
 }
 
-/// The correlation of neighbours within the parts, made good for what the means of the parts take away, and the mean square
-/// of the innovations.
+/// The correlation of neighbours within the parts, corrected for the means of the parts, and the mean square of innovations.
 fn innovations(values: &[f64], cuts: &[usize], deviation: f64) -> (f64, f64) {
     let limit = 4.0 * deviation;
     let ends = cuts.iter().copied().chain([values.len()]);

@@ -50,16 +50,15 @@ impl Climb<'_> {
         for (first, last) in ranges {
             let joints = pieces[first.saturating_sub(1)..(last + 2).min(pieces.len())].windows(2);
             let stands = |pair: &[Piece]| {
-                self.steps.contains(&pair[1].begin)
-                    && self.stands_out([pair[0].begin, pair[1].begin, pair[1].end], clear)
+                self.steps.contains(&pair[1].begin) && self.is_clear([pair[0].begin, pair[1].begin, pair[1].end], clear)
             };
-            let standing: Vec<usize> = joints.filter(|pair| stands(pair)).map(|pair| pair[1].begin).collect();
-            let ramp = self.ramp(&pieces, (first, last), &standing);
+            let significant: Vec<usize> = joints.filter(|pair| stands(pair)).map(|pair| pair[1].begin).collect();
+            let ramp = self.ramp(&pieces, (first, last), &significant);
             if (ramp.size > 0.0) != self.rises {
                 continue;
             }
             let (begin, end) = (pieces[first].begin, pieces[last].end);
-            steps.retain(|step| *step < begin || end < *step || standing.contains(step));
+            steps.retain(|step| *step < begin || end < *step || significant.contains(step));
             ramps.push(ramp);
         }
         let steps = steps.into_iter().map(|step| step + self.begin).collect();
@@ -68,7 +67,7 @@ impl Climb<'_> {
 
     /// The ramp from the first line to the last one of those between some of these places that cost least, and what they cost;
     /// its size is in deviations.
-    pub(super) fn whole(&self, bounds: &[usize], price: f64) -> Option<(Ramp, f64)> {
+    pub(super) fn single_ramp(&self, bounds: &[usize], price: f64) -> Option<(Ramp, f64)> {
         let prices = Prices { joint: price, line: &|_| price, narrowest: NARROWEST };
         let (cost, pieces) = lines::cheapest(self.points, bounds, prices);
         let first = pieces.iter().position(|piece| piece.is_line)?;
@@ -78,7 +77,7 @@ impl Climb<'_> {
 
     /// Whether the points on both sides of a place, from the first to the last of three, step further there than lines of one
     /// slope through them do, by so many deviates.
-    pub(super) fn stands_out(&self, [begin, cut, end]: [usize; 3], clear: f64) -> bool {
+    pub(super) fn is_clear(&self, [begin, cut, end]: [usize; 3], clear: f64) -> bool {
         let wide = (cut - begin).min(end - cut).min(MOST_BESIDE);
         let count = wide as f64;
         let (before, after) = (&self.points[cut - wide..cut], &self.points[cut..cut + wide]);
@@ -95,9 +94,9 @@ impl Climb<'_> {
         wide > 1 && if self.rises { out >= clear } else { out <= -clear }
     }
 
-    /// The ramp of the pieces from one to another, without the steps that stand.
-    fn ramp(&self, pieces: &[Piece], (first, last): (usize, usize), standing: &[usize]) -> Ramp {
-        let meets = |joint: usize| 0 < joint && joint < pieces.len() && !standing.contains(&pieces[joint].begin);
+    /// The ramp of the pieces from one to another, without the significant steps.
+    fn ramp(&self, pieces: &[Piece], (first, last): (usize, usize), significant: &[usize]) -> Ramp {
+        let meets = |joint: usize| 0 < joint && joint < pieces.len() && !significant.contains(&pieces[joint].begin);
         // Where lines meet the course goes through the middle between their edges.
         let gap = |joint: usize| pieces[joint].edges[0] - pieces[joint - 1].edges[1];
         let half = |joint: usize| if meets(joint) { gap(joint) / 2.0 } else { 0.0 };
@@ -180,7 +179,7 @@ mod tests {
                 covered += usize::from(2 * width > points);
                 let [drift] = &found.drifts[..] else { continue };
                 let [before, after] = [drift.begin, drift.end].map(|at| course(at as f64 / points as f64));
-                let near = |told: f64, truth: f64| (told / truth - 1.0).abs() < 5.0 * noise;
+                let near = |estimated: f64, truth: f64| (estimated / truth - 1.0).abs() < 5.0 * noise;
                 assert!(near(drift.before, before) && near(drift.after, after), "{name}, {seed}: {drift:?}");
             }
             assert!(
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_stands_out_of_a_climb_is_told_with_its_own_size() {
+    fn a_step_that_stands_out_of_a_climb_is_reported_with_its_own_size() {
         for (climb, step) in [(0.1, 0.012), (0.04, 0.01), (0.15, 0.02)] {
             let course = |share: f64| (1.0 + climb * share * share) * if share < 0.6 { 1.0 } else { 1.0 + step };
             let found = (0..20).filter(|seed| {

@@ -31,7 +31,7 @@ pub(super) struct Located {
     pub(super) place: usize,
     /// The places that are nearly as likely.
     pub(super) range: RangeInclusive<usize>,
-    /// Every place that was looked at, with its deviance beyond that of the one which the points alone make most likely.
+    /// Every place that was examined, with its deviance beyond that of the one which the points alone make most likely.
     deviances: Vec<(usize, f64)>,
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_range_holds_the_place_as_often_as_is_said() {
-        let (mut held, mut wide) = (0, 0);
+        let (mut covered, mut wide) = (0, 0);
         for seed in 0..400 {
             let mut random = SplitMix64::new(seed);
             let values: Vec<f64> =
@@ -122,31 +122,35 @@ mod tests {
             let Located { place, range, .. } =
                 locate(&scaled.values, [0, 57 + 2 * (seed as usize % 4), 100], &input, &[], &[]);
             assert!(place.abs_diff(60) <= 15 && range.contains(&place), "{place} {range:?}");
-            held += usize::from(range.contains(&60));
+            covered += usize::from(range.contains(&60));
             wide += range.end() - range.start() + 1;
         }
-        assert!(held >= 380, "{held} of 400");
+        assert!(covered >= 380, "{covered} of 400");
         assert!(wide <= 400 * 4, "{wide}");
     }
 
     #[test]
-    fn a_stray_beside_a_step_decides_nothing() {
+    fn a_stray_next_to_a_step_decides_nothing() {
         for step in [0.02, 0.03, 0.05, 0.1] {
-            for (beside, factor) in [(28, 1.13), (29, 1.13), (30, 0.87), (31, 0.87), (28, 0.87), (30, 1.13), (29, 1.6)]
+            for (neighbour, factor) in
+                [(28, 1.13), (29, 1.13), (30, 0.87), (31, 0.87), (28, 0.87), (30, 1.13), (29, 1.6)]
             {
-                let (mut told, mut held) = (0, 0);
+                let (mut reported, mut covered) = (0, 0);
                 for seed in 0..100 {
                     let mut random = SplitMix64::new(seed);
                     let course = |place: usize| if place < 30 { 1.0 } else { 1.0 + step };
                     let mut values: Vec<f64> =
                         (0..60).map(|place| course(place) * (1.0 + 0.006 * random.normal())).collect();
-                    values[beside] *= factor;
+                    values[neighbour] *= factor;
                     let found = changes(&values, &Sensitivity::BALANCED).points;
                     let [one] = &found[..] else { continue };
-                    told += 1;
-                    held += usize::from(one.first <= 30 && 30 <= one.last);
+                    reported += 1;
+                    covered += usize::from(one.first <= 30 && 30 <= one.last);
                 }
-                assert!(told >= 95 && held * 100 >= told * 95, "{step} {beside} {factor}: {held} of {told}");
+                assert!(
+                    reported >= 95 && covered * 100 >= reported * 95,
+                    "{step} {neighbour} {factor}: {covered} of {reported}"
+                );
             }
         }
     }

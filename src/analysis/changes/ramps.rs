@@ -37,7 +37,7 @@ impl<'a> Levelled<'a> {
         self.ramps.iter().any(|(ramp, _)| ramp.begin < cut && cut < ramp.end)
     }
 
-    /// The series as a change at `cut` is to be looked at.
+    /// The series, prepared for the test of a change at `cut`.
     pub(super) fn about(&self, cut: usize) -> &[f64] {
         if self.is_within(cut) { &self.without } else { self.values }
     }
@@ -143,17 +143,17 @@ impl Stairs<'_> {
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
         let of_ramp = |width: usize| (price + tuning.ramp_discount * (tuning.ramp_width / width as f64).ln()).max(0.0);
-        let beside = |width: usize| of_ramp(width).max(price + tuning.ramp_next_to_step);
+        let next_to_step = |width: usize| of_ramp(width).max(price + tuning.ramp_next_to_step);
         let mut plain = sums.best(NARROWEST, None, of_ramp)?;
         if self.begin() + plain.end + OVER <= self.input.scaled.values.len() {
             plain.cost += (price - of_ramp(plain.end - plain.begin)).max(0.0);
         }
         let climb = Climb { points: &points, begin: self.begin(), steps: &cuts, rises };
         let clear = tuning.step_next_to_ramp * self.input.sensitivity.clear;
-        let is_there = |cut: usize| climb.stands_out([0, cut, points.len()], clear);
+        let is_there = |cut: usize| climb.is_clear([0, cut, points.len()], clear);
         let with_step = cuts
             .iter()
-            .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut), beside)?, cut + self.begin())))
+            .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut), next_to_step)?, cut + self.begin())))
             .filter(|(course, cut)| course.step.is_some() && self.counts(course.size) && is_there(cut - self.begin()))
             .min_by(|a, b| a.0.cost.total_cmp(&b.0.cost));
         let step_price = with_step.map_or(f64::INFINITY, |(course, _)| course.cost + price);
@@ -165,8 +165,8 @@ impl Stairs<'_> {
         let of_line = |width: usize| of_ramp(width).max(price);
         let bent = climb.explained(places, price, &of_line, self.input.sensitivity.clear);
         // Compared with a ramp with one step, it must not report more steps.
-        let tells_less = |bent: &Explained| step_price >= stairs || bent.steps.len() <= 1;
-        let bent = bent.filter(|bent| bent.cost < stairs.min(step_price) && tells_less(bent));
+        let explains_less = |bent: &Explained| step_price >= stairs || bent.steps.len() <= 1;
+        let bent = bent.filter(|bent| bent.cost < stairs.min(step_price) && explains_less(bent));
         match bent {
             Some(bent) if bent.ramps.iter().all(|ramp| self.counts(ramp.size)) => Some(self.on_scale(bent)),
             _ if step_price < stairs => with_step.map(|(course, cut)| self.even(course, Some(cut))),
@@ -224,22 +224,22 @@ mod tests {
     use sprag_base::stats::random::SplitMix64;
 
     #[test]
-    fn a_climb_is_hardly_ever_told_as_a_step_while_it_grows() {
-        let (mut told, mut drifts) = (0, 0);
+    fn a_climb_is_hardly_ever_reported_as_a_step_while_it_grows() {
+        let (mut reported, mut drifts) = (0, 0);
         for seed in 0..20 {
             let mut random = SplitMix64::new(seed);
             let level = |place: usize| 100.0 + 4.0 * ((place as f64 - 40.0) / 160.0).clamp(0.0, 1.0);
             let values: Vec<f64> = (0..240).map(|place| level(place) + random.normal()).collect();
             let at = |count: usize| detect::changes(&values[..count], &Sensitivity::BALANCED);
-            told += (80..=240).step_by(8).filter(|count| !at(*count).points.is_empty()).count();
+            reported += (80..=240).step_by(8).filter(|count| !at(*count).points.is_empty()).count();
             drifts += at(240).drifts.len();
         }
-        assert!(told * 10 <= 20 * 21 && drifts == 20, "{told} of 420 beginnings, {drifts} drifts");
+        assert!(reported * 10 <= 20 * 21 && drifts == 20, "{reported} of 420 beginnings, {drifts} drifts");
     }
 
     #[test]
-    fn the_least_change_that_counts_holds_for_a_ramp_beside_a_step() {
-        let told = |least: f64| -> usize {
+    fn the_least_change_that_counts_holds_for_a_ramp_next_to_a_step() {
+        let reported = |least: f64| -> usize {
             let of = |seed: u64| {
                 let mut random = SplitMix64::new(seed);
                 let mut value = |place: usize| {
@@ -253,6 +253,6 @@ mod tests {
             };
             (0..10).map(of).sum()
         };
-        assert_eq!((told(0.004), told(0.02)), (10, 0));
+        assert_eq!((reported(0.004), reported(0.02)), (10, 0));
     }
 }

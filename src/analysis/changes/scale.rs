@@ -1,7 +1,7 @@
-//! The scale on which a series is looked at.
+//! The scale on which a series is analysed.
 //!
-//! Noise of benchmarks is a share of the level, and so are changes: values above zero are looked at by their logarithms, on
-//! which a sixfold speed-up does not make what comes after it six times as quiet. Others are looked at in a power of two as
+//! Noise of benchmarks is a share of the level, and so are changes: values above zero are analysed by their logarithms, on
+//! which a sixfold speed-up does not make what comes after it six times as quiet. Others are analysed in a power of two as
 //! their unit, that of the largest: the differences and squares of any numbers are numbers then, and no digit is lost.
 
 /// The least deviation of noise, as a share of the level: differences below it are of the arithmetic.

@@ -41,7 +41,7 @@ impl Sensitivity {
         tuning: Tuning::FITTED,
     };
 
-    /// For short histories with someone who looks at each alarm.
+    /// For short histories of which somebody checks each alarm.
     pub const LOOSE: Sensitivity =
         Sensitivity { clear: 3.7, steady: 3.4, rare: 3e-4, far: 4.8, budget: 0.25, ..Sensitivity::BALANCED };
 

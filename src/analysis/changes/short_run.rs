@@ -1,8 +1,7 @@
 //! A run of few points at another level: how rare such a run is among the points around it.
 //!
 //! With so few points a mean says little. What counts is that all of them lie where hardly any other point does: by ranks, and by
-//! how far they reach beyond the tail of the others. That tail is taken for exponential, with a scale that is known only as
-//! well as the other points tell. A single point is never a change.
+//! how far they reach beyond the tail of the others. That tail is assumed to be exponential, with a scale estimated from the other points. A single point is never a change.
 
 use super::input::Input;
 use super::long_sides::Pair;
@@ -27,14 +26,14 @@ pub(super) fn score(pair: &Pair<'_>, beyond: &[f64], input: &Input<'_>) -> f64 {
     let Input { noise, sensitivity, .. } = input;
     let tuning = input.tuning();
     let is_before = pair.before.points.len() < pair.after.points.len();
-    let (run, beside) = if is_before { (pair.before, pair.after) } else { (pair.after, pair.before) };
+    let (run, neighbour) = if is_before { (pair.before, pair.after) } else { (pair.after, pair.before) };
     let count = run.points.len();
     if count < 2 {
         return 0.0;
     }
     let middle = median(&mut run.points.to_vec());
-    let sign = if middle > beside.level { 1.0 } else { -1.0 };
-    let around = around(is_before, beside, beyond, (middle, sign), input);
+    let sign = if middle > neighbour.level { 1.0 } else { -1.0 };
+    let around = around(is_before, neighbour, beyond, (middle, sign), input);
     if around.points.len() < tuning.fewest_around {
         return 0.0;
     }
@@ -118,13 +117,19 @@ impl Around {
     }
 }
 
-fn around(is_before: bool, beside: &Side<'_>, beyond: &[f64], (middle, sign): (f64, f64), input: &Input<'_>) -> Around {
+fn around(
+    is_before: bool,
+    neighbour: &Side<'_>,
+    beyond: &[f64],
+    (middle, sign): (f64, f64),
+    input: &Input<'_>,
+) -> Around {
     let (tuning, noise) = (input.tuning(), input.noise);
     // Nearer to the level next to it than to the run.
-    let halfway = middle.midpoint(beside.level);
+    let halfway = middle.midpoint(neighbour.level);
     let returns = beyond.len() >= 3 && (halfway - trimmed_mean(&mut beyond.to_vec())) * sign > 0.0;
     let beyond = if returns { beyond } else { &[] };
-    let (early, late) = if is_before { (beyond, beside.points) } else { (beside.points, beyond) };
+    let (early, late) = if is_before { (beyond, neighbour.points) } else { (neighbour.points, beyond) };
     let next_to = |count: usize| [&early[early.len().saturating_sub(count)..], &late[..late.len().min(count)]].concat();
     let (points, near, nearest) = (next_to(usize::MAX), next_to(tuning.near), next_to(tuning.nearest));
     let side = Side::of(&points);
@@ -197,7 +202,7 @@ mod tests {
         let tuning = &Sensitivity::BALANCED.tuning;
         let mut random = SplitMix64::new(21);
         let mut draw = || -(1.0 - random.uniform()).ln();
-        let mut told = |limit: f64| {
+        let mut reported = |limit: f64| {
             let hits = (0..4000).filter(|_| {
                 let others: Vec<f64> = (0..80).map(|_| draw()).collect();
                 let run: Vec<f64> = (0..3).map(|_| draw()).collect();
@@ -205,7 +210,7 @@ mod tests {
             });
             hits.count() as f64 / 4000.0
         };
-        let shares = [told(0.1), told(0.01), told(0.001)];
+        let shares = [reported(0.1), reported(0.01), reported(0.001)];
         assert!(shares[0] < 0.3 && shares[1] < 0.03 && shares[2] < 0.003, "{shares:?}");
         // The farther the rarer, and never the other way round.
         let others: Vec<f64> = (0..100).map(f64::from).collect();
@@ -217,14 +222,14 @@ mod tests {
     /// Of a hundred series of thirty points, the number in which both ends of such a run are reported.
     fn times_reported(run: &[f64], noise: impl Fn(&mut SplitMix64) -> f64, more_is_better: bool) -> usize {
         let context = Context { more_is_better, ..Context::default() };
-        let is_told = |seed: &u64| {
+        let is_reported = |seed: &u64| {
             let mut random = SplitMix64::new(*seed);
             let mut values: Vec<f64> = (0..30).map(|_| 100.0 + noise(&mut random)).collect();
             (16..).zip(run).for_each(|(place, beyond)| values[place] += beyond);
             let found = changes_in_context(&values, &Sensitivity::BALANCED, &context).points;
             found.iter().map(|point| point.index).eq([16, 16 + run.len()])
         };
-        (0..100).filter(is_told).count()
+        (0..100).filter(is_reported).count()
     }
 
     #[test]

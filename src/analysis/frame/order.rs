@@ -16,7 +16,7 @@ use sprag_model::head::RunHead;
 /// Where a run is in the order; the order of the fields is the order of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place<'a> {
-    /// How many commits of the line stand before it, its own included.
+    /// How many commits of the line come before it, its own included.
     before: usize,
     /// What places it off the line: the time of its commit, or its own where it knows none. Absent, and so first, where
     /// its commit is on the line.
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stand_in_commit_order() {
+    fn runs_are_in_commit_order() {
         let line = [("a", 10), ("b", 20), ("c", 30)];
         // Measured in any order, also backwards as a bisection does.
         check(&line, &[("1", "c", 30, 40), ("2", "a", 10, 50), ("3", "b", 20, 60)], "2 3 1");
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stand_by_time_where_there_is_no_line() {
+    fn runs_are_in_order_of_time_where_there_is_no_line() {
         check(&[], &[("1", "b", 20, 90), ("2", "a", 10, 99), ("3", "-", 0, 15)], "2 3 1");
         // Two commits of one time do not mix.
         check(&[], &[("1", "a", 10, 1), ("2", "b", 10, 2), ("3", "a", 10, 3)], "1 3 2");

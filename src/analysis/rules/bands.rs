@@ -122,7 +122,7 @@ pub fn decide(fail: f64, warn: f64, evidence: &Evidence) -> Decision {
 /// Why a side gives no relative change, if that is so.
 fn refusal(side: &Side, what: &str) -> Option<String> {
     let fine = side.value.is_finite() && side.value > 0.0;
-    (!fine).then(|| format!("the {what} is {}, and a share can be taken only of more than zero", side.value))
+    (!fine).then(|| format!("the {what} is {}, and a relative change needs a value above zero", side.value))
 }
 
 /// The interval of a side, where it has one that a ratio can be taken of.

@@ -2,7 +2,7 @@
 //!
 //! The effect is the ratio of current over base, on a logarithmic scale. With the tolerance `t` it may lie between
 //! `1 / (1 + t)` and `1 + t`, limits that are as far from one. The whole interval beyond the worse limit is a regression,
-//! beyond the better one an improvement, inside both no change; any other interval cannot tell. (Schuirmann, "A comparison
+//! beyond the better one an improvement, inside both no change; any other interval decides nothing. (Schuirmann, "A comparison
 //! of the two one-sided tests procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987,
 //! for the way of proving equality.)
 //!
@@ -114,7 +114,7 @@ fn assumed(evidence: &Evidence) -> Option<SessionNoise> {
 /// Why a change beyond the tolerance is not reported as one where `judged` metrics are judged together. `level` is the
 /// chance of a false alarm that each of them is left.
 pub fn doubt_of_many(tolerance: f64, evidence: &Evidence, judged: usize, level: f64) -> String {
-    let chance = format!("of {judged} metrics judged together one comes out this far by chance");
+    let chance = format!("of {judged} metrics judged together, one may differ this much by chance");
     match estimate(evidence) {
         Ok(estimate) => format!("{chance}; {}", advice(tolerance, evidence, &estimate, 1.0 - level)),
         Err(reason) => reason,
@@ -157,11 +157,10 @@ fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
         };
     }
     let Some(restless) = evidence.restlessness else {
-        return Err("nothing is known of how much it moves from session to session".to_owned());
+        return Err("its noise between sessions is unknown".to_owned());
     };
     if evidence.shares_memory && restless.sessions == 0 {
-        let why =
-            "it is limited by memory that others of this machine share, and no sessions tell how much that moves it";
+        let why = "it depends on memory that other programs share, and too few sessions show how noisy that is";
         return Err(Remedy::TurnsAlone.after(why));
     }
     let [base, current] = [&evidence.base, &evidence.current].map(sessions);
@@ -320,8 +319,8 @@ mod tests {
     fn doubt_says_why_and_what_would_settle_it() {
         let ratios = [1.01, 1.02, 1.03, 1.04, 1.05];
         let decision = decide(TOLERANCE, &pairs(&ratios, Better::Lower));
-        let told = "the 98 % interval crosses the tolerance of 2 %; about 14 more process pairs would decide it";
-        assert_eq!(reason(&decision), told);
+        let expected = "the 98 % interval crosses the tolerance of 2 %; about 14 more process pairs would decide it";
+        assert_eq!(reason(&decision), expected);
         let few = decide(TOLERANCE, &pairs(&[1.5, 1.5], Better::Lower));
         assert_eq!(reason(&few), "2 of the 3 process pairs that an interval needs");
         let never = decide(TOLERANCE, &pairs(&[0.5, 1.0, 2.1], Better::Lower));
@@ -384,14 +383,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_never_passes() {
+    fn what_cannot_be_judged_never_passes() {
         let zero = decide(TOLERANCE, &stored((0.0, 1), (1.0, 1), 0.01, 7.0, 8));
         assert_eq!(reason(&zero), "the baseline is 0, so there is no ratio to it");
         let nan = decide(TOLERANCE, &stored((1.0, 1), (f64::NAN, 1), 0.01, 7.0, 8));
         assert!(reason(&nan).contains("the current value is NaN"));
         let mut memory = stored((1.0, 1), (1.0, 1), 0.1, 4.0, 0);
         memory.shares_memory = true;
-        assert!(reason(&decide(TOLERANCE, &memory)).contains("memory that others of this machine share"));
+        assert!(reason(&decide(TOLERANCE, &memory)).contains("memory that other programs share"));
         memory.restlessness = Some(SessionNoise { deviation: 0.001, freedom: 7.0, sessions: 8 });
         assert_eq!(decide(TOLERANCE, &memory).verdict, Verdict::Unchanged);
         memory.restlessness = None;

@@ -96,7 +96,7 @@ const FEWEST_SAMPLES: usize = 4;
 /// Judges one metric by the samples of both sides, of which there may be different numbers.
 ///
 /// Without samples, with so few that the test can find nothing, or where they are worse by more than the band and the test
-/// does not tell them apart, the verdict is Inconclusive; a sample that is not above
+/// does not separate them, the verdict is Inconclusive; a sample that is not above
 /// zero, or is not a finite number, makes it NotComparable. Then the change is that of the values. For a metric of which more
 /// is better the two sides are exchanged in the change, not in the band, which is always of the base. The chance of a
 /// change this large is that of the one-sided test.
@@ -130,7 +130,7 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
         (true, false) => (Verdict::Unchanged, Some(alike)),
         (false, true) if worsening > 0.0 => {
             let within = format!("within the band of {:.1} %", band * 100.0);
-            (Verdict::Unchanged, Some(format!("surely worse (p = {two_sided:.2e}), {within}")))
+            (Verdict::Unchanged, Some(format!("significantly worse (p = {two_sided:.2e}), {within}")))
         }
         (false, _) => (Verdict::Unchanged, None),
     };
@@ -147,7 +147,7 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
 /// Beyond this many times the samples nobody waits for them, and the number would mean little.
 const MOST_TIMES: f64 = 50.0;
 
-/// How many samples would tell sides apart that differ as these do, of which the one-sided test finds `p`: what it finds, in
+/// How many samples would separate sides that differ as these do, of which the one-sided test finds `p`: what it finds, in
 /// standard errors, grows with the root of their number.
 fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String {
     let result = normal::quantile(1.0 - p).unwrap_or(0.0).max(0.0);
@@ -165,7 +165,7 @@ fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String 
 fn seen(base: &[f64], current: &[f64], band: f64, significance: f64, factor: Option<&Location>) -> f64 {
     let error_of = |samples: &[f64]| power::error_of_median(samples) / numpy_median(samples);
     let error = error_of(base).hypot(error_of(current));
-    // The interval of the factor is the test turned around; without it the medians stand for the ranks.
+    // The interval of the factor is the test turned around; without it the medians are used in place of the ranks.
     let of_ranks = factor.map(Location::interval).map_or(error, |(low, high)| power::error((low.ln(), high.ln())));
     let beyond_test = (power::needed(significance) * of_ranks + power::margin(of_ranks)).exp_m1();
     beyond_test.max(band + power::margin(error))
@@ -187,7 +187,7 @@ fn refusal(base: &[f64], current: &[f64], significance: f64) -> Option<Verdict> 
     if least >= significance {
         let (base, current) = (base.len(), current.len());
         let sizes = format!("{current} samples against {base} are too few");
-        let chance = format!("were all of them apart, p would be {}", describe::round_significant(least, 2));
+        let chance = format!("even if all of them differed, p would be {}", describe::round_significant(least, 2));
         return Some(Verdict::Inconclusive(format!("{sizes}: {chance}, where less than {significance} is needed")));
     }
     let sides = [(base.len(), "the baseline"), (current.len(), "the current run")];
@@ -226,7 +226,10 @@ mod tests {
         check(Better::Higher, &base, &around(95.0, 30), "regressed");
         let within = check(Better::Lower, &base, &around(100.5, 30), "unchanged");
         let note = within.note.as_deref().unwrap_or_default();
-        assert!(note.starts_with("surely worse (p = ") && note.ends_with("), within the band of 1.0 %"), "{within:?}");
+        assert!(
+            note.starts_with("significantly worse (p = ") && note.ends_with("), within the band of 1.0 %"),
+            "{within:?}"
+        );
         assert!(within.p_value.is_some_and(|p| p < 1e-6), "{within:?}");
         assert_eq!(check(Better::Lower, &base, &around(99.5, 30), "unchanged").note, None);
         // Two modes, of which one side has one sample more of the one, the other of the other.
@@ -282,7 +285,7 @@ mod tests {
         check(
             &[1.0, 1.1, 1.2],
             &[2.0, 2.1, 2.2],
-            "inconclusive: 3 samples against 3 are too few: were all of them apart, p would be 0.1, where less than 0.05 is needed",
+            "inconclusive: 3 samples against 3 are too few: even if all of them differed, p would be 0.1, where less than 0.05 is needed",
         );
         assert_eq!(judged(Better::Lower, &[1.0, 1.1, 1.2, 1.3], &[2.0, 2.1, 2.2, 2.3]).verdict, Verdict::Regressed);
     }

@@ -1,7 +1,7 @@
 //! What would decide a doubt: the last part of its reason.
 //!
 //! A rule knows what its data lack, and not what a reader can do about that: two files have no further runs, and builds
-//! of another machine cannot take turns on this one. So the words are made here and found again here, and whoever knows
+//! of another machine cannot take turns on this one. So the words are made and recognised here, and a caller that knows
 //! what can be done has them say that ([`refit`]).
 
 const BETWEEN: &str = "; ";

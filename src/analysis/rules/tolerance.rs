@@ -2,7 +2,7 @@
 //!
 //! `allowed = value * (1 + ratio) + abs`, evaluated in that order in double precision; a metric of which less is
 //! better fails when `current > allowed`. The order matters at the border: 0.35, 0.6 and 0.25 allow
-//! 0.8099999999999999, so 0.81 fails. A metric of which more is better is held to the same formula with the two
+//! 0.8099999999999999, so 0.81 fails. A metric of which more is better follows the same formula with the two
 //! sides exchanged: it fails when `value > current * (1 + ratio) + abs`. An allowance of more than a hundred times the value
 //! is a slip of the unit, and decides nothing.
 
@@ -22,7 +22,7 @@ pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
     let verdict = if value > 0.0 && abs > MOST_FACTOR * value {
         let times = (allowed / value).round();
         Verdict::NotComparable(format!(
-            "`abs` allows {times:.0} times the value: it counts in the unit of the metric, such as s"
+            "`abs` allows {times:.0} times the value: its unit is that of the metric, such as s"
         ))
     } else if !passes {
         // Also reached by NaN, which no comparison lets pass.

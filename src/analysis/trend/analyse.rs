@@ -10,21 +10,21 @@ use super::axis::Pooled;
 use super::common::CommonNoise;
 use super::coverage::{self, Tip};
 use super::event::{self, Confirmed};
-use super::series_changes::{SeriesChanges, Setting, has_say};
+use super::series_changes::{SeriesChanges, Setting, is_considered};
 use super::{axis, discovery, draft, identity, newest, self_test};
 use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
 use sprag_model::commit::CommitLine;
 use sprag_model::event::NamedMachine;
 use sprag_model::event_record::EventRecord;
 use sprag_model::head::RunHead;
-use sprag_model::trend::{Due, SeriesTrend, Stretch, Tables, Trend};
+use sprag_model::trend::{Due, Segment, SeriesTrend, Tables, Trend};
 
 pub struct Input<'a> {
     pub analysis: &'a Analysis,
     pub line: &'a CommitLine,
     pub heads: &'a [RunHead],
     pub now: DateTime<Utc>,
-    /// How much it takes to tell a change, by benchmark and metric.
+    /// How much evidence a change needs, by benchmark and metric.
     pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
     /// Which series are listed, with the events that moved one of them. All are analysed: whether a change is chance or
     /// the machine's does not depend on who asks.
@@ -51,13 +51,13 @@ pub fn analyse(input: Input<'_>) -> Output {
 pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
     let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
     let recorded = identity::recorded_events(records);
-    let looked_at: Vec<&SeriesAnalysis> =
-        analysis.series.iter().filter(|one| has_say(&one.series, one.judged)).collect();
-    let axes = axis::axes(looked_at.iter().map(|one| &one.series), line, heads);
+    let examined: Vec<&SeriesAnalysis> =
+        analysis.series.iter().filter(|one| is_considered(&one.series, one.judged)).collect();
+    let axes = axis::axes(examined.iter().map(|one| &one.series), line, heads);
     let pooled: Vec<Pooled> =
-        looked_at.par_iter().map(|one| axis::pooled(&one.series, &axes[&one.series.machine])).collect();
-    let common = CommonNoise::of(looked_at.iter().map(|one| &one.series).zip(&pooled));
-    let all: Vec<SeriesChanges<'_>> = looked_at
+        examined.par_iter().map(|one| axis::pooled(&one.series, &axes[&one.series.machine])).collect();
+    let common = CommonNoise::of(examined.iter().map(|one| &one.series).zip(&pooled));
+    let all: Vec<SeriesChanges<'_>> = examined
         .par_iter()
         .zip(pooled)
         .map(|(one, pooled)| {
@@ -102,7 +102,7 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
     };
     let (imported, narrowed) = (that_are(|suite| suite.imported), that_are(|suite| suite.narrowed));
     let series_at = |now: DateTime<Utc>| -> Vec<SeriesTrend> {
-        let asked = all.iter().zip(&looked_at).filter(|(_, one)| selected(one));
+        let asked = all.iter().zip(&examined).filter(|(_, one)| selected(one));
         asked
             .map(|(analysed, one)| {
                 let machine = one.series.machine.as_str();
@@ -118,11 +118,11 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
             .collect()
     };
     let selected_series: BTreeSet<&str> =
-        looked_at.iter().filter(|one| selected(one)).map(|one| one.series.id.as_str()).collect();
+        examined.iter().filter(|one| selected(one)).map(|one| one.series.id.as_str()).collect();
     // A suite without any series, as one that is always skipped, is nobody's to leave out.
     let place = |one: &&SeriesAnalysis| (one.series.suite.clone(), one.series.machine.clone());
-    let asked: BTreeSet<(String, String)> = looked_at.iter().filter(|one| selected(one)).map(place).collect();
-    let others: BTreeSet<(String, String)> = looked_at.iter().map(place).filter(|one| !asked.contains(one)).collect();
+    let asked: BTreeSet<(String, String)> = examined.iter().filter(|one| selected(one)).map(place).collect();
+    let others: BTreeSet<(String, String)> = examined.iter().map(place).filter(|one| !asked.contains(one)).collect();
     let is_selected = |suite: &str, machine: &str| !others.contains(&(suite.to_owned(), machine.to_owned()));
     events.retain(|event| event.members.iter().any(|member| selected_series.contains(member.series.as_str())));
     let tables = tables_of(tables, &selected_series, is_selected);
@@ -182,7 +182,7 @@ fn series_trend(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>)
         metric: series.metric.clone(),
         machine: NamedMachine { id: series.machine.clone(), name: series.machine_name.clone() },
         judged: analysed.is_judged,
-        beside: series.is_auxiliary(),
+        is_auxiliary: series.is_auxiliary(),
         exact: analysed.is_exact,
         sensitivity: analysed.setting.name.clone(),
         least: analysed.setting.least,
@@ -199,8 +199,8 @@ fn series_trend(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>)
     }
 }
 
-/// The stretches between changes. One with a ramp in it has no level.
-fn segments(analysed: &SeriesChanges<'_>) -> Vec<Stretch> {
+/// The segments between changes. One with a ramp in it has no level.
+fn segments(analysed: &SeriesChanges<'_>) -> Vec<Segment> {
     let count = analysed.points.len();
     if count == 0 {
         return Vec::new();
@@ -215,7 +215,7 @@ fn segments(analysed: &SeriesChanges<'_>) -> Vec<Stretch> {
         .map(|(number, (begin, end))| {
             let has_ramp = analysed.changes.drifts.iter().any(|drift| drift.begin < end && begin < drift.end);
             let level = analysed.changes.levels.get(number).copied().filter(|_| !has_ramp);
-            Stretch { first: commit(begin), last: commit(end - 1), points: end - begin, level }
+            Segment { first: commit(begin), last: commit(end - 1), points: end - begin, level }
         })
         .collect()
 }

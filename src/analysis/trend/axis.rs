@@ -15,7 +15,7 @@ use sprag_model::head::RunHead;
 use sprag_model::series::{Point, Series};
 use sprag_model::trend::PooledPoint;
 
-/// The commits that the points of a machine stand on, in order.
+/// The commits of the points of a machine, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     pub(super) commits: Vec<NamedCommit>,
@@ -129,7 +129,7 @@ pub(super) fn pooled(series: &Series, axis: &Axis) -> Pooled {
             continue;
         }
         let mut rest: Vec<&Point> = of_commit.iter().map(|(_, point)| *point).collect();
-        // The oldest comes first, so environments stand in the order in which they first were.
+        // The oldest comes first, so environments are in the order of their first appearance.
         while let Some(first) = rest.first() {
             let key = Arc::clone(&first.environment_key);
             let (same, others) = rest.into_iter().partition::<Vec<&Point>, _>(|point| point.environment_key == key);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_beside_the_line_has_its_own_commits() {
+    fn a_machine_next_to_the_line_has_its_own_commits() {
         let mut one = series("a", &[(0, 1.0), (1, 2.0), (2, 3.0)]);
         for (rank, point) in one.points.iter_mut().enumerate() {
             point.run_mut().position = None;

@@ -53,7 +53,7 @@ pub(super) fn not_judged(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateT
     reasons
 }
 
-/// The counts over the series that a gate looks at.
+/// The counts over the series that a gate judges.
 pub(super) fn coverage(series: &[SeriesTrend]) -> Coverage {
     let judged = || series.iter().filter(|one| one.judged);
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();

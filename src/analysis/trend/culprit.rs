@@ -76,7 +76,7 @@ fn design_effect(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
     (squares.iter().sum::<f64>() / squares.len() as f64).clamp(1.0, count)
 }
 
-/// A commit to measure, and what it is expected to tell.
+/// A commit to measure, and what it is expected to show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Probe {
     pub(super) place: usize,
@@ -183,7 +183,7 @@ mod tests {
             certain += f64::from(suspects.iter().any(|one| one.0 == 60));
         }
         assert!(cases >= 110.0, "{cases}");
-        assert!((bits - hits).abs() / cases < 0.12, "told {bits}, hit {hits} of {cases}");
+        assert!((bits - hits).abs() / cases < 0.12, "reported {bits}, hit {hits} of {cases}");
         assert!(certain / cases > 0.93, "{certain} of {cases}");
     }
 

@@ -67,10 +67,10 @@ fn event(
     members.sort_by(|a, b| by_worse(b.worse, a.worse).then_with(|| a.series.cmp(&b.series)));
     let measured: BTreeSet<usize> =
         draft.series().into_iter().flat_map(|analysed| all[analysed].points.iter().map(|point| point.place)).collect();
-    let is_gone = members.iter().all(|member| !member.standing);
+    let is_gone = members.iter().all(|member| !member.is_present);
     let state = match backs.into_iter().flatten().next() {
-        Some(by) if is_gone => EventState::TakenBack { by: by.to_owned() },
-        _ => EventState::Standing,
+        Some(by) if is_gone => EventState::Reverted { by: by.to_owned() },
+        _ => EventState::Present,
     };
     let shown = shown(&members);
     let ways: Vec<f64> = shown.iter().filter_map(|member| member.worse).collect();
@@ -123,7 +123,7 @@ fn is_shown(member: &Member) -> bool {
     member.relative.is_none_or(|relative| relative.lower * relative.upper > 0.0 || relative.lower == relative.upper)
 }
 
-/// The members that tell which way an event goes and how far: those that certainly moved, if there are any.
+/// The members that show the direction and the size of an event: those that certainly moved, if there are any.
 fn shown(members: &[Member]) -> Vec<&Member> {
     let shown: Vec<&Member> = members.iter().filter(|member| is_shown(member)).collect();
     if shown.is_empty() { members.iter().collect() } else { shown }
@@ -162,7 +162,7 @@ fn changed<'o>(
     owners: &BTreeMap<(usize, usize), &'o str>,
 ) -> (Member, Option<&'o str>) {
     let (analysed, change) = (&all[member.series], member.change(all));
-    let back = taken_back(analysed, member.change + 1, change.before.value, change.after.value);
+    let back = reverted(analysed, member.change + 1, change.before.value, change.after.value);
     let by = back.and_then(|later| owners.get(&(member.series, later)).copied());
     let one = Member {
         before: change.before,
@@ -172,8 +172,8 @@ fn changed<'o>(
         at: analysed.axis.commits[analysed.points[change.index].place].clone(),
         points_since: analysed.points.len() - change.index,
         chance: change.chance,
-        held: change.score < 1.0 && change.chance > 0.0,
-        standing: back.is_none(),
+        is_carried: change.score < 1.0 && change.chance > 0.0,
+        is_present: back.is_none(),
         ..bare(analysed)
     };
     (one, by)
@@ -203,7 +203,7 @@ fn drifted<'o>(
         upper: over_ramp(drift.rate.upper),
     };
     let later = analysed.changes.points.iter().position(|point| point.index >= drift.end);
-    let back = later.and_then(|later| taken_back(analysed, later, drift.before, drift.after));
+    let back = later.and_then(|later| reverted(analysed, later, drift.before, drift.after));
     let end = drift.end.min(analysed.points.len() - 1);
     let one = Member {
         before: level(drift.before),
@@ -213,8 +213,8 @@ fn drifted<'o>(
         at: analysed.axis.commits[analysed.points[end].place].clone(),
         points_since: analysed.points.len() - drift.end.min(analysed.points.len()),
         chance: drift.chance,
-        held: drift.held,
-        standing: back.is_none(),
+        is_carried: drift.is_carried,
+        is_present: back.is_none(),
         ..bare(analysed)
     };
     (one, back.and_then(|later| owners.get(&(number, later)).copied()))
@@ -233,7 +233,7 @@ fn alternating((number, modes): (usize, usize), all: &[SeriesChanges<'_>]) -> Me
         at: analysed.axis.commits[analysed.points[modes.begin].place].clone(),
         points_since: analysed.points.len() - modes.end,
         chance: modes.chance,
-        standing: modes.end == analysed.points.len(),
+        is_present: modes.end == analysed.points.len(),
         high_share: Some(modes.share),
         ..bare(analysed)
     }
@@ -255,14 +255,14 @@ fn bare(analysed: &SeriesChanges<'_>) -> Member {
         at: NamedCommit::default(),
         points_since: 0,
         chance: 1.0,
-        held: false,
-        standing: true,
+        is_carried: false,
+        is_present: true,
         high_share: None,
     }
 }
 
 /// The first of the changes from `later` on after which the level is nearer to what it was than to what it had become.
-fn taken_back(analysed: &SeriesChanges<'_>, later: usize, before: f64, after: f64) -> Option<usize> {
+fn reverted(analysed: &SeriesChanges<'_>, later: usize, before: f64, after: f64) -> Option<usize> {
     let is_back = |level: f64| (level - before).abs() < (level - after).abs();
     let points = analysed.changes.points.iter().enumerate().skip(later);
     points.into_iter().find(|(_, point)| is_back(point.after.value)).map(|(place, _)| place)
@@ -333,7 +333,7 @@ pub(super) fn in_order(events: &mut [Event]) {
             (_, Direction::Mixed) => 1,
             (_, Direction::Better) => 2,
         };
-        (!event.sure, event.state != EventState::Standing, kind)
+        (!event.sure, event.state != EventState::Present, kind)
     };
     events.sort_by(|a, b| {
         let by_weight = weight(b).total_cmp(&weight(a));

@@ -2,7 +2,7 @@
 //!
 //! What was reported of events lies in append-only records. An event of the present data is the one of a record if it has a series
 //! in common with it and their suspects overlap; it may then only have suspects that the record has, too: later data narrow it.
-//! A drift is never taken for a change. One that nothing in the present data is like stays as long as it scores
+//! A drift is never treated as a change. One that nothing in the present data is like stays as long as it scores
 //! [`RETAINED`](crate::changes::context::RETAINED) or more in one of its series (`series_changes.rs`), and is retracted then; so is an
 //! event of which more is likely to be chance than [`RETAINED`](super::discovery::RETAINED), as it is no longer significant. Without
 //! records ids come from the present data: the machines, the kind, and the first commit that certainly has it; of a drift, whose last commit

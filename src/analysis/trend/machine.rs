@@ -16,7 +16,7 @@ use super::series_changes::SeriesChanges;
 use sprag_base::stats::describe;
 use sprag_model::unit::Unit;
 
-/// The probability that the change lies where the environment changed from which on the machine is held to be the cause.
+/// The probability that the change lies where the environment changed from which on the machine is treated as the cause.
 pub(super) const AT_BORDER: f64 = 0.5;
 
 /// How many benchmarks, and which share of all that were measured there, are many. Metrics of one benchmark are not witnesses of
@@ -54,14 +54,14 @@ pub(super) enum Elsewhere {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Signs {
-    /// Whether it is held to be the cause.
+    /// Whether it is treated as the cause.
     pub(super) is_machine: bool,
     pub(super) sentences: Vec<String>,
     /// The environment keys before and after the border that lies in the range.
     pub(super) border: Option<(String, String)>,
 }
 
-/// What speaks for the machine in a cluster, of the `measured` ones of all series; `elsewhere` is what other machines say.
+/// The signs of a cause in the machine in a cluster, of the `measured` ones of all series; `elsewhere` is what other machines say.
 pub(super) fn signs(
     cluster: &Cluster,
     suspects: &[(usize, f64)],
@@ -100,12 +100,12 @@ pub(super) fn signs(
         let names: Vec<&str> = auxiliary.into_iter().collect();
         signs.sentences.push(format!("Control or calibration kernels moved, too: {}.", names.join(", ")));
     }
-    tell_many(&mut signs, cluster, all, measured, elsewhere);
+    judge_many(&mut signs, cluster, all, measured, elsewhere);
     signs
 }
 
 /// Tells whether many benchmarks moved together, and whether that is the machine.
-fn tell_many(
+fn judge_many(
     signs: &mut Signs,
     cluster: &Cluster,
     all: &[SeriesChanges<'_>],
@@ -144,19 +144,19 @@ fn tell_many(
         && moved.len() as f64 >= NEARLY_ALL * measured_there as f64
         && !moved.values().flatten().any(|member| is_size(member, all));
     signs.sentences.push(match (ways, but) {
-        (Some(ways), _) if saw_it => format!("{counted}, {ways}, but another machine saw it, too."),
+        (Some(ways), _) if saw_it => format!("{counted}, {ways}, but another machine showed it, too."),
         (Some(ways), _) if elsewhere == Elsewhere::Decided => format!("{counted}, {ways}."),
         (Some(ways), Some(but)) => format!("{counted}, {ways}, as when the machine moves, but {but}."),
         (Some(ways), None) if elsewhere != Elsewhere::Unknown => {
             signs.is_machine = true;
-            format!("{counted}, {ways}, and no other machine saw it.")
+            format!("{counted}, {ways}, and no other machine showed it.")
         }
         (Some(ways), None) if signs.is_machine || signs.border.is_some() => {
             signs.is_machine = true;
-            format!("{counted}, {ways}, and no other machine was there to see it.")
+            format!("{counted}, {ways}, and no other machine measured it.")
         }
         (Some(ways), None) => {
-            format!("{counted}, {ways}, as when the machine moves, but no other machine was there to see it.")
+            format!("{counted}, {ways}, as when the machine moves, but no other machine measured it.")
         }
         (None, but) if is_alone() => {
             signs.is_machine |= but.is_none();
@@ -165,7 +165,7 @@ fn tell_many(
         }
         (None, None) if is_all && is_by_one_factor(&moved, all) => {
             signs.is_machine = true;
-            format!("{counted}, by about the same factor, and no other machine was there to see it.")
+            format!("{counted}, by about the same factor, and no other machine measured it.")
         }
         (None, _) if is_one && !saw_it && elsewhere != Elsewhere::Decided => {
             format!("{counted}: a cause that they share, in the code or in the machine.")
@@ -191,7 +191,7 @@ fn of_benchmarks<'a>(
     benchmarks
 }
 
-/// What speaks for a commit. Either exact values moved, which no machine moves. Or the controls and calibration kernels
+/// The signs of a cause in a commit. Either exact values moved, which no machine moves. Or the controls and calibration kernels
 /// stayed, although they would show a change of that size.
 fn of_commit(cluster: &Cluster, all: &[SeriesChanges<'_>], measured: &[usize]) -> Option<&'static str> {
     if cluster.members().iter().any(|member| all[member.series].is_exact) {

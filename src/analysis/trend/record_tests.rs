@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Analysed run by run, with records of earlier reports, a history comes to the changes that it has when it is
-    /// analysed once. What is held besides was reported before, and every event has one id.
+    /// analysed once. What is carried over was reported before, and every event has one id.
     #[test]
     fn a_history_that_grows_comes_to_the_same_changes(
         seed in 0..10_000_u64,
@@ -196,7 +196,7 @@ fn a_reported_drift_stays_where_the_data_alone_no_longer_show_it() {
                 earlier.zip(drift(&output)).filter(|_| drift(&analysed(grown, &[])).is_none())
             {
                 assert!(
-                    event.id == earlier.event && event.members.iter().all(|one| one.held),
+                    event.id == earlier.event && event.members.iter().all(|one| one.is_carried),
                     "seed {seed}: {event:?}"
                 );
                 assert!(output.steps.iter().all(|one| one.event != event.id), "seed {seed}: {:?}", output.steps);
@@ -230,7 +230,7 @@ fn a_retained_change_next_to_a_drift_says_so() {
             let size = f64::from(step) / 1000.0;
             let Some(event) = change(&analysed(with(size), &records)) else { continue };
             reported += usize::from(step % 2 == 0);
-            let is_retained = event.members.iter().all(|member| member.held);
+            let is_retained = event.members.iter().all(|member| member.is_carried);
             retained += usize::from(is_retained && change(&analysed(with(size), &[])).is_none());
         }
         assert!(change(&analysed(with(0.0), &records)).is_none());
@@ -256,7 +256,7 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
     assert_eq!(first.steps.iter().map(|one| one.step).collect::<Vec<_>>(), [EventStep::Opened]);
     write(&mut records, &first);
     let id = first.trend.events[0].id.clone();
-    // With more series it would not be reported as new, but it is held.
+    // With more series it would not be reported as new, but it is carried over.
     let retained_events = analysed(with(step, 8), &records);
     assert!(
         retained_events.trend.events[0].sure
@@ -283,17 +283,17 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
 }
 
 #[test]
-fn a_drift_that_was_taken_back_says_by_what() {
+fn a_drift_that_was_reverted_says_by_what() {
     let mut series = creeping("creep", 9);
     series.points.iter_mut().skip(215).for_each(|point| point.value /= 1.1);
     let found = analysed(vec![series], &[]).trend.events;
     let drift = found.iter().find(|event| event.kind == EventKind::Drift).expect("it climbs");
     let step = found.iter().find(|event| event.kind == EventKind::Change).expect("it falls back");
-    assert_eq!(drift.state, EventState::TakenBack { by: step.id.clone() });
+    assert_eq!(drift.state, EventState::Reverted { by: step.id.clone() });
 }
 
 #[test]
-fn what_is_not_on_the_line_is_not_taken_back() {
+fn what_is_not_on_the_line_is_not_reverted() {
     let all = vec![noisy("slow", 200, 2, &[(0, 1.0), (120, 1.2)], 3)];
     let mut records = Vec::new();
     write(&mut records, &analysed(all.clone(), &[]));

@@ -1,7 +1,7 @@
 //! The budget of false alarms compared with the noise of the very history that is analysed.
 //!
 //! The residues of each series about its changes are put in another order and analysed like the series. Ten in a row
-//! stay together, as they may be correlated, and move by twenty places at most: among quiet points, those of a rough stretch
+//! stay together, as they may be correlated, and move by twenty places at most: among quiet points, those of a rough segment
 //! would look like a change. Points of drifts and of two modes are left out, as residues about these are not plain noise.
 //! Nothing changes in the result, so every report about it is false. (A block bootstrap without replacement; Künsch, "The
 //! jackknife and the bootstrap for general stationary observations", Annals of Statistics 17, 1989.) The order follows from
@@ -35,10 +35,10 @@ const MOST_RAISE: f64 = 2.0;
 /// How many points on either side give the level of a series that moves slowly.
 const AROUND: usize = 15;
 
-/// How many deviations from the median of a stretch a point counts at most.
+/// How many deviations from the median of a segment a point counts at most.
 const REACH: f64 = 3.0;
 
-/// How many points are looked at at least, and how often a series at most.
+/// How many points are searched at least, and how often a series at most.
 const ENOUGH: usize = 20_000;
 const MOST_TIMES: usize = 20;
 
@@ -151,18 +151,18 @@ fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Simul
     Simulated { points: left.len(), found: (0..times).map(|_| order()).collect() }
 }
 
-/// The points of a stretch, strays drawn in towards the median: at an end one of them would bend the line.
-fn drawn_in(stretch: &[f64], deviation: f64) -> Vec<f64> {
-    let middle = describe::median(stretch).unwrap_or_default();
-    // A climb across the window is not a stray: the reach grows with the spread of the stretch.
-    let spread = describe::scaled_median_deviation(stretch).unwrap_or_default().max(deviation);
-    stretch.iter().map(|value| value.clamp(middle - REACH * spread, middle + REACH * spread)).collect()
+/// The points of a segment, strays drawn in towards the median: at an end one of them would bend the line.
+fn drawn_in(segment: &[f64], deviation: f64) -> Vec<f64> {
+    let middle = describe::median(segment).unwrap_or_default();
+    // A climb across the window is not a stray: the reach grows with the spread of the segment.
+    let spread = describe::scaled_median_deviation(segment).unwrap_or_default().max(deviation);
+    segment.iter().map(|value| value.clamp(middle - REACH * spread, middle + REACH * spread)).collect()
 }
 
-/// Where a stretch is at a place: on the line of least squares through the points around.
-fn course(stretch: &[f64], place: usize) -> f64 {
+/// Where a segment is at a place: on the line of least squares through the points around.
+fn course(segment: &[f64], place: usize) -> f64 {
     let first = place.saturating_sub(AROUND);
-    let around = &stretch[first..stretch.len().min(place + AROUND + 1)];
+    let around = &segment[first..segment.len().min(place + AROUND + 1)];
     let count = around.len() as f64;
     let middle = (count - 1.0) / 2.0;
     let mean = around.iter().sum::<f64>() / count;
@@ -181,9 +181,9 @@ fn residues(values: &[f64], found: &Changes) -> Vec<f64> {
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     let segments: Vec<(usize, usize)> = begins.zip(cuts.iter().copied().chain([left.len()])).collect();
     for (begin, end) in segments {
-        let stretch = drawn_in(&left[begin..end], found.noise.map_or(0.0, |noise| noise.deviation));
+        let segment = drawn_in(&left[begin..end], found.noise.map_or(0.0, |noise| noise.deviation));
         for (place, value) in left[begin..end].iter_mut().enumerate() {
-            *value -= course(&stretch, place);
+            *value -= course(&segment, place);
         }
     }
     let drifts = found.drifts.iter().map(|drift| drift.begin..drift.end);

@@ -22,7 +22,7 @@ use sprag_model::unit::Unit;
 /// From how many points with several equal values on a series is treated as exact, if none has values that differ.
 const SHOWN_EXACT: usize = 5;
 
-/// How much it takes to tell a change of a metric.
+/// How much evidence a change of a metric needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub name: String,
@@ -198,7 +198,7 @@ pub(super) fn worse(series: &Series, relative: f64) -> Option<f64> {
 /// Whether a series has a say in events. The judged metric of a benchmark has one. So has what is measured next to it
 /// and not computed from the same time: bytes, instructions, what a program counts. Of controls and calibration
 /// kernels, only what shows whether the machine moved has one.
-pub(super) fn has_say(series: &Series, is_judged: bool) -> bool {
+pub(super) fn is_considered(series: &Series, is_judged: bool) -> bool {
     let name = series.metric.name.as_str();
     match series.role {
         _ if is_judged => true,
@@ -346,7 +346,7 @@ mod tests {
             let mut one = series("a", &[]);
             one.metric = Metric { name: metric.to_owned(), unit, ..Metric::ratio() };
             (one.role, one.variant) = (role, variant.to_owned());
-            has_say(&one, judged)
+            is_considered(&one, judged)
         };
         assert!(of("ratio", Unit::One, Role::Tracked, "fast", true));
         for derived in ["ratio", "time", "limit_share", "above_floor"] {

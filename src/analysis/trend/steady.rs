@@ -2,13 +2,13 @@
 //!
 //! The level of a hundred points moves with each new one, by far less than its uncertainty. With it moves the last
 //! digit of every figure of the past that depends on it. So where the newest points change nothing about which changes
-//! and drifts there are, the figures found before these points are reported. The newest stretch counts in steps of a
+//! and drifts there are, the figures found before these points are reported. The newest segment counts in steps of a
 //! power of two, which are an eighth of it at most. What is new is searched for with all points. A series that never
 //! changed has no figures of the past, and all its points count.
 
 use sprag_model::change_point::{Changes, Drift};
 
-/// From how many points on a newest stretch counts in steps.
+/// From how many points on a newest segment counts in steps.
 const FEWEST: usize = 16;
 
 /// How many steps it counts in at least.
@@ -39,14 +39,14 @@ pub(super) fn until(analysed: &Changes, count: usize) -> impl Iterator<Item = us
 }
 
 /// Whether the findings in the points up to one are the same changes and drifts as the findings in all, whose newest
-/// stretch began well before. Where one is in doubt, one point more or less makes no difference.
+/// segment began well before. Where one is in doubt, one point more or less makes no difference.
 pub(super) fn are_alike(before: &Changes, until: usize, all: &Changes) -> bool {
     let mut steps = before.points.iter().zip(&all.points);
     let mut drifts = before.drifts.iter().zip(&all.drifts);
     let scale = |of: &Changes| of.noise.map(|noise| noise.is_relative);
     (before.points.len(), before.drifts.len(), scale(before)) == (all.points.len(), all.drifts.len(), scale(all))
         && steps.all(|(one, other)| one.first <= other.last && other.first <= one.last)
-        && drifts.all(|(one, other)| one.held == other.held && one.end < until && is_same(one, other))
+        && drifts.all(|(one, other)| one.is_carried == other.is_carried && one.end < until && is_same(one, other))
 }
 
 fn is_same(one: &Drift, other: &Drift) -> bool {
@@ -62,7 +62,7 @@ mod tests {
 
     fn drift(begin: usize, end: usize) -> Drift {
         let rate = Level { value: 0.01, lower: 0.01, upper: 0.01 };
-        Drift { begin, end, before: 1.0, after: 1.1, rate, chance: 0.0, held: false }
+        Drift { begin, end, before: 1.0, after: 1.1, rate, chance: 0.0, is_carried: false }
     }
 
     fn change(first: usize, index: usize, last: usize) -> ChangePoint {
@@ -108,7 +108,7 @@ mod tests {
         assert!(!alike(&one, &analysed(vec![change(10, 12, 14)], vec![drift(40, 60)])));
         assert!(!alike(&one, &analysed(vec![change(10, 12, 14), change(85, 86, 87)], vec![drift(40, 80)])));
         assert!(!alike(&one, &analysed(vec![change(10, 12, 14)], vec![])));
-        assert!(!alike(&one, &analysed(vec![change(10, 12, 14)], vec![Drift { held: true, ..drift(40, 80) }])));
+        assert!(!alike(&one, &analysed(vec![change(10, 12, 14)], vec![Drift { is_carried: true, ..drift(40, 80) }])));
         // One that went on to the last of the points before, and no longer.
         let goes_on = analysed(vec![], vec![drift(40, 90)]);
         assert!(!alike(&goes_on, &analysed(vec![], vec![drift(40, 84)])));

@@ -47,7 +47,7 @@ fn one_cause_is_one_event_with_its_members_worst_first() {
     assert!((worst.worst.expect("a size") - 0.12).abs() < 0.01 && (worst.typical.expect("a size") - 0.09).abs() < 0.01);
     assert_eq!(worst.last_good.as_ref().map(|one| one.sha.as_str()), Some(sha(89).as_str()));
     assert_eq!((worst.first_bad.sha.as_str(), worst.measured_series), (sha(90).as_str(), 12));
-    assert_eq!((worst.next.as_ref(), worst.state.clone()), (None, EventState::Standing));
+    assert_eq!((worst.next.as_ref(), worst.state.clone()), (None, EventState::Present));
 }
 
 #[test]
@@ -56,8 +56,8 @@ fn a_reverted_change_is_no_ongoing_regression() {
     let found = events(series);
     let first = found.iter().find(|one| one.direction == Direction::Worse).expect("it got worse first");
     let second = found.iter().find(|one| one.direction == Direction::Better).expect("it got better then");
-    assert_eq!(first.state, EventState::TakenBack { by: second.id.clone() });
-    assert!(second.state == EventState::Standing && !first.is_ongoing_regression());
+    assert_eq!(first.state, EventState::Reverted { by: second.id.clone() });
+    assert!(second.state == EventState::Present && !first.is_ongoing_regression());
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn the_next_step_is_for_the_machine_where_a_run_says_most() {
         assert_eq!((count, machines, next.machine.id.as_str(), next.runs), (1, 2, best, 1));
         assert!((3.9..4.1).contains(&next.left), "{next:?}");
     }
-    // What the other machine sees makes no run of this one tell more.
+    // What the other machine sees makes no run of this one more informative.
     let (_, _, both) = next(vec![little.clone(), elsewhere(little, OTHER)]);
     assert_eq!((both.machine.id.as_str(), both.runs, both.left), (MACHINE, alone.runs, alone.left));
     // The command measures the members of that machine, by name where they are few.
@@ -538,11 +538,11 @@ fn another_machine_that_stayed_and_controls_say_whose_doing_it_is() {
     let series = ratios(8, &[0.1, -0.1, -0.12]);
     let stayed: Vec<Series> = ratios(8, &[]).into_iter().map(|one| elsewhere(one, OTHER)).collect();
     let (event, signs) = only([series.clone(), stayed.clone()].concat());
-    assert!(event.kind == EventKind::Environment && signs.ends_with("no other machine saw it."), "{signs}");
+    assert!(event.kind == EventKind::Environment && signs.ends_with("no other machine showed it."), "{signs}");
     // No machine moves what is counted.
     let (event, signs) = only([series.clone(), vec![counted("s0", 1.1)], stayed.clone()].concat());
     assert!(event.is_ongoing_regression() && signs.contains("exact values did, too"), "{signs}");
-    // The controls stayed, unless they are too noisy to tell.
+    // The controls stayed, unless they are too noisy.
     let mut control = moved("control", Metric::ratio(), 1.0, 30);
     control.role = Role::Control;
     let (event, signs) = only([series.clone(), vec![control.clone()], stayed.clone()].concat());

@@ -10,19 +10,19 @@ const MOST: f64 = 0.95;
 
 /// Adjacent values with one level.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
+pub struct Segment<'a> {
     /// The values less their own level.
     pub residuals: &'a [f64],
     /// Their own level less the level of all values.
     pub moved: f64,
 }
 
-/// The root of twice the logarithm of the likelihood ratio of the levels of adjacent stretches against one level. Infinite
+/// The root of twice the logarithm of the likelihood ratio of the levels of adjacent segments against one level. Infinite
 /// where the levels explain all.
-pub fn step_deviate(levels: &[Stretch<'_>]) -> f64 {
+pub fn step_deviate(levels: &[Segment<'_>]) -> f64 {
     let about = |common: f64| {
-        let of = move |stretch: &Stretch<'_>, value: &f64| value + common * stretch.moved;
-        levels.iter().flat_map(move |stretch| stretch.residuals.iter().map(move |value| of(stretch, value)))
+        let of = move |segment: &Segment<'_>, value: &f64| value + common * segment.moved;
+        levels.iter().flat_map(move |segment| segment.residuals.iter().map(move |value| of(segment, value)))
     };
     deviate(about(0.0), about(1.0))
 }
@@ -78,8 +78,8 @@ mod tests {
         let share = after.len() as f64 / values.len() as f64;
         let step = high - low;
         step_deviate(&[
-            Stretch { residuals: &before, moved: -step * share },
-            Stretch { residuals: &after, moved: step * (1.0 - share) },
+            Segment { residuals: &before, moved: -step * share },
+            Segment { residuals: &after, moved: step * (1.0 - share) },
         ])
     }
 

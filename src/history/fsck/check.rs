@@ -108,8 +108,8 @@ pub fn recorded(store: &Store, target: &Target) -> Result<BTreeSet<String>, Hist
 }
 
 fn never(root: Digest) -> Finding {
-    Finding::overall(FindingKind::Against, format!("nothing here ever had the root {root}"))
-        .advise("the history was rewritten, or the root is that of another one; look at the reflog and at other clones")
+    Finding::overall(FindingKind::Against, format!("no state of this history had the root {root}"))
+        .advise("the history was rewritten, or the root is that of another one; see the reflog and other clones")
 }
 
 pub(crate) struct Examined<'r> {
@@ -181,7 +181,7 @@ impl<'r> Examined<'r> {
             1 => "1 file of the history is not here, as in a partial clone, and was".to_owned(),
             count => format!("{count} files of the history are not here, as in a partial clone, and were"),
         };
-        let what = format!("{are} not looked at: {}{more}", names.join(", "));
+        let what = format!("{are} not checked: {}{more}", names.join(", "));
         Some(Finding::overall(FindingKind::Incomplete, what).advise(FETCH_ALL))
     }
 }
@@ -226,16 +226,16 @@ fn odd_settings(repository: &Repository) -> Vec<Finding> {
         findings.push(Finding::overall(FindingKind::Incomplete, what).advise(advice));
     };
     if repository.is_shallow() {
-        let what = "this is a shallow clone: earlier commits were not looked at, and there is no root over the runs";
+        let what = "this is a shallow clone: earlier commits were not checked, and the runs have no Merkle root";
         report(what.to_owned(), "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
     }
     if grafts(repository).is_some() {
-        let what = "`info/grafts` in the git folder gives commits other parents; their own were looked at";
+        let what = "`info/grafts` in the git folder gives commits other parents; their real ones were checked";
         report(what.to_owned(), "remove the file once you know why it is there");
     }
     let replaced = repository.references_glob("refs/replace/*").map_or(0, |references| references.count());
     if replaced > 0 {
-        let what = format!("{replaced} objects have a replacement (`git replace`); the originals were looked at");
+        let what = format!("{replaced} objects have a replacement (`git replace`); the originals were checked");
         report(what, "see `git replace --list`");
     }
     findings
@@ -295,7 +295,7 @@ fn backward_commits(commits: &[(Oid, i64)]) -> Option<Finding> {
     let newest = backward.last()?;
     let what =
         format!("{} of the commits are dated before their first parent, the newest of them {newest}", backward.len());
-    let advice = "nothing need be done: commits stand in the order of the line, not of their dates";
+    let advice = "nothing need be done: commits are ordered by their parents, not by their dates";
     Some(Finding::overall(FindingKind::Clock, what).advise(advice))
 }
 

@@ -346,7 +346,7 @@ pub(crate) fn intact_records(repository: &Repository, tip: &Tip) -> Vec<Finding>
         }
         let path = run.path(&id);
         if layout::check_path(&path).is_ok() && !present.contains_key(&path) {
-            let what = format!("is a sound record of `{path}`, which the history lacks");
+            let what = format!("is a valid record of `{path}`, which the history lacks");
             let advice = "if it belongs there, write it to a file by `git show` and run `sprag history add`";
             findings.push(Finding::at(FindingKind::SetAside, &file.text(), what).advise(advice));
         }

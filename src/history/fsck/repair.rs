@@ -76,7 +76,7 @@ fn move_ref(
     for attempt in 0..ATTEMPTS {
         let Some((commit, name)) = tip(repository, target)? else { return Ok(Vec::new()) };
         let mut examined = Examined::read(repository, commit.id())?;
-        let written = write_anew(repository, &branch.trees, &examined, repaired);
+        let written = rewrite(repository, &branch.trees, &examined, repaired);
         if written {
             examined = Examined::read(repository, commit.id())?;
         }
@@ -112,7 +112,7 @@ fn move_ref(
 }
 
 /// Writes unreadable objects again whose bytes a working tree still has; whether there were any.
-fn write_anew(repository: &Repository, trees: &[Checkout], examined: &Examined<'_>, repaired: &mut Repaired) -> bool {
+fn rewrite(repository: &Repository, trees: &[Checkout], examined: &Examined<'_>, repaired: &mut Repaired) -> bool {
     let unreadable: Vec<&TipFile> = examined
         .faults
         .iter()

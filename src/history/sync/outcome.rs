@@ -125,17 +125,16 @@ impl SyncError {
                  under `[history]` in sprag.toml"
             }
             SyncError::Different { .. } => {
-                "a record is never changed: `sprag history fsck` on both sides tells which is the damaged one"
+                "a record is never changed: `sprag history fsck` on both sides shows which one is damaged"
             }
             SyncError::Lost { is_gone: true, .. } => {
-                "it is still here: `--after-rewrite restore` puts the branch back as it was; a branch that is gone says \
-                 nothing of its records, so there is nothing to accept"
+                "it is still here: `--after-rewrite restore` restores the branch; a missing branch does not show which records were removed, so there is nothing to accept"
             }
             SyncError::Lost { .. } => {
-                "they are still here: `--after-rewrite restore` puts them back, `--after-rewrite accept` lets them go"
+                "they are still here: `--after-rewrite restore` restores them, `--after-rewrite accept` deletes them"
             }
             SyncError::LostHere { .. } => {
-                "the remote has them still: `--after-rewrite restore` takes them back from there"
+                "the remote has them still: `--after-rewrite restore` restores them from there"
             }
             SyncError::CannotDrop { branch, .. } => {
                 let branch = branch.replacen('/', " ", 1);

@@ -267,9 +267,8 @@ pub(crate) fn odd_graph(repository: &Repository) -> Vec<String> {
     let mut warnings = Vec::new();
     let replaced = repository.references_glob("refs/replace/*").is_ok_and(|mut refs| refs.next().is_some());
     if replaced {
-        warnings.push(
-            "this repository has `refs/replace/`, which a sync looks past: it compares what is stored".to_owned(),
-        );
+        warnings
+            .push("this repository has `refs/replace/`, which a sync ignores: it compares what is stored".to_owned());
     }
     if let Some(grafts) = grafts(repository) {
         warnings.push(format!("`{}` gives commits other parents, and may hide a rewritten history", grafts.display()));

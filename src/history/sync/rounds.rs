@@ -171,7 +171,7 @@ impl Rounds<'_> {
         if let (Some(AfterRewrite::Accept), Some(before)) = (options.after_rewrite, synced.filter(|_| plan.drops)) {
             let dropped = branch.let_go(before);
             set(repository, &dropped, before)?;
-            done.warnings.push(format!("what was let go of stays in this repository under `{dropped}`"));
+            done.warnings.push(format!("the deleted records stay in this repository under `{dropped}`"));
         }
         set(repository, &branch.synced(), tip)?;
         done.sent = std::mem::take(sent);

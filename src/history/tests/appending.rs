@@ -77,7 +77,7 @@ fn what_loading_would_refuse_is_refused() {
     };
     check(&good.path, b"{}\n", "schema_version");
     check(&good.path, &good.bytes[..good.bytes.len() - 1], "canonical");
-    check(&good.path.replace("/cpu/", "/gpu/"), &good.bytes, "bears the suite");
+    check(&good.path.replace("/cpu/", "/gpu/"), &good.bytes, "has the suite");
     for path in ["src/lib.rs", "history/v1/../../src/lib.rs", "history/v1/_events/.git/x", "history/v1/_events/"] {
         check(path, &good.bytes, "");
     }
@@ -88,8 +88,8 @@ fn what_loading_would_refuse_is_refused() {
     check(&hidden.path, &hidden.bytes, "");
     let event = Record::from_event(&opened(1));
     check(&event.path, b"{}\n", "is not an event record");
-    check(&event.path, &Record::from_event(&opened(2)).bytes, "bears the event `e-000001` in its path");
-    check(&event.path.replace("/05/", "/06/"), &event.bytes, "bears the month `06`");
+    check(&event.path, &Record::from_event(&opened(2)).bytes, "has the event `e-000001` in its path");
+    check(&event.path.replace("/05/", "/06/"), &event.bytes, "has the month `06`");
     check("history/v1/_events", &event.bytes, "");
     check("history/v1/_events/x.json", &event.bytes, "is not named `_events/");
     assert_eq!(fixture.head(), head);

@@ -208,14 +208,14 @@ fn files_that_are_no_runs_are_quarantined_with_the_reason() {
     add(&|path, text| (path.to_owned(), text[..200].to_owned()), "is not JSON");
     add(&|path, text| (path.to_owned(), text.trim_end().to_owned()), "canonical");
     for (from, to) in [("\":", "\": "), ("tile_pack", "tile_hack")] {
-        add(&|path, text| (path.to_owned(), text.replace(from, to)), "bears the id");
+        add(&|path, text| (path.to_owned(), text.replace(from, to)), "has the id");
     }
     for (from, to, reason) in [
-        ("/cpu/", "/gpu/", "bears the suite `gpu`"),
-        ("/2026/", "/2025/", "bears the year"),
-        ("/01/", "/02/", "bears the month"),
-        ("000000000000-", "abcdefabcdef-", "bears the commit"),
-        (&machine, "01234567", "bears the machine"),
+        ("/cpu/", "/gpu/", "has the suite `gpu`"),
+        ("/2026/", "/2025/", "has the year"),
+        ("/01/", "/02/", "has the month"),
+        ("000000000000-", "abcdefabcdef-", "has the commit"),
+        (&machine, "01234567", "has the machine"),
         (".json", ".txt", "is not named"),
     ] {
         add(&|path, text| (path.replace(from, to), text.to_owned()), reason);

@@ -61,15 +61,15 @@ pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
     }
 }
 
-/// Makes Cargo rebuild the package: it compares the times of files, which do not tell two checkouts apart.
+/// Makes Cargo rebuild the package: it compares the times of files, which are equal in two checkouts.
 fn forget(target: &Path, package: &str) {
     let below = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     // A target triple adds a folder.
     for folder in std::iter::once(target.to_owned()).chain(below(target)) {
-        for known in below(&folder.join("release/.fingerprint")) {
-            let name = known.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        for entry in below(&folder.join("release/.fingerprint")) {
+            let name = entry.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             if name.rsplit_once('-').is_some_and(|(name, _)| name == package) {
-                let _ = fs::remove_dir_all(known);
+                let _ = fs::remove_dir_all(entry);
             }
         }
     }
@@ -136,7 +136,7 @@ mod tests {
 {"reason":"build-finished","success":true}
 what a wrapper says
 "#;
-        let found = parse_build(output.as_bytes(), "sprag").expect("it is told of");
+        let found = parse_build(output.as_bytes(), "sprag").expect("it is listed");
         assert_eq!(found.program, PathBuf::from("/t/release/sprag"));
         assert_eq!(found.variables, BTreeMap::from([("SPRAG_FLAGS".to_owned(), "opt-level=3".to_owned())]));
         assert_eq!(parse_build(output.as_bytes(), "else"), None);

@@ -141,7 +141,7 @@ pub(crate) fn observe(program: &Invocation<'_>) -> Result<Captured, CommandFault
     let output = |keep| OutputLimit { keep, max: program.most_bytes };
     let limits = Limits::new(program.time_out, output(stdout), output(program.keep_error));
     capture_started(group, Vec::new(), &limits)
-        .map_err(|error| CommandFault::Failed(format!("it cannot be awaited: {error}")))
+        .map_err(|error| CommandFault::Failed(format!("waiting for it failed: {error}")))
 }
 
 /// Starts the process from a thread that is pinned to the processor, since a process inherits the affinity of its parent.

@@ -23,8 +23,7 @@ pub struct CommandSides<'a> {
     pub other: &'a CommandSuite,
 }
 
-/// Runs the command of both sides in turn and reads the output of each process; `progress` receives the number of ended
-/// pairs.
+/// Runs the command of both sides in turn and reads the output of each process; `progress` gets the number of pairs.
 pub fn measure(
     sides: CommandSides<'_>,
     read: &Reader<'_>,
@@ -76,7 +75,7 @@ pub fn measure(
 }
 
 const BASE: &str = "base";
-const OTHER: &str = "other";
+const OTHER: &str = "other side";
 
 type Blame = (&'static str, CommandFault);
 
@@ -223,7 +222,7 @@ fn restated(measured: &[Measured<'_>], metric: &Metric) -> Option<String> {
 
 fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
     if both.iter().all(|one| one.other.is_none()) {
-        return Err((Some("the other does not have it".to_owned()), None));
+        return Err((Some("the other side does not have it".to_owned()), None));
     }
     let mut measured = Vec::with_capacity(both.len());
     let mut first: Option<&Reported> = None;
@@ -231,12 +230,12 @@ fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
         let there = |side: &str, found: &Option<&'a Reported>| {
             found.ok_or_else(|| (Some(format!("the {side} did not report it in pair {number}")), None))
         };
-        let (base, other) = (there("base", base)?, there("other", other)?);
+        let (base, other) = (there("base", base)?, there("other side", other)?);
         let result = |side: &str, reported: &'a Reported| match &reported.result {
             Ok(metrics) => Ok(metrics.as_slice()),
             Err(reason) => Err((Some(format!("the {side}: {reason} (pair {number})")), None)),
         };
-        measured.push(Measured { number: *number, base: result("base", base)?, other: result("other", other)? });
+        measured.push(Measured { number: *number, base: result("base", base)?, other: result("other side", other)? });
         let first = *first.get_or_insert(base);
         for one in [base, other] {
             let (was, is) = (first.benchmark.version, one.benchmark.version);
@@ -255,7 +254,7 @@ fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
 fn pairs(measured: &[Measured<'_>], metric: &Metric) -> Result<Result<Vec<Pair>, String>, &'static str> {
     let pair = |pair: &Measured<'_>| -> Result<Result<Pair, String>, &'static str> {
         let base = samples(pair.base, metric).ok_or("base")?;
-        let other = samples(pair.other, metric).ok_or("other")?;
+        let other = samples(pair.other, metric).ok_or("other side")?;
         Ok(Pair::new(base, other).ok_or_else(|| without_ratio(metric, [base, other], pair.number)))
     };
     let pairs = measured.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
@@ -328,19 +327,22 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let once = "mkdir once 2> log || { echo 3; exit; }; exit 7";
         let found = measured(folder.path(), "echo 2", once, &Protocol::ordinary(4)).expect("three pairs report");
-        assert_eq!(found.faults, ["pair 1: the other: it ended with exit code 7"]);
+        assert_eq!(found.faults, ["pair 1: the other side: it ended with exit code 7"]);
         assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (3, 3));
         let fault = |base: &str, other: &str| {
             measured(folder.path(), base, other, &Protocol::ordinary(3)).expect_err("there is no pair")
         };
         assert_eq!(fault("exit 3", "echo 1"), "the command gave no result: the base: it ended with exit code 3");
-        assert_eq!(fault("echo 1", "echo x"), "the command gave no result: the other: invalid float literal");
+        assert_eq!(fault("echo 1", "echo x"), "the command gave no result: the other side: invalid float literal");
         let mut hanging = side(folder.path(), "sleep 1000");
         hanging.time_out = Duration::from_millis(300);
         let (base, sides) = (side(folder.path(), "echo 1"), |base| CommandSides { base: Some(base), other: &hanging });
         let error =
             measure(sides(&base), &read, &Protocol::ordinary(3), &mut |_| ()).expect_err("it hangs").to_string();
-        assert!(error.contains("the other: it took longer than 0.3 s") && error.contains("not tried again"), "{error}");
+        assert!(
+            error.contains("the other side: it took longer than 0.3 s") && error.contains("not tried again"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -407,7 +409,7 @@ mod tests {
         let found = pooled(&[(vec![time("a", 1.0), time("b", 1.0)], vec![time("b", 1.0), time("c", 1.0)])]);
         let judged: Vec<(&str, Option<&str>)> =
             found.judged.iter().map(|one| (one.benchmark.as_str(), one.failure.as_deref())).collect();
-        assert_eq!(judged, [("s/a @default", Some("the other does not have it")), ("s/b @default", None)]);
+        assert_eq!(judged, [("s/a @default", Some("the other side does not have it")), ("s/b @default", None)]);
         assert_eq!(found.new, [New { value: Some(1.0), ..New::untimed("s/c @default") }]);
         let new = |others: Vec<Vec<Reported>>| {
             let pairs: Vec<_> = others.into_iter().map(|other| (vec![time("a", 1.0)], other)).collect();
@@ -425,11 +427,11 @@ mod tests {
     fn a_benchmark_that_is_not_measured_in_every_process_has_a_reason() {
         let fine = || vec![time("a", 1.0)];
         let broken = || vec![Reported { result: Err("wrong sum".to_owned()), ..time("a", 1.0) }];
-        assert_eq!(obstacle(&[(fine(), fine()), (fine(), broken())]), "the other: wrong sum (pair 2)");
+        assert_eq!(obstacle(&[(fine(), fine()), (fine(), broken())]), "the other side: wrong sum (pair 2)");
         assert_eq!(obstacle(&[(broken(), fine())]), "the base: wrong sum (pair 1)");
         assert_eq!(obstacle(&[(fine(), fine()), (vec![], fine())]), "the base did not report it in pair 2");
         let bytes = || vec![reported("a", &[(Metric::peak_memory(), 1.0)])];
-        assert_eq!(obstacle(&[(fine(), bytes())]), "the other does not report its `time`");
+        assert_eq!(obstacle(&[(fine(), bytes())]), "the other side does not report its `time`");
         let redefined = Metric { name: "time".to_owned(), ..Metric::throughput("x") };
         let reason = Metric::time().redefined(&redefined);
         assert_eq!(
@@ -477,6 +479,6 @@ mod tests {
         let shown = &found.shown[0];
         assert_eq!((shown.metric.name.as_str(), shown.pairs.len()), ("peak_memory", 0));
         assert!(shown.incomparable.as_ref().is_some_and(|reason| reason.contains("0 B against 4.000 B")), "{shown:?}");
-        assert!(pooled(&[(one(0.0), vec![time("a", 1.0)])]).shown.is_empty(), "the other does not measure it");
+        assert!(pooled(&[(one(0.0), vec![time("a", 1.0)])]).shown.is_empty(), "the other side does not measure it");
     }
 }

@@ -362,8 +362,7 @@ const MOST_FILES: usize = 200_000;
 /// process starts when all results are older than this.
 const TICK: Duration = Duration::from_millis(25);
 
-/// What distinguishes a file from the same one written again: length, modification, and on Unix device, inode and
-/// change.
+/// What distinguishes a file from the same one rewritten: length, modification, on Unix device, inode and change.
 type State = (u64, Option<SystemTime>, [i64; 4]);
 
 /// The state of every result before a process starts.

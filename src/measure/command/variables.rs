@@ -1,5 +1,4 @@
-//! Which variables of the environment a program of the project gets: those of toolchains and of the system, and what its suite
-//! names.
+//! Which variables a program of the project gets: those of toolchains and of the system, and what its suite names.
 //!
 //! Tokens stay out, and so do the command files of a CI runner, through which a program could steer the steps after it. This is no
 //! sandbox: the program has the files and the network of its user.

@@ -31,7 +31,7 @@ pub struct Findings {
     pub machine: MachineFindings,
     /// What can be measured.
     pub abilities: Vec<Ability>,
-    /// What the clocks can tell.
+    /// What the clocks can resolve.
     pub clocks: Clocks,
     /// What pressed on the machine meanwhile.
     pub pressure: Pressures,
@@ -74,7 +74,7 @@ pub struct Ability {
     pub detail: String,
 }
 
-/// What the clocks can tell.
+/// What the clocks can resolve.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Clocks {
     /// The monotonic clock that times kernels.
@@ -83,7 +83,7 @@ pub struct Clocks {
     pub thread: Option<Clock>,
 }
 
-/// What one clock can tell, in seconds.
+/// What one clock can resolve, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Clock {
     /// The smallest step seen.
@@ -177,7 +177,8 @@ pub struct KernelFindings {
     /// Share of samples during which the thread was kept from running.
     pub preempted_share: Option<f64>,
     /// What it was interleaved with: `itself`, or another kernel.
-    pub beside: String,
+    #[serde(rename = "beside")]
+    pub companion: String,
     /// Whether it was interleaved with itself, so that a ratio other than 1 is an error.
     pub is_control: bool,
     /// Its time over that of what it was interleaved with.

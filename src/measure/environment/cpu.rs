@@ -123,8 +123,7 @@ pub(super) fn sockets(cpuinfo: &str) -> Option<usize> {
     (!ids.is_empty()).then_some(ids.len())
 }
 
-/// How many processors are allowed to this thread, and whether it may run on just those; absent where the system does
-/// not report them.
+/// How many processors are allowed to this thread, and whether it may run on just those; absent if unknown.
 pub(super) fn placement() -> Option<(u32, bool)> {
     #[cfg(target_os = "linux")]
     {

@@ -286,12 +286,12 @@ fn succeeded(answer: sys::nvrtcResult) -> Result<(), DeviceError> {
 pub fn options(
     kernel: &CudaKernel,
     architecture: Architecture,
-    known: &[Architecture],
+    supported: &[Architecture],
 ) -> Result<Vec<String>, DeviceError> {
-    let target = if known.contains(&architecture) {
+    let target = if supported.contains(&architecture) {
         format!("sm_{architecture}")
     } else {
-        let nearest = known.iter().rfind(|one| **one < architecture);
+        let nearest = supported.iter().rfind(|one| **one < architecture);
         let nearest = nearest.ok_or_else(|| DeviceError::Compiler(format!("it knows no sm_{architecture}")))?;
         format!("compute_{nearest}")
     };
@@ -390,8 +390,8 @@ mod tests {
             defines: BTreeMap::from([("BLOCK".into(), 64)]),
             ..CudaKernel::built_in("empty.cu", "empty", Dtype::Bf16)
         };
-        let check = |architecture, known: &[Architecture], expected: &str| {
-            let options = options(&kernel, architecture, known).expect("it knows one");
+        let check = |architecture, supported: &[Architecture], expected: &str| {
+            let options = options(&kernel, architecture, supported).expect("it knows one");
             assert_eq!(options[0], format!("--gpu-architecture={expected}"));
             assert_eq!(options[3..], ["-DELEMENT=2", "-DBLOCK=64"]);
         };

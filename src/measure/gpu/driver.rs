@@ -112,7 +112,7 @@ impl Context {
         self.allocated.set(self.allocated.get() + bytes);
         self.highest.set(self.highest.get().max(self.allocated.get()));
         let buffer = DeviceBuffer { context: self.clone(), pointer: pointer + guard as u64, bytes, guard };
-        buffer.guard_anew()?;
+        buffer.reset_guards()?;
         Ok(buffer)
     }
 
@@ -127,8 +127,7 @@ impl Context {
         self.set_pool_high_water();
     }
 
-    /// The most bytes of the driver's memory pool in use at one time since [`Context::reset_highest`]; `None` where the driver
-    /// does not count.
+    /// The most bytes of the driver's memory pool at one time since [`Context::reset_highest`]; `None` if not counted.
     pub fn pool_high_water(&self) -> Option<u64> {
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
         let mut value = 0_u64;
@@ -182,7 +181,7 @@ impl DeviceBuffer {
     }
 
     /// Fills the bytes around it, which an earlier kernel may have overwritten.
-    pub fn guard_anew(&self) -> Result<(), DeviceError> {
+    pub fn reset_guards(&self) -> Result<(), DeviceError> {
         if self.guard == 0 {
             return Ok(());
         }

@@ -82,7 +82,7 @@ impl Instance {
 
     /// The same with another byte.
     pub fn poison_with(&self, byte: u8) -> Result<(), DeviceError> {
-        self.buffers.iter().try_for_each(|buffer| buffer.guard_anew())?;
+        self.buffers.iter().try_for_each(|buffer| buffer.reset_guards())?;
         let mut written = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| is_written(spec));
         written.try_for_each(|(spec, buffer)| match spec.content {
             Content::Output | Content::Scratch => buffer.set(byte),
@@ -90,7 +90,7 @@ impl Instance {
         })
     }
 
-    /// The inputs, which stand before all other buffers.
+    /// The inputs, which come before all other buffers.
     pub fn inputs(&self) -> Result<HostInputs, DeviceError> {
         let inputs = self.program.buffers.iter().zip(&self.buffers).take_while(|(spec, _)| !is_written(spec));
         let read = inputs.map(|(spec, buffer)| buffer.download().map(|bytes| (spec.data, bytes)));

@@ -1,4 +1,4 @@
-//! The sizes of the GPU suite, and how single calls of the seed's report are made. Worker processes receive these values.
+//! The sizes of the GPU suite, and how single calls of Apex-X's report are made. Worker processes receive these values.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub struct Scan {
     pub channels: u32,
 }
 
-/// For the single calls of the seed's report.
+/// For the single calls of Apex-X's report.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -91,7 +91,7 @@ impl SettingsError {
 }
 
 impl Profile {
-    /// The published profile of the seed: launches show, since its kernels take microseconds.
+    /// The published profile of Apex-X: launches show, since its kernels take microseconds.
     pub const FIXED: Profile = Profile {
         batch: 1,
         channels: 128,
@@ -157,7 +157,7 @@ impl Profile {
 }
 
 impl Settings {
-    /// The published profile of the seed with its settings.
+    /// The published profile of Apex-X with its settings.
     pub const FIXED: Settings = Settings {
         profile: Profile::FIXED,
         dtype: AskedDtype::Fp16,
@@ -204,7 +204,7 @@ fn range(name: &'static str, value: u32, least: u64, most: u64) -> Result<(), Se
     if (least..=most).contains(&value) { Ok(()) } else { Err(SettingsError::Range { name, value, least, most }) }
 }
 
-/// The first compute capability with 8-bit elements, as in the seed.
+/// The first compute capability with 8-bit elements, as in Apex-X.
 const FP8_CAPABILITY: (u32, u32) = (9, 0);
 
 /// An element type as it is asked for; whether it can run depends on the device.
@@ -238,7 +238,7 @@ impl AskedDtype {
         }
     }
 
-    /// What runs on a device of that compute capability; without a device 32-bit elements, as in the seed on CPUs.
+    /// What runs on a device of that compute capability; without a device 32-bit elements, as in Apex-X on CPUs.
     pub fn effective(self, capability: Option<(u32, u32)>) -> EffectiveDtype {
         let dtype = match (self, capability) {
             (_, None) | (AskedDtype::Fp32, _) => Dtype::F32,
@@ -263,7 +263,7 @@ impl EffectiveDtype {
     }
 }
 
-/// Why 8-bit elements cannot run, in the seed's words.
+/// Why 8-bit elements cannot run, in Apex-X's words.
 pub fn fp8_unavailable(capability: Option<(u32, u32)>) -> Option<&'static str> {
     match capability {
         None => Some("fp8_requires_cuda"),

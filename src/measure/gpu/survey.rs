@@ -76,7 +76,7 @@ pub struct Checked {
 /// of a suite of the user.
 pub fn compile(architectures: &[Architecture], own: Option<&CustomScope>) -> Result<Vec<CompiledKernel>, DeviceError> {
     probe::nvrtc()?;
-    let known = device::architectures()?;
+    let supported = device::architectures()?;
     let kernels = own.map_or_else(|| Ok(kernels()), custom::suite::kernels)?;
     let units: Vec<(CudaKernel, Architecture)> = kernels
         .into_iter()
@@ -84,12 +84,12 @@ pub fn compile(architectures: &[Architecture], own: Option<&CustomScope>) -> Res
         .filter(|(kernel, one)| kernel.dtype != Dtype::E4m3 || fp8_unavailable(Some((one / 10, one % 10))).is_none())
         .collect();
     let compiled: Vec<Vec<CompiledKernel>> =
-        units.par_iter().map(|(kernel, architecture)| compile_unit(kernel, *architecture, &known)).collect();
+        units.par_iter().map(|(kernel, architecture)| compile_unit(kernel, *architecture, &supported)).collect();
     Ok(compiled.into_iter().flatten().collect())
 }
 
 /// All kernels of a file with one set of macros, for an architecture.
-fn compile_unit(kernel: &CudaKernel, architecture: Architecture, known: &[Architecture]) -> Vec<CompiledKernel> {
+fn compile_unit(kernel: &CudaKernel, architecture: Architecture, supported: &[Architecture]) -> Vec<CompiledKernel> {
     let entry = |entry: &str, usage: Option<Usage>, log: Option<String>| CompiledKernel {
         file: kernel.source.name().to_owned(),
         entry: entry.to_owned(),
@@ -102,7 +102,8 @@ fn compile_unit(kernel: &CudaKernel, architecture: Architecture, known: &[Archit
         spill_bytes: usage.map(|usage| usage.spill_bytes),
         log,
     };
-    let compiled = device::options(kernel, architecture, known).and_then(|options| device::compile(kernel, &options));
+    let compiled =
+        device::options(kernel, architecture, supported).and_then(|options| device::compile(kernel, &options));
     match compiled {
         Err(error) => vec![entry(&kernel.entry, None, Some(error.to_string()))],
         Ok(compiled) => {

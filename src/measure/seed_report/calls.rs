@@ -1,7 +1,7 @@
-//! Single calls on the device, timed as the seed, Apex-X, does: some to warm up and then those that count, each launched
+//! Single calls on the device, timed as Apex-X does: some to warm up and then those that count, each launched
 //! and awaited within its time, by the host's clock, one operation after the other in one fresh process.
 //!
-//! Only the seed's own report needs them. Of a kernel of microseconds such a call shows mostly the launch and the wait. Each
+//! Only Apex-X's own report needs them. Of a kernel of microseconds such a call shows mostly the launch and the wait. Each
 //! form is checked on poisoned outputs before. Where the tuned form cannot run or is wrong, the plain one replaces it.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ use sprag_formats::compat::apex_x::gpu_report::{Calls, Selection};
 use sprag_kernels::tile::Overlap;
 use sprag_model::benchmark::{Parity, ParityStatus};
 
-/// The seeds of the ids are those of the report plus these, as in the seed.
+/// The seeds of the ids are those of the report plus these, as in Apex-X.
 const PACK_IDS_SEED: u64 = 1;
 const UNPACK_IDS_SEED: u64 = 2;
 
@@ -303,7 +303,7 @@ mod tests {
             assert_eq!([selection.level_0, selection.level_1], tiles);
             assert_eq!([selection.budget_b1_spent, selection.budget_b2_spent], spent);
         };
-        // The published profile spends as much as the seed does.
+        // The published profile spends as much as Apex-X does.
         check(16.0, 8.0, &[20, 32], [20, 32], [16.000000000000004, 8.0]);
         check(16.0, 0.0, &[20], [20, 0], [16.000000000000004, 0.0]);
         check(0.0, 8.0, &[], [0, 0], [0.0, 0.0]);

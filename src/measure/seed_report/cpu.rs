@@ -1,7 +1,7 @@
-//! Timing as the seed, Apex-X, does: single calls, some to warm up and then those that count, one kernel after the
+//! Timing as Apex-X does: single calls, some to warm up and then those that count, one kernel after the
 //! other, in one fresh process.
 //!
-//! Only the seed's own report needs it. It times the fastest single-threaded forms, checked against their references.
+//! Only Apex-X's own report needs it. It times the fastest single-threaded forms, checked against their references.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

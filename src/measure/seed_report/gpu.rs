@@ -67,7 +67,7 @@ impl GpuReportOptions {
         (!text.is_empty()).then(|| self.folder.join(text))
     }
 
-    /// As in the seed, a file that does not exist is not a library.
+    /// As in Apex-X, a file that does not exist is not a library.
     fn library(&self) -> Option<PathBuf> {
         self.named(&self.plugin).filter(|path| path.is_file())
     }
@@ -107,7 +107,7 @@ impl GpuReportOptions {
             plugin: self.library(),
             cases: vec![NumberedCase { number: 0, shapes }],
             settings: sweep::TimingSettings {
-                // The seed counts calls, not milliseconds.
+                // Apex-X counts calls, not milliseconds.
                 warmup_milliseconds: 0,
                 skipped_calls: self.settings.warmup,
                 iterations: self.settings.iters,
@@ -263,7 +263,7 @@ fn seed_word(error: &GpuError) -> &'static str {
     }
 }
 
-/// The seed's words for a missing engine and a missing library.
+/// Apex-X's words for a missing engine and a missing library.
 const NO_ENGINE: &str = "missing_trt_engine_path";
 const NO_LIBRARY: &str = "missing_trt_plugin_lib";
 

@@ -21,7 +21,7 @@ use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::recordable;
 use sprag_model::shape_case::{ShapeCase, TensorShape};
 
-/// The name of all benchmarks of an engine; their shapes tell them apart.
+/// The name of all benchmarks of an engine; their shapes distinguish them.
 const NAME: &str = "engine";
 
 const VARIANT: &str = "tensorrt";
@@ -262,7 +262,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Names a library with plugins, as in the seed.
+/// Names a library with plugins, as in Apex-X.
 const PLUGIN_VARIABLE: &str = "APEXX_TRT_PLUGIN_LIB";
 
 /// The library with plugins that the environment names, and its name there. A relative path starts at `folder`.

@@ -9,7 +9,8 @@ use super::{Acceptance, State};
 /// The effect of an acceptance on a regression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+#[schemars(rename = "Standing")]
+pub enum AnswerKind {
     /// It is in force and covers the regression.
     Accepted,
     /// It is in force, and the regression is larger than accepted.
@@ -27,7 +28,8 @@ pub enum Standing {
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// The effect; only `accepted` closes the regression.
-    pub standing: Standing,
+    #[serde(rename = "standing")]
+    pub kind: AnswerKind,
     /// The id of the accepted event.
     pub event: String,
     /// The largest accepted relative change, positive is worse.
@@ -44,13 +46,13 @@ pub struct Answer {
 
 impl Answer {
     /// The answer of an acceptance on a day; the given state applies while the acceptance is in force.
-    pub fn new(acceptance: &Acceptance, day: NaiveDate, standing: Standing) -> Answer {
+    pub fn new(acceptance: &Acceptance, day: NaiveDate, kind: AnswerKind) -> Answer {
         let Acceptance { event, at_most, terms, .. } = acceptance;
         Answer {
-            standing: match terms.state(day) {
-                State::Expired => Standing::Expired,
-                State::NotYet => Standing::NotYet,
-                State::InForce | State::Unknown => standing,
+            kind: match terms.state(day) {
+                State::Expired => AnswerKind::Expired,
+                State::NotYet => AnswerKind::NotYet,
+                State::InForce | State::Unknown => kind,
             },
             event: event.clone(),
             at_most: *at_most,
@@ -63,18 +65,18 @@ impl Answer {
     }
 
     pub fn is_accepted(&self) -> bool {
-        self.standing == Standing::Accepted
+        self.kind == AnswerKind::Accepted
     }
 
     /// Such as `accepted by Ada until 2026-12-31`.
     pub fn words(&self) -> String {
         let Answer { author, date, expires, .. } = self;
-        match self.standing {
-            Standing::Accepted => format!("accepted by {author} until {expires}"),
-            Standing::Exceeded => format!("worse than {author} accepted until {expires}"),
-            Standing::BeyondScope => format!("beyond what {author} accepted until {expires}"),
-            Standing::Expired => format!("open again: the acceptance by {author} expired on {expires}"),
-            Standing::NotYet => format!("the acceptance by {author} holds from {date} on"),
+        match self.kind {
+            AnswerKind::Accepted => format!("accepted by {author} until {expires}"),
+            AnswerKind::Exceeded => format!("worse than {author} accepted until {expires}"),
+            AnswerKind::BeyondScope => format!("beyond what {author} accepted until {expires}"),
+            AnswerKind::Expired => format!("open again: the acceptance by {author} expired on {expires}"),
+            AnswerKind::NotYet => format!("the acceptance by {author} holds from {date} on"),
         }
     }
 }

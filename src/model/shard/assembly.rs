@@ -16,7 +16,7 @@ use crate::sample::Measurement;
 #[derive(Debug, Default)]
 pub struct Assembly<'a> {
     /// Oldest first.
-    pub whole: Vec<CompleteRun<'a>>,
+    pub complete: Vec<CompleteRun<'a>>,
     /// Oldest first.
     pub incomplete: Vec<IncompleteRun>,
 }
@@ -52,7 +52,7 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a>
         let Some(shard) = Shard::from_config(&run.config) else {
             // A run whose shard cannot be read belongs to no set, and is not complete.
             if !run::is_partial(&run.config) {
-                assembly.whole.push(CompleteRun::undivided(run));
+                assembly.complete.push(CompleteRun::undivided(run));
             }
             continue;
         };
@@ -68,7 +68,7 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a>
         let missing: Vec<Shard> = needed.difference(&present).map(|&index| Shard { index, count }).collect();
         let complete = CompleteRun { divided: count > 1, members: set.into_values().collect() };
         if missing.is_empty() {
-            assembly.whole.push(complete);
+            assembly.complete.push(complete);
         } else {
             let newest = complete.newest();
             assembly.incomplete.push(IncompleteRun {
@@ -79,7 +79,7 @@ pub fn assemble<'a>(runs: impl IntoIterator<Item = &'a RunHead>) -> Assembly<'a>
             });
         }
     }
-    assembly.whole.sort_by(|a, b| a.newest().age().cmp(&b.newest().age()));
+    assembly.complete.sort_by(|a, b| a.newest().age().cmp(&b.newest().age()));
     assembly.incomplete.sort_by_key(|set| set.newest);
     assembly
 }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn merged(runs: &[RecordedRun]) -> Option<Run> {
-        match &assemble(&heads(runs)).whole[..] {
+        match &assemble(&heads(runs)).complete[..] {
             [one] => Some(one.run(runs).expect("all records are given").into_owned()),
             _ => None,
         }
@@ -266,8 +266,8 @@ mod tests {
         runs.push(shard(1, 2, 5));
         let heads = heads(&runs);
         let assembly = assemble(&heads);
-        assert_eq!(assembly.whole[0].newest().id, runs[2].id);
-        assert_eq!(assembly.whole[0].run(&runs[..1]), None);
+        assert_eq!(assembly.complete[0].newest().id, runs[2].id);
+        assert_eq!(assembly.complete[0].run(&runs[..1]), None);
         let run = merged(&runs).expect("none is missing");
         let control = run.measurements.iter().find(|one| one.benchmark.name == "control");
         assert_eq!(control.map(|one| one.attributes["of"].as_str()), Some("1/2 at 5"));
@@ -280,7 +280,7 @@ mod tests {
             change(&mut runs[1].run);
             let heads = heads(&runs);
             let assembly = assemble(&heads);
-            assert!(assembly.whole.is_empty());
+            assert!(assembly.complete.is_empty());
             let sentences: Vec<String> = assembly.incomplete.iter().map(IncompleteRun::sentence).collect();
             assert!(sentences.iter().any(|one| one == expected), "{sentences:?}");
         };
@@ -295,7 +295,7 @@ mod tests {
             one.run.config.insert(FILTER.to_owned(), Value::from(vec!["a"]));
         }
         let heads = heads(&filtered);
-        assert!(assemble(&heads).whole.is_empty() && assemble(&heads).incomplete.is_empty());
+        assert!(assemble(&heads).complete.is_empty() && assemble(&heads).incomplete.is_empty());
     }
 
     #[test]
@@ -334,7 +334,7 @@ mod tests {
             let rest: Vec<RecordedRun> = runs.iter().filter(|one| one.id != lost.id).cloned().collect();
             let heads = heads(&rest);
             let assembly = assemble(&heads);
-            prop_assert!(assembly.whole.is_empty());
+            prop_assert!(assembly.complete.is_empty());
             if !rest.is_empty() {
                 prop_assert_eq!(assembly.incomplete[0].missing.first().copied(), Shard::from_config(&lost.run.config));
                 prop_assert_eq!(assembly.incomplete[0].missing.len(), 1);

@@ -351,13 +351,13 @@ impl Backfill<'_> {
             None => writeln!(out, "gaps whose ends differ come earlier")?,
             Some(_) => {
                 let others = text::count(open(&points) - planned.len(), "commit");
-                writeln!(out, "{others} more, only where neighbors differ")?;
+                writeln!(out, "{others} more, only where neighbours differ")?;
             }
         }
         if let Some(each) = self.usual_seconds() {
             let all = planned.len();
             let (commits, time) = (text::count(all, "commit"), text::duration(each * all as f64));
-            writeln!(out, "about {time} for {commits}, by what builds and runs took here")?;
+            writeln!(out, "about {time} for {commits}, judging by earlier builds and runs here")?;
         }
         let [recorded, failed, elsewhere] =
             [State::Recorded, State::Failed, State::Elsewhere].map(|one| self.count(one));

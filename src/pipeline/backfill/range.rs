@@ -59,7 +59,7 @@ fn between(project: &Project, first: &str, last: &str) -> crate::Result<Vec<Comm
     let ends = Ends {
         first: &first.sha,
         last: &last.sha,
-        exchange: format!("turn the ends around: `{last_name}..{first_name}`"),
+        exchange: format!("swap the ends: `{last_name}..{first_name}`"),
         names: [first_name, last_name].map(|name| format!("`{name}`")),
     };
     span::between(project, &ends)

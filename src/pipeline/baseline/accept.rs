@@ -55,8 +55,8 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
     for (shown, place, TakenOver { baseline, keys }) in &steps {
         if place.present().is_some_and(|present| present.is_same(baseline)) {
             let is_signed = keys.is_none() && place.sign(why)?;
-            let more = if is_signed { " but to write who accepts it, and why" } else { "" };
-            writeln!(out, "{} holds just what {shown} does: nothing to do{more}", place.path)?;
+            let more = if is_signed { " except to record who accepts it, and why" } else { "" };
+            writeln!(out, "{} already has the values of {shown}: nothing to do{more}", place.path)?;
             if is_signed {
                 writeln!(out, "{}", place::to_commit(&place.path, None))?;
             }
@@ -76,7 +76,7 @@ pub fn accept(options: &AcceptOptions<'_>, out: &mut dyn Write) -> crate::Result
 fn refuse_blank(options: &AcceptOptions<'_>) -> Result<(), Advice> {
     if options.why.trim().is_empty() {
         let message = "`--why` says nothing";
-        return refuse(message, "say why the numbers may be what they are: whoever is held to them will ask");
+        return refuse(message, "say why these numbers are acceptable; reviewers will ask");
     }
     if options.metrics.iter().any(|text| text.trim().is_empty()) {
         return refuse("`--metric` is blank, which every metric contains", "leave it out to take over all");
@@ -144,11 +144,11 @@ pub(super) fn take_over(
     terms: &AcceptOptions<'_>,
 ) -> Result<TakenOver, Advice> {
     if proposal.dirty && !terms.dirty {
-        let message = format!("{shown} measured files that no commit holds, so nobody can measure it again");
+        let message = format!("{shown} measured uncommitted changes, so nobody can measure it again");
         return refuse(message, "commit and measure again, or take it as it is with `--dirty`");
     }
     if proposal.partial && terms.metrics.is_empty() && !terms.partial {
-        let message = format!("{shown} has some benchmarks only: others were not asked for, or failed");
+        let message = format!("{shown} has only some benchmarks: others were not selected, or failed");
         return refuse(message, "measure the whole suite, or take over what it has with `--partial`");
     }
     let keys = wanted(proposal, shown, terms)?;
@@ -165,7 +165,7 @@ pub(super) fn take_over(
     if !differences.is_empty() {
         return refuse(
             format!(
-                "`{path}` and {shown} are of two environments ({}), and a baseline is of one",
+                "`{path}` and {shown} are of two environments ({}), and a baseline has only one",
                 describe_differences(&differences)
             ),
             "take all of it: leave out `--metric` and `--partial`",

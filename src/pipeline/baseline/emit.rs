@@ -31,7 +31,7 @@ pub struct EmitOptions<'a> {
 pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exit> {
     let &EmitOptions { folder, suites, run, from, output, notes } = options;
     if notes.is_some_and(|notes| notes.trim().is_empty()) {
-        return refuse("`--notes` says nothing", "say why the numbers may be what they are, or leave it out");
+        return refuse("`--notes` says nothing", "say why these numbers are acceptable, or leave it out");
     }
     if let Some(exit) = apex_x::emit(folder, run, suites, output, notes, out)? {
         return Ok(exit);
@@ -78,7 +78,7 @@ pub fn emit(options: &EmitOptions<'_>, out: &mut dyn Write) -> crate::Result<Exi
     for (number, taken) in all.iter().enumerate() {
         taken.warn();
         if taken.baseline.dirty {
-            warn("the run measured files that no commit holds; nobody can build this baseline again");
+            warn("the run measured uncommitted changes; nobody can reproduce this baseline");
         }
         if taken.baseline.partial {
             warn("the run has some benchmarks only; the baseline holds no others");
@@ -171,7 +171,7 @@ fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usiz
     let mut words = format!("estimated from {seen}: tolerances {tolerances}");
     if assumed > 0 {
         let metrics = text::count(assumed, "metric");
-        words.push_str(&format!("; assumed of {metrics} that fewer than {FEWEST_SESSIONS} sessions hold"));
+        words.push_str(&format!("; assumed for {metrics} with fewer than {FEWEST_SESSIONS} sessions"));
     }
     if fewest < MOST_SESSIONS {
         let with_all = |(metric, _): &(&BaselineMetric, usize)| {

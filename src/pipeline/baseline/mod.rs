@@ -211,7 +211,7 @@ fn with_other(project: &Project, options: &DiffOptions<'_>, one: Side) -> crate:
         };
     }
     if !present.exists() {
-        let message = format!("there is no `{path}` to hold `{}` against", text::printable(&one.path));
+        let message = format!("there is no `{path}` to compare `{}` with", text::printable(&one.path));
         return refuse(message, "name two files, or the newest run: `--run`");
     }
     let baseline = take::read_file(&present)?;
@@ -241,7 +241,7 @@ fn against_runs(project: &Project, file: Option<Side>, suites: &[String]) -> cra
             None => {
                 let class = text::printable(&side.baseline.machine_class);
                 warn(&format!(
-                    "no run at HEAD of `{}` on {class} to hold `{}` against",
+                    "no run at HEAD of `{}` on {class} to compare `{}` with",
                     side.baseline.suite, side.path
                 ));
             }

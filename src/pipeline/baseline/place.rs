@@ -80,8 +80,7 @@ impl<'p> Place<'p> {
         Ok(replaces)
     }
 
-    /// Signs a baseline that was emitted but never accepted; returns whether it did. Its values stay, so nothing is
-    /// archived.
+    /// Signs a baseline that was emitted but never accepted, and archives nothing; returns whether it did.
     pub(super) fn sign(&self, why: &str) -> crate::Result<bool> {
         let Some(present) = self.present() else { return Ok(false) };
         let before = present.accepted.clone();
@@ -97,7 +96,7 @@ impl<'p> Place<'p> {
     fn author(&self) -> String {
         let (author, is_named) = history::author(self.project.find_store());
         if !is_named {
-            warn("git's configuration names nobody (`user.name`, `user.email`), so the baseline bears a stand-in");
+            warn("git has no `user.name` and `user.email`, so the baseline names a placeholder");
         }
         format!("{} <{}>", author.name, author.email)
     }

@@ -141,7 +141,7 @@ fn without_zeros(mut baseline: Baseline) -> Baseline {
         std::mem::take(&mut baseline.metrics).into_iter().partition(|(_, metric)| metric.value > 0.0);
     if !zeros.is_empty() {
         let keys: Vec<&str> = zeros.keys().map(String::as_str).collect();
-        warn(&format!("left out, as their value is zero, of which no share can be taken: {}", keys.join(", ")));
+        warn(&format!("left out, since their value is zero and has no relative change: {}", keys.join(", ")));
     }
     Baseline { metrics, ..baseline }
 }
@@ -227,7 +227,7 @@ pub(super) fn other_fault(path: &Path) -> Option<(String, &'static str)> {
 /// What the file is in place of a baseline, and a hint.
 fn other(bytes: &[u8]) -> Option<(String, &'static str)> {
     const JUDGED: &str =
-        "it is judged by as it is: `sprag check --run CURRENT --baseline FILE`, with a file of its own kind";
+        "it is used as it is: `sprag check --run CURRENT --baseline FILE`, with a file of its own kind";
     if Run::from_json(bytes).is_ok() {
         let hint = "take a baseline from it: `sprag baseline emit --run FILE --output BASELINE.json`";
         return Some(("the record of a run".to_owned(), hint));

@@ -74,9 +74,7 @@ pub(super) fn line(project: &Project, good: &str, bad: &str) -> crate::Result<Ve
         first: good,
         last: bad,
         names: [format!("the good end {short_good}"), format!("the bad end {short_bad}")],
-        exchange: format!(
-            "exchange them: `sprag bisect {short_bad} {short_good}`; it also finds what made code faster"
-        ),
+        exchange: format!("swap them: `sprag bisect {short_bad} {short_good}`; it also finds what made code faster"),
     };
     Ok(span::through_merges(project, &ends)?.into_iter().map(|commit| commit.sha).collect())
 }

@@ -154,7 +154,7 @@ const BAD_END: &str = "the bad end";
 /// A reason of a comparison, whose base is the good end, and the other side the commit of that name.
 fn of_sides(reason: &str, name: &str) -> String {
     let mut reason = reason.to_owned();
-    for (side, name) in [("the base", "the good end"), ("the other", name)] {
+    for (side, name) in [("the base", "the good end"), ("the other side", name)] {
         for verb in [":", " does", " did", " crashed"] {
             reason = reason.replace(&format!("{side}{verb}"), &format!("{name}{verb}"));
         }
@@ -215,10 +215,10 @@ mod tests {
     fn reasons_name_the_commit_and_not_a_side() {
         for (reason, expected) in [
             (
-                "the other: it ended with exit code 7 (in the other folder)",
+                "the other side: it ended with exit code 7 (in the other folder)",
                 "commit 1: it ended with exit code 7 (in the other folder)",
             ),
-            ("pair 1: the base: x; pair 2: the other: y", "pair 1: the good end: x; pair 2: commit 1: y"),
+            ("pair 1: the base: x; pair 2: the other side: y", "pair 1: the good end: x; pair 2: commit 1: y"),
             ("the base did not report it in pair 2", "the good end did not report it in pair 2"),
             ("the baseline: none", "the baseline: none"),
         ] {

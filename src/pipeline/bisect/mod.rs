@@ -384,7 +384,7 @@ impl Run<'_> {
             let choice = if self.is_over() { None } else { search.next(&clusters, &costs, &pending) };
             if choice.is_none() && !self.is_over() && search.next(&clusters, &costs, &[]).is_some() {
                 if !std::mem::replace(&mut is_waiting, true) {
-                    note("waiting for other jobs, which measure all that would tell more");
+                    note("waiting for other jobs, which are measuring all informative commits");
                 }
                 std::thread::sleep(seconds.pause());
                 continue;
@@ -462,7 +462,7 @@ impl Run<'_> {
         }
         let answers = share::join(self.project, &self.measurer.machine, &mut self.state)?;
         if answers > 0 {
-            note(&format!("the history answers for {} already", text::count(answers, "measurement")));
+            note(&format!("the history already has {}", text::count(answers, "measurement")));
             self.save()?;
         }
         match self.state.shard() {

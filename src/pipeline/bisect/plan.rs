@@ -115,7 +115,7 @@ pub(super) fn plan(
     let time = match (of_builds, seconds.pair.filter(|_| !state.instructions)) {
         (Some(build), Some(pair)) => {
             let time = text::duration(build + pairs as f64 * pair);
-            format!("It takes about {time}, by what builds and runs took here.")
+            format!("It takes about {time}, judging by earlier builds and runs here.")
         }
         (Some(build), None) => format!("The builds take about {}; the rest is not known yet.", text::duration(build)),
         _ => "How long it takes is not known before a commit is built and measured here.".to_owned(),

@@ -49,8 +49,7 @@ pub struct BisectReport {
     /// The commits to blame, oldest first; several where benchmarks moved at different ones, or where the change has two parts
     /// or was undone in part.
     pub culprits: Vec<Culprit>,
-    /// Where an earlier change was undone before the culprit: the commits among which that change is, then those among which
-    /// it was undone.
+    /// Where an earlier change was undone before the culprit: the range of that change, then the range of its undoing.
     pub undone: Vec<CommitRange>,
     /// The benchmarks that differ between the ends, the largest change first.
     pub effects: Vec<BisectEffect>,
@@ -370,7 +369,7 @@ pub(super) fn without_question(state: &State, most: usize) -> BisectReport {
     let (outcome, words) = match judge(&state.ends, LEAST) {
         Ends::Alike => (BisectOutcome::NoDifference, format!("`{bad}` does not differ from `{good}`.")),
         _ if state.ends.len() >= most => {
-            let hint = "`--continue` measures on; a longer benchmark, `--pin` or `--instructions` may tell more.";
+            let hint = "`--continue` measures on; a longer benchmark, `--pin` or `--instructions` may show more.";
             (BisectOutcome::Uncertain, format!("`{bad}` does not differ from `{good}` for certain. {hint}"))
         }
         _ => {

@@ -1,5 +1,4 @@
-//! Several jobs share a bisection by the history: each announces what it measures, records its runs, and reads the answers in
-//! those of the others.
+//! Several jobs share a bisection by the history: each announces what it measures, and reads the runs of the others.
 //!
 //! An announcement is a file of the history, and a push succeeds only on top of what was fetched. So of two jobs that choose the
 //! same commit at the same time, the second one to push finds the announcement of the first, and chooses again.

@@ -33,7 +33,7 @@ impl Worktree {
         if parent.starts_with(&project.root) {
             return refuse(
                 format!(
-                    "the folder for temporary files, `{}`, lies in the project, where a checkout would be seen",
+                    "the folder for temporary files, `{}`, is inside the project, whose files could affect the build",
                     parent.display()
                 ),
                 "set TMPDIR to a folder outside of it",
@@ -194,7 +194,7 @@ pub fn measurable<'a>(
     let (able, others): (Vec<_>, Vec<_>) = asked.iter().partition(|(_, suite)| can_be_built(project, suite));
     if let Some((name, suite)) = others.first().filter(|_| are_named || able.is_empty()) {
         return refuse(
-            format!("the suite `{name}` is of the kind `{}`, which no commit is built for", suite.kind.word()),
+            format!("the suite `{name}` is of the kind `{}`, for which commits cannot be built", suite.kind.word()),
             "name a suite of the kind `cpu` or `command` with `--suite`",
         );
     }

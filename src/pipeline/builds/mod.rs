@@ -196,7 +196,7 @@ impl<'a> Builds<'a> {
                 let message = format!("{failure}; it failed so before and was not tried again");
                 return Err(Advice::new(
                     message,
-                    "`sprag cache clear` forgets it, and `sprag backfill --retry` tries it again",
+                    "`sprag cache clear` removes that note, and `sprag backfill --retry` tries it again",
                 )
                 .because(Cause::CannotBuild)
                 .into());
@@ -231,7 +231,7 @@ impl<'a> Builds<'a> {
             }
         }
         if let Err(error) = cache.shrink(MOST_BYTES) {
-            warn(&format!("the cache of builds stays as large as it is: {}", error.chain()));
+            warn(&format!("old builds were not removed from the cache: {}", error.chain()));
         }
         share(slot)
     }

@@ -266,8 +266,8 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     })?;
     if let Some(fault) = fault_of_base {
         let new =
-            format!("the suite `{name}` is new, so it has no baseline: `{FILE_NAME}` of the base does not have it so");
-        result.faults.push(format!("{new}, and there it came to nothing ({fault})"));
+            format!("the suite `{name}` is new, so it has no baseline: `{FILE_NAME}` of the base lacks it, or differs");
+        result.faults.push(format!("{new}, and it failed there ({fault})"));
     }
     for fault in &mut result.faults {
         *fault = places(fault);

@@ -220,7 +220,7 @@ fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Compari
         has_base: true,
         base_commit: base.clone(),
         can_take_turns: true,
-        whole: mean_change::of_comparisons(&comparisons, Errors::Independent),
+        mean_change: mean_change::of_comparisons(&comparisons, Errors::Independent),
         comparisons,
         ..SuiteGate::default()
     }

@@ -74,7 +74,7 @@ fn currents(
             RunFile::Run(run) => vec![*run],
             RunFile::Baseline(_) => {
                 let message = format!("`{}` is a baseline, and the side to judge must be a run", path.display());
-                return refuse(message, "turn the two sides around, or name a run");
+                return refuse(message, "swap the two sides, or name a run");
             }
         },
         Against::Revision(revision) => {

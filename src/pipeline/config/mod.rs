@@ -199,7 +199,7 @@ impl Config {
             return fault(&["project", "name"], "`project.name` is empty".to_owned());
         }
         if self.machine.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
-            let message = "`machine.name` is empty; leave it out to know the machine by its hardware";
+            let message = "`machine.name` is empty; leave it out to identify the machine by its hardware";
             return fault(&["machine", "name"], message.to_owned());
         }
         for (name, suite) in &self.suites {

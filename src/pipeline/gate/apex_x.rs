@@ -80,7 +80,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
     let metrics = |file: &File| file.value.get("metrics").and_then(Value::as_object).map_or(0, Map::len);
     if let Some(file) = report.as_ref().filter(|file| holds_baseline(&file.value) && metrics(file) > 0) {
         let message = format!("`{}` is a baseline of Apex-X, and the file to judge must be a report", file.shown);
-        return refuse(message, format!("turn the two sides around, as in `{usage}`"));
+        return refuse(message, format!("swap the two sides, as in `{usage}`"));
     }
     let Some(baseline) = baseline.filter(|file| holds_baseline(&file.value)) else { return Ok(None) };
     let Some((suite, report)) = report.and_then(|file| Some((report_suite(&file.value)?, file))) else {
@@ -104,7 +104,7 @@ fn judge(
 ) -> crate::Result<(Comparison, Exit, Gate)> {
     let comparison = rules::compare(suite, &report.value, &baseline.value).map_err(|error| {
         Advice::new(
-            format!("cannot hold `{}` against `{}`: {error}", report.shown, baseline.shown),
+            format!("cannot compare `{}` with `{}`: {error}", report.shown, baseline.shown),
             "fix the file, or take a new baseline from a report with `sprag baseline emit --run REPORT.json`",
         )
     })?;
@@ -157,7 +157,7 @@ pub fn emit(
     if suite.has_status() && status != Some("ok") {
         let status = status.unwrap_or("unknown");
         let message = format!("`{}` has the status `{}`", report.shown, status.escape_debug());
-        let hint = "take a baseline from a report that is `ok`: of another one it would let pass what was not measured";
+        let hint = "take a baseline from a report that is `ok`: any other would pass what was not measured";
         return refuse(message, hint);
     }
     let template = Template::from_report(suite, &report.value)

@@ -71,8 +71,7 @@ impl Against {
     }
 }
 
-/// A revision goes before a file of the same name, unless it is written as a path: a checkout may hold files of any
-/// name.
+/// A revision goes before a file of the same name, unless it is written as a path.
 pub fn named(project: &Project, folder: &Path, text: &str) -> crate::Result<Option<Against>> {
     let path = folder.join(text);
     let is_path = text.contains(std::path::is_separator) && path.is_file();
@@ -224,7 +223,7 @@ impl<'p> Bases<'p> {
                 runs.pop()
             }
         };
-        let Some(newest) = newest else { return Ok(Base::absent("nothing, as it never had a run")) };
+        let Some(newest) = newest else { return Ok(Base::absent("nothing, since it has no run")) };
         let day = newest.run.timestamp.format("%Y-%m-%d");
         Ok(Base {
             label: format!("its newest run ({day})"),

@@ -68,7 +68,7 @@ fn candidates(rules: &Rules) -> Vec<Candidate> {
 pub fn terminal(calibration: &Calibration) -> String {
     let of = |names: &[String]| text::printable(&names.join(", "));
     if calibration.series == 0 {
-        return "there is no series to replay: nothing that a gate looks at has been recorded\n".to_owned();
+        return "there is no series to replay: nothing that a gate judges has been recorded\n".to_owned();
     }
     let pairs = calibration.pairs;
     let mut text = format!(
@@ -82,7 +82,7 @@ pub fn terminal(calibration: &Calibration) -> String {
         pairs.steps,
         pairs.unknown
     );
-    text.push_str("\ncalled slower though nothing changed\n");
+    text.push_str("\nunchanged code called slower\n");
     let heads = ["rule", "against", "one commit", "neighbours", "whole checks", "in doubt", "drawn"];
     let rows = calibration.rules.iter().filter(|rule| rule.silent.is_none()).map(|rule| {
         let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];
@@ -99,7 +99,7 @@ pub fn terminal(calibration: &Calibration) -> String {
     }
     if calibration.resampled_series > 0 {
         text.push_str(&format!(
-            "\nfound of a change for the worse, one metric alone, drawn from what {} series moved by\n",
+            "\nslowdowns found in a single metric, drawn from the noise of {} series\n",
             calibration.resampled_series
         ));
         text.push_str(&power(calibration));
@@ -107,7 +107,10 @@ pub fn terminal(calibration: &Calibration) -> String {
     if let Some(more) = calibration.more_sessions {
         let short = calibration.series - calibration.resampled_series;
         let more = text::count(more, "more session");
-        text.push_str(&format!("\n{short} of {} series too short to draw from; {more} would do\n", calibration.series));
+        text.push_str(&format!(
+            "\n{short} of {} series too short to draw from; {more} would be enough\n",
+            calibration.series
+        ));
     }
     text
 }

@@ -60,9 +60,9 @@ impl FileRules {
         let (name, why) = match entry.map_or(self.policy.default, |one| one.choice) {
             Choice::Learnt | Choice::Fixed(Rule::Interval { .. }) if entry.is_none() => return Ok(self.own),
             Choice::Learnt | Choice::Fixed(Rule::Interval { .. }) => {
-                ("interval", "a file says nothing of sessions, nor of processes that took turns")
+                ("interval", "a file has neither sessions nor interleaved processes")
             }
-            Choice::Fixed(Rule::Rank { .. }) if self.kind == Kind::Text => ("rank", "it holds no samples"),
+            Choice::Fixed(Rule::Rank { .. }) if self.kind == Kind::Text => ("rank", "it has no samples"),
             Choice::Fixed(rule) => return Ok(rule),
         };
         let shown = self.file.as_ref().map_or(FILE_NAME.to_owned(), |path| path.display().to_string());
@@ -106,14 +106,14 @@ pub fn check(request: &CheckRequest, out: &mut dyn Write) -> crate::Result<Optio
         if !request.compatible {
             return Ok(None);
         }
-        let message = "`--compatible` is for files of Trueno and tt-metal, and these are none";
+        let message = "`--compatible` is for files of Trueno and tt-metal, and these are not";
         return refuse(message, "leave it out: reports of Apex-X are always judged by its own rules");
     };
     request.gate.refuse_tolerance("files of Trueno and tt-metal")?;
     let rules = FileRules::read(folder, policy.as_deref(), pair.kind)?;
     if request.compatible {
         if !reports.is_empty() || request.summary.is_some() || request.trend_output.is_some() {
-            let message = "reports are of what Sprag finds, and `--compatible` prints what another tool would";
+            let message = "a report has the findings of Sprag, and `--compatible` prints those of another tool";
             return refuse(message, "leave out one of the two");
         }
         return judge_as_original(&pair, &rules.own, out).map(Some);
@@ -192,7 +192,7 @@ fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Re
             samples::summary(&results).regressions == 0
         }
         (_, rule) => {
-            let message = format!("no original judges such files by the rule `{}`", rule.name());
+            let message = format!("none of the original tools judges such files by the rule `{}`", rule.name());
             return refuse(message, "leave `--compatible` out");
         }
     };
@@ -306,7 +306,7 @@ fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
         [Some(_), None] | [None, _] => {
             let [run, base] = names(request);
             let (there, lacks) = if base.is_empty() { (run, "--baseline") } else { (base, "--run") };
-            let message = format!("`{there}` is {words}, and `{lacks}` names no other to go with it");
+            let message = format!("`{there}` is {words}, and `{lacks}` names no second one");
             return refuse(message, hint(kind));
         }
     };
@@ -350,7 +350,7 @@ fn read_pair(pair: &Pair) -> crate::Result<Read> {
         let (was, is) = (first(&baseline), first(&current));
         let (base, run) = (&pair.baseline.name, &pair.current.name);
         let message = format!("`{run}` and `{base}` have no benchmark in common: one has `{is}`, the other `{was}`");
-        return refuse(message, "hold runs of the same benchmarks against each other");
+        return refuse(message, "compare runs of the same benchmarks");
     }
     if pair.kind == Kind::GroundTruth {
         let all = baseline.values().chain(current.values());
@@ -391,7 +391,7 @@ fn sides(output: &Output, entries: Vec<Entry>) -> crate::Result<Sides> {
     let mut sides = Sides::new();
     for entry in entries {
         let shown = format!("`{}` of `{}`", entry.series, output.name);
-        let hint = "measure it again, or take it out of both files: it would pass without a look";
+        let hint = "measure it again, or take it out of both files: it would pass unchecked";
         let side = side(&entry).map_err(|reason| Advice::new(format!("{shown} cannot be judged: {reason}"), hint))?;
         if sides.insert(entry.series, side).is_some() {
             let message = format!("{shown} comes more than once, so it is unclear which one applies");

@@ -134,7 +134,7 @@ pub type MeasureSuites<'a> = dyn FnMut(&Project, &[(&str, &Suite)], Effort) -> c
 /// A base that moves with HEAD would mislead git's bisection.
 fn refuse_bisection(project: &Project, against: &Against) -> crate::Result<()> {
     if !matches!(against, Against::Revision(_) | Against::File(_)) {
-        let message = "what a bisection holds commits against must not move with them";
+        let message = "what a bisection compares commits with must not move with them";
         return refuse(message, "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`");
     }
     refuse_aside(project)

@@ -145,7 +145,7 @@ pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: O
     let elsewhere = elsewhere.filter(|_| base.baseline.is_none() && run.status == RunStatus::Skipped);
     let is_of_itself = base.baseline.as_ref().is_some_and(|baseline| baseline.run == *id);
     let against = match elsewhere {
-        Some(path) => format!("{}; there is {path} to hold it against", base.label),
+        Some(path) => format!("{}; another class has {path}", base.label),
         None if is_of_itself && reruns.iter().all(|one| one.id == *id) => {
             format!("{}, which was taken from this very run", base.label)
         }
@@ -164,7 +164,7 @@ pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: O
         against,
         has_base: base.baseline.is_some() || elsewhere.is_some(),
         base_commit: base.baseline.as_ref().and_then(|baseline| baseline.commit.clone()),
-        whole: mean_change::of_comparisons(&comparisons, Errors::Shared),
+        mean_change: mean_change::of_comparisons(&comparisons, Errors::Shared),
         comparisons,
         ..SuiteGate::default()
     }
@@ -238,12 +238,12 @@ pub fn finish(
 pub(super) fn for_bisection(gate: &Gate, exit: Exit) -> Exit {
     let is_bad = |suite: &SuiteGate| suite.comparisons.iter().any(|one| one.verdict == Verdict::Regressed);
     let Counts { inconclusive, not_comparable, missing, .. } = gate.counts();
-    let is_told = gate.counts().judged() > 0 && inconclusive + not_comparable + missing == 0;
+    let is_reported = gate.counts().judged() > 0 && inconclusive + not_comparable + missing == 0;
     match exit {
         _ if gate.suites.iter().any(is_bad) => Exit::Failed,
         Exit::Done => Exit::Done,
         Exit::NotMeasured => Exit::CannotTell,
-        _ if is_told && gate.suites.iter().all(|suite| suite.status != Some(RunStatus::Failed)) => Exit::Done,
+        _ if is_reported && gate.suites.iter().all(|suite| suite.status != Some(RunStatus::Failed)) => Exit::Done,
         _ => Exit::CannotTell,
     }
 }

@@ -58,7 +58,7 @@ impl<'p> Records<'p> {
         let mut runs = self.read_intact(self.listing.entries.iter().filter(named).cloned().collect())?;
         runs.retain(|one| one.run.commit.as_ref().map(|commit| commit.sha.as_str()) == commit);
         let mut runs = complete(runs);
-        // Runs of uncommitted changes stand for the commit only if there are no others.
+        // Runs of uncommitted changes represent the commit only if there are no others.
         if runs.iter().any(|one| !is_dirty(&one.run)) {
             runs.retain(|one| !is_dirty(&one.run));
         }
@@ -134,8 +134,7 @@ impl<'p> Records<'p> {
         })
     }
 
-    /// The end of a hint: the nearest commits before and after with a record that `keep` wants; empty if there are
-    /// none.
+    /// The end of a hint: the nearest commits before and after with a record that `keep` wants, if any.
     pub fn near(&self, short: &str, keep: &dyn Fn(&Entry) -> bool) -> crate::Result<String> {
         let measured: BTreeSet<&str> = self.listing.entries.iter().filter(|one| keep(one)).map(Entry::commit).collect();
         let line = history::commit_line(self.store, None).context("cannot read the commits")?;
@@ -230,8 +229,7 @@ impl<'p> Records<'p> {
     pub fn read_intact(&self, entries: Vec<Entry>) -> crate::Result<Vec<RecordedRun>> {
         let read = history::read(self.store, &entries).context("cannot read the history")?;
         let damaged = |bad: Quarantined| {
-            let hint =
-                "`sprag history fsck` tells all that is damaged; no verdict leaves out a record of what it judges";
+            let hint = "`sprag history fsck` lists all damage; a verdict needs every record of what it judges";
             Advice::new(format!("`{}` {}", bad.path, bad.reason), hint).because(Cause::Damaged)
         };
         let read = read.into_iter().collect::<Result<Vec<RecordedRun>, Quarantined>>().map_err(damaged)?;
@@ -259,7 +257,7 @@ fn sessions(runs: &[RecordedRun]) -> usize {
 fn complete(runs: Vec<RecordedRun>) -> Vec<RecordedRun> {
     let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
     let assembled = shard::assemble(&heads);
-    let mut complete: Vec<RecordedRun> = assembled.whole.iter().filter_map(|one| joined(one, &runs)).collect();
+    let mut complete: Vec<RecordedRun> = assembled.complete.iter().filter_map(|one| joined(one, &runs)).collect();
     complete.retain(|one| one.run.status == RunStatus::Ok && !one.run.is_filtered());
     leave_out_quick(&mut complete);
     complete.sort_by(|a, b| (a.run.timestamp, &a.id).cmp(&(b.run.timestamp, &b.id)));
@@ -336,7 +334,7 @@ pub fn choose(
         leave_out_quick(&mut runs);
         let heads: Vec<RunHead> = runs.iter().map(RunHead::new).collect();
         let assembly = shard::assemble(&heads);
-        let newest = assembly.whole.last();
+        let newest = assembly.complete.last();
         // An older unfinished set is not news.
         let is_news = |set: &&IncompleteRun| newest.is_none_or(|one| one.newest().timestamp < set.newest);
         let incomplete = assembly.incomplete.last().filter(is_news);

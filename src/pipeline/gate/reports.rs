@@ -134,7 +134,7 @@ pub fn check(folder: &Path, reports: &[ReportRequest], others: Vec<NamedFile<'_>
     Ok(())
 }
 
-/// Annotations are single lines that may stand between others; other reports need standard output alone.
+/// Annotations are single lines that may be mixed with others; other reports need standard output alone.
 pub fn own_stdout(reports: &[ReportRequest]) -> bool {
     reports.iter().any(|report| report.is_stdout() && report.format != ReportFormat::Github)
 }

@@ -29,7 +29,7 @@ pub fn table_text(suite: &SuiteGate, only_changed: bool) -> String {
     if let Some(note) = noted {
         text.push_str(&text::line(&format!("all metrics: {note}"), 0));
     }
-    if let Some(mean) = suite.whole.filter(|mean| mean.benchmarks > 1) {
+    if let Some(mean) = suite.mean_change.filter(|mean| mean.benchmarks > 1) {
         text.push_str(&format!("{}\n", mean_words(&mean)));
     }
     text

@@ -151,7 +151,7 @@ impl<'a> Plan<'a> {
             let mut times = [run.time, self.time, commit_time].into_iter().flatten();
             let time = times.find(convert::is_recordable).ok_or_else(|| {
                 Advice::new(
-                    "the source does not tell when it was measured, nor of which commit",
+                    "the source names neither the time nor the commit of the measurement",
                     "give the time with `--time`, such as 2026-11-21T12:00:00Z, or the commit with `--commit`",
                 )
             })?;
@@ -306,7 +306,7 @@ impl<'a> Plan<'a> {
                 commit.short()
             )),
             (None, None) => {
-                note("the source names no commit, and there is none to take it for; `--commit` names one");
+                note("the source names no commit, and there is no HEAD to use; `--commit` names one");
             }
         }
         if self.cut_short > 0 {
@@ -318,9 +318,7 @@ impl<'a> Plan<'a> {
         }
         if self.odd_times > 0 {
             let (runs, first, last) = (count(self.odd_times, "run"), YEARS.start(), YEARS.end());
-            note(&format!(
-                "the source tells of {runs} a time outside the years {first} to {last}, which does not count"
-            ));
+            note(&format!("the source dates {runs} outside the years {first} to {last}, which is ignored"));
         }
         if self.options.machine.is_none() {
             if self.machines.contains(NO_MACHINE) {
@@ -338,7 +336,7 @@ impl<'a> Plan<'a> {
         let is = if self.future == 1 { "is" } else { "are" };
         let message =
             format!("{} {is} dated more than a day after the clock of this machine", count(self.future, "run"));
-        refuse(message, "check the clocks of both machines, or give `--time`; `--allow-future` imports it all the same")
+        refuse(message, "check the clocks of both machines, or give `--time`; `--allow-future` imports it anyway")
     }
 
     /// Points out machines whose names differ in digits alone, as those of runners do that live for one run.
@@ -350,7 +348,7 @@ impl<'a> Plan<'a> {
         for (kind, machines) in kinds.iter().filter(|(_, machines)| machines.len() >= MANY_OF_A_KIND) {
             let name = if kind.is_empty() { "runners" } else { kind };
             warn(&format!(
-                "{} are called like `{}`, and each gets series of its own; if they are alike, `--machine {}` makes them one",
+                "{} have names like `{}`, and each gets its own series; if they are equal, `--machine {}` makes them one",
                 count(machines.len(), "machine"),
                 printable(machines[0]),
                 printable(name),

@@ -184,7 +184,7 @@ pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
         format.read(&outputs).with_context(|| format!("cannot read `{}` as {}", path.display(), format.name))?;
     if imported.runs.len() > 1 {
         let shown = path.display();
-        crate::text::note(&format!("`{shown}` holds {} runs; the newest counts", imported.runs.len()));
+        crate::text::note(&format!("`{shown}` holds {} runs; the newest is used", imported.runs.len()));
     }
     imported.runs.sort_by_key(|run| run.time);
     let newest = imported.runs.pop().with_context(|| format!("`{}` holds no run", path.display()))?;

@@ -43,7 +43,10 @@ pub(super) fn line(one: &Planned, fate: Fate, is_dry: bool) -> String {
     }
     if fate == Fate::Replaced && !one.adds.is_empty() {
         let adds = one.adds.join(", ");
-        text.push_str(&format!("{:<12} {adds}, as no list named it: take it out again where you had\n", "adds"));
+        text.push_str(&format!(
+            "{:<12} {adds}, which no workflow named: remove it again if you left it out on purpose\n",
+            "adds"
+        ));
     }
     text
 }
@@ -94,7 +97,7 @@ pub(super) fn refuse_odd_places(root: &Path, path: &str) -> crate::Result<()> {
             _ => continue,
         };
         let message = format!("`{}` {what}", text::path(&place));
-        return refuse(message, format!("make it a plain {wanted}, or take it away"));
+        return refuse(message, format!("make it a plain {wanted}, or remove it"));
     }
     Ok(())
 }
@@ -120,7 +123,7 @@ pub(super) fn put(root: &Path, one: &Planned, fate: Fate) -> crate::Result<()> {
         Fate::Replaced => write_atomic(&path, one.text.as_bytes())?,
         Fate::Written => {
             if !write_new(&path, one.text.as_bytes())? {
-                let message = format!("`{}` came into being meanwhile, and was left as it is", one.path);
+                let message = format!("`{}` was created in the meantime, and was left unchanged", one.path);
                 return refuse(message, "run `sprag init` again");
             }
         }

@@ -66,7 +66,7 @@ pub(super) fn also_made(tree: &Tree<'_>, found: &[Found]) -> Option<String> {
     let made = if is_other { native::make(tree) } else { Vec::new() };
     made.into_iter().next().map(|one| {
         let (place, target) = (text::printable(&one.place), one.name);
-        format!("the target `{target}` of `{place}` is not a suite: it may run what was found; `command = [\"make\", \"-s\", \"{target}\"]` makes it one")
+        format!("the target `{target}` of `{place}` is not a suite: it may run the benchmarks that were found; `command = [\"make\", \"-s\", \"{target}\"]` makes it one")
     })
 }
 
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_of_make_beside_a_framework_is_named() {
+    fn a_target_of_make_next_to_a_framework_is_named() {
         let notes = |files: &[(&str, &str)]| {
             let folder = project(files);
             let tree = Tree::read(folder.path());

@@ -64,7 +64,7 @@ impl Expected {
             return bad(format!("is dated {date}, more than {} ago", text::count(days as usize, "day")), asked);
         }
         if !self.allow_future && run.timestamp > now + TimeDelta::days(1) {
-            let hint = "check the clocks of both machines; `--allow-future` records it all the same";
+            let hint = "check the clocks of both machines; `--allow-future` records it anyway";
             return bad(format!("is dated {date}, more than a day after the clock of this machine"), hint);
         }
         Ok(())
@@ -360,10 +360,10 @@ fn contradiction(name: &str, id: &str, path: &str) -> Option<String> {
         return None;
     }
     if *run != id {
-        return Some(format!("bears the id `{run}` in its name, but its content has `{id}`"));
+        return Some(format!("has the id `{run}` in its name, but `{id}` in its content"));
     }
     let differs = is_whole && !name.ends_with(own);
-    differs.then(|| format!("bears a name that its content contradicts: it should end with `{own}`"))
+    differs.then(|| format!("has a name that its content contradicts: it should end with `{own}`"))
 }
 
 pub(super) fn files(count: usize) -> String {

@@ -167,7 +167,7 @@ pub fn check_proof(file: &Path, root: Option<&str>, out: &mut dyn Write) -> crat
     };
     let ends_in = proof.root();
     if !proof.holds() {
-        writeln!(out, "the proof does not hold: its hashes do not add up to its root")?;
+        writeln!(out, "the proof is invalid: its hashes do not lead to its root")?;
         return Ok(Exit::Integrity);
     }
     if root.is_some_and(|root| root != ends_in.root) {
@@ -185,7 +185,7 @@ pub fn check_proof(file: &Path, root: Option<&str>, out: &mut dyn Write) -> crat
         )?,
     }
     if root.is_none() {
-        note("the root is the file's own; hold it against the one that was noted down, by `--root`");
+        note("the root is from the same file; give the one that you noted down with `--root`");
     }
     Ok(Exit::Done)
 }
@@ -247,7 +247,7 @@ fn pending(project: &Project, store: &Store, source: &Target) -> crate::Result<V
             Some(_) => finding(
                 FindingKind::Pending,
                 "waits to be recorded",
-                "the next record takes it along; so does `sprag history add`",
+                "the next recording adds it; so does `sprag history add`",
             ),
         });
     }

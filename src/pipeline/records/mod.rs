@@ -81,12 +81,12 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
         if log.runs.len() < matching {
             say(&format!("{} of {matching} runs; `--limit 0` lists all", log.runs.len()));
         } else if matching == 0 {
-            say("no run is like that");
+            say("no run matches");
         }
     }
     if log.quarantined > 0 {
         let files = text::count(quarantined, "file");
-        warn(&format!("{files} of the history cannot be used; `sprag history fsck` tells why"));
+        warn(&format!("{files} of the history cannot be used; `sprag history fsck` shows why"));
     }
     Ok(Exit::Done)
 }

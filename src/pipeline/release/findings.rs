@@ -10,7 +10,7 @@ use crate::gate::{self, Against as GateAgainst, Base, Bases};
 use crate::study::{self, Along, Study};
 use crate::text;
 use crate::trend::{self, TrendOptions};
-use sprag_analysis::ledger::tell_events;
+use sprag_analysis::ledger::answer_events;
 use sprag_evidence::derive::{self, EnvironmentResult, FileEvidence, Finding, ParityResult, SuiteResult};
 use sprag_evidence::play;
 use sprag_evidence::release::artifacts;
@@ -208,7 +208,7 @@ impl Reader<'_> {
         // The present is the newest run, as on the site, so nothing becomes overdue later.
         let options = TrendOptions::events(study.present());
         let mut trend = trend::analyse(&self.release.project, study, &options, selected)?.trend;
-        tell_events(&mut trend.events, &self.inputs.declared.ledger, day(self.inputs.as_of));
+        answer_events(&mut trend.events, &self.inputs.declared.ledger, day(self.inputs.as_of));
         Ok(trend)
     }
 

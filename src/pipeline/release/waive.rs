@@ -5,7 +5,7 @@ use chrono::{DateTime, Days, NaiveDate, Utc};
 use super::load::read_declared;
 use crate::project::Project;
 use crate::{ledger, study, text, trend};
-use sprag_analysis::ledger::tell_events;
+use sprag_analysis::ledger::answer_events;
 use sprag_base::files::write_new;
 use sprag_base::text::suggestion;
 use sprag_evidence::release::ReleaseError;
@@ -92,7 +92,7 @@ fn free_path(project: &Project, stem: &str) -> String {
 }
 
 fn effect_on_event(mut event: Event, ledger: &Ledger, path: &str, now: DateTime<Utc>) -> String {
-    tell_events(std::slice::from_mut(&mut event), ledger, day(now));
+    answer_events(std::slice::from_mut(&mut event), ledger, day(now));
     let answer = event.answer.as_ref().filter(|answer| answer.entry.rsplit_once(':').is_some_and(|(of, _)| of == path));
     let effect = answer.map_or_else(|| "another entry is about it today".to_owned(), Answer::words);
     if !answer.is_some_and(Answer::is_accepted) {

@@ -155,9 +155,9 @@ impl PerformanceData {
         let shown = path.display();
         let read = |error: io::Error| {
             let hint = match error.kind() {
-                io::ErrorKind::NotFound => format!(
-                    " (hint: where it is to be made of what is measured, run the test once with {ACCEPT_VARIABLE}=1)"
-                ),
+                io::ErrorKind::NotFound => {
+                    format!(" (hint: to create it from this measurement, run the test once with {ACCEPT_VARIABLE}=1)")
+                }
                 _ => String::new(),
             };
             TestingError(format!("cannot read `{shown}`: {error}{hint}"))

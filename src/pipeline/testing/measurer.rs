@@ -31,7 +31,7 @@ const MOST_BYTES: usize = 1 << 24;
 /// With more preempted samples the machine is too busy.
 const MOST_PREEMPTED: f64 = 0.10;
 
-pub(crate) const IN_PROCESS: &str = "in-process: one process, so its layout and luck are one sample";
+pub(crate) const IN_PROCESS: &str = "in-process: one process, so its memory layout is a single sample";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurer {
@@ -167,8 +167,7 @@ fn quality(cases: &[Case<'_>], samples: &[Vec<Sample>]) -> Vec<String> {
         if let Some(call) = describe::median(&walls).filter(|call| *call < SHORTEST_CALL) {
             let name = format!("{}.{}", case.section, case.subsection);
             reasons.push(format!(
-                "a call of `{name}` takes {}, which is mostly the way there and back: let it do more, and see that its work \
-                 is not optimised away",
+                "a call of `{name}` takes {}, which is mostly overhead: let it do more, and check that its work is not optimised away",
                 Unit::Second.scale(call).text(call)
             ));
         }
@@ -213,8 +212,9 @@ pub fn in_processes(
     };
     let asked = std::env::var(CALL_VARIABLE).unwrap_or_default();
     if asked != call {
-        let fault =
-            format!("this process is to measure at {asked}, and came to {call} first: call `in_processes` once a test");
+        let fault = format!(
+            "this process is to measure at {asked}, and reached {call} first: call `in_processes` once per test"
+        );
         return Err(TestingError::measure(fault));
     }
     let path = Path::new(&file);
@@ -403,7 +403,7 @@ mod tests {
             first.expect("the child of the second call");
         }
         let caveats = in_processes(test, 1, measure).expect_err("it is the second").to_string();
-        assert!(caveats.contains("call `in_processes` once a test"), "{caveats}");
+        assert!(caveats.contains("call `in_processes` once per test"), "{caveats}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Verdict};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-#[must_use = "a report that nobody asks fails nothing; `assert_pass` does"]
+#[must_use = "a report alone fails no test; `assert_pass` does"]
 pub struct Report {
     /// In the order of the baseline, then new ones.
     pub comparisons: Vec<Comparison>,
@@ -64,7 +64,7 @@ impl Report {
     pub fn messages(&self) -> Vec<String> {
         let mut messages: Vec<String> = self.faults.clone();
         if let Some(path) = self.file.as_ref().filter(|_| self.is_accepted) {
-            messages.push(format!("accepted as the ground truth: `{}`; look at what changed in it", path.display()));
+            messages.push(format!("accepted as the ground truth: `{}`; review what changed in it", path.display()));
         }
         let (failing, passing): (Vec<&Comparison>, Vec<&Comparison>) =
             self.comparisons.iter().partition(|one| self.fails(one));
@@ -155,7 +155,7 @@ fn shown(text: &str) -> String {
 /// The rule `interval` with the default tolerance of kernels.
 pub const INTERVAL: Rule = Rule::Interval { tolerance: interval::TOLERANCE };
 
-const APART: &str = "the processes of the two sides took no turns, so they make no pairs: use the rule `rank`, or \
+const APART: &str = "the processes of the two sides were not interleaved, so they form no pairs: use the rule `rank`, or \
                      `compare_sections` for two sections of the same processes";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,7 +305,7 @@ impl Judge {
             return (comparison, None);
         }
         if is_paired && then.len() != now.len() {
-            let reason = format!("{} processes against {}, which make no pairs", now.len(), then.len());
+            let reason = format!("{} processes against {}, which form no pairs", now.len(), then.len());
             comparison.verdict = Verdict::Inconclusive(reason);
             return (comparison, None);
         }
@@ -541,7 +541,7 @@ mod tests {
         let few = check(&base[..1], &[110.0], Better::Lower, "inconclusive");
         assert!(few.contains("1 of the 3 process pairs") && few.contains("`in_processes`"), "{few}");
         let odd = check(&base, &[110.0], Better::Lower, "inconclusive");
-        assert!(odd.contains("1 processes against 4, which make no pairs"), "{odd}");
+        assert!(odd.contains("1 processes against 4, which form no pairs"), "{odd}");
     }
 
     #[test]
@@ -615,20 +615,20 @@ mod tests {
             assert!(report.messages()[0].starts_with(expected) && !report.is_pass(), "{:?}", report.messages());
         };
         check(1, "s.b0: regressed");
-        check(20, "s.b0: inconclusive: of 20 subsections judged together one comes out this far by chance");
+        check(20, "s.b0: inconclusive: of 20 subsections judged together, one may differ this much by chance");
     }
 
     #[test]
     fn accepting_needs_samples_and_no_ci() {
-        let wish = |accept: Option<&str>, ci: Option<&str>| {
+        let ask = |accept: Option<&str>, ci: Option<&str>| {
             wants_to_accept(accept.map(OsString::from), ci.map(OsString::from)).ok()
         };
-        assert!([None, Some("true")].iter().all(|ci| wish(None, *ci) == Some(false)));
+        assert!([None, Some("true")].iter().all(|ci| ask(None, *ci) == Some(false)));
         assert_eq!(
-            [wish(Some(""), None), wish(Some("1"), None), wish(Some("yes"), None)],
+            [ask(Some(""), None), ask(Some("1"), None), ask(Some("yes"), None)],
             [Some(false), Some(true), None]
         );
-        let asked = |accept: &str, ci: &str| wish(Some(accept), Some(ci));
+        let asked = |accept: &str, ci: &str| ask(Some(accept), Some(ci));
         assert!(["", "0"].iter().all(|accept| asked(accept, "true") == Some(false)));
         assert!(["", "0", "false"].iter().all(|ci| asked("1", ci) == Some(true)));
         assert!([("1", "true"), ("1", "1"), ("yes", "")].iter().all(|(accept, ci)| asked(accept, ci).is_none()));

@@ -4,12 +4,12 @@ use super::svg::{Svg, rectangle};
 
 const WIDTH: i32 = 110;
 
-pub fn draw(share: f64, stands_out: bool, label: &str) -> String {
+pub fn draw(share: f64, is_clear: bool, label: &str) -> String {
     let mut svg = Svg::new(WIDTH, 14);
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let length = (f64::from(10 * WIDTH) * share).round() as i32;
     svg.area("bar track", rectangle((0, 10 * WIDTH), (30, 110)));
-    svg.area(if stands_out { "bar worse" } else { "bar" }, rectangle((0, length), (30, 110)));
+    svg.area(if is_clear { "bar worse" } else { "bar" }, rectangle((0, length), (30, 110)));
     svg.labelled("share", label)
 }
 

@@ -159,7 +159,7 @@ pub(super) fn why(data: &Data, outcome: &Outcome<'_>) -> String {
         Verdict::Same { came_back: true } => "changed between and came back".to_owned(),
         Verdict::Short => "too few points for a level".to_owned(),
         Verdict::Drift => "its level drifts".to_owned(),
-        Verdict::DriftBetween => "a drift between may have come to nothing".to_owned(),
+        Verdict::DriftBetween => "a drift between may have been undone".to_owned(),
         Verdict::Open(number) => format!("may lie on either side of the change at {}", commit(*number)),
         Verdict::NotComparable => differences(data, outcome),
         Verdict::MissingAtA => "not measured at A".to_owned(),

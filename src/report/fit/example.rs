@@ -9,7 +9,7 @@ use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise}
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine};
 use sprag_model::metric::Metric;
 use sprag_model::series::PointRun;
-use sprag_model::trend::{PooledPoint, SeriesTrend, Stretch};
+use sprag_model::trend::{PooledPoint, Segment, SeriesTrend};
 
 pub(crate) fn level(value: f64) -> Level {
     Level { value, lower: value * 0.999, upper: value * 1.001 }
@@ -35,7 +35,7 @@ pub(crate) fn change(index: usize, before: f64, after: f64) -> ChangePoint {
 }
 
 pub(crate) fn drift(begin: usize, end: usize, before: f64, after: f64) -> Drift {
-    Drift { begin, end, before, after, rate: level(0.001), chance: 1e-4, held: false }
+    Drift { begin, end, before, after, rate: level(0.001), chance: 1e-4, is_carried: false }
 }
 
 /// A series of times with those turns that begins at `start`; with fewer than eight points it has no level.
@@ -52,7 +52,7 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
         metric,
         machine,
         judged: true,
-        beside: false,
+        is_auxiliary: false,
         exact: false,
         sensitivity: "balanced".to_owned(),
         least: 0.01,
@@ -80,12 +80,12 @@ pub(crate) fn series(start: f64, count: usize, points: Vec<ChangePoint>, drifts:
 }
 
 /// The levels between the changes; one with a drift in it has no value.
-pub(crate) fn segments(changes: &Changes, count: usize, commit: impl Fn(usize) -> NamedCommit) -> Vec<Stretch> {
+pub(crate) fn segments(changes: &Changes, count: usize, commit: impl Fn(usize) -> NamedCommit) -> Vec<Segment> {
     let begins = changes.points.iter().map(|change| change.index);
     let bounds: Vec<usize> = [0].into_iter().chain(begins).chain([count]).collect();
     let segment = |(pair, level): (&[usize], &Level)| {
         let has_ramp = changes.drifts.iter().any(|drift| drift.begin < pair[1] && pair[0] < drift.end);
-        Stretch {
+        Segment {
             first: commit(pair[0]),
             last: commit(pair[1] - 1),
             points: pair[1] - pair[0],
@@ -131,9 +131,9 @@ pub(crate) fn member(at: usize) -> Member {
         at: commit(at),
         points_since: 8,
         chance: 1e-6,
-        held: false,
+        is_carried: false,
         high_share: None,
-        standing: true,
+        is_present: true,
     }
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn event(kind: EventKind, at: usize) -> Event {
         id: format!("e-{at:04x}"),
         kind,
         direction: Direction::Worse,
-        state: EventState::Standing,
+        state: EventState::Present,
         sure: true,
         false_discovery: 0.001,
         machines: vec![machine()],

@@ -55,7 +55,7 @@ pub fn suite(name: &str) -> SuiteGate {
         base_commit: Some("a".repeat(40)),
         can_take_turns: true,
         comparisons: Vec::new(),
-        whole: None,
+        mean_change: None,
     }
 }
 
@@ -93,7 +93,7 @@ pub fn gate() -> Gate {
     let cpu = SuiteGate {
         quality: vec!["the load was 3.1 on 2 cores".to_owned()],
         comparisons,
-        whole: Some(MeanChange { benchmarks: 7, change: 0.014, interval: Some((-0.002, 0.031)) }),
+        mean_change: Some(MeanChange { benchmarks: 7, change: 0.014, interval: Some((-0.002, 0.031)) }),
         ..suite("cpu")
     };
     let gpu = SuiteGate {
@@ -129,7 +129,7 @@ pub fn doubtful() -> Gate {
 pub fn passing() -> Gate {
     let cpu = SuiteGate {
         comparisons: vec![comparison("cpu/a @fast", 1.001, Verdict::Unchanged)],
-        whole: Some(MeanChange { benchmarks: 1, change: 0.001, interval: None }),
+        mean_change: Some(MeanChange { benchmarks: 1, change: 0.001, interval: None }),
         ..suite("cpu")
     };
     of_suites(Outcome::Pass, 0, vec![cpu])

@@ -190,7 +190,7 @@ fn suite(suite: &SuiteGate, only_changed: bool) -> SuiteReport<'_> {
         against: &suite.against,
         has_base: suite.has_base,
         base_commit: suite.base_commit.as_deref(),
-        whole: suite.whole.map(|mean| WholeReport {
+        whole: suite.mean_change.map(|mean| WholeReport {
             benchmarks: mean.benchmarks,
             change: Some(mean.change),
             interval: mean.interval.map(interval),

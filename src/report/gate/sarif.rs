@@ -65,18 +65,18 @@ fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
             "RegressionAccepted",
             "A benchmark is worse than its tolerance allows, and that is accepted",
             "The ledger accepts the change of a judged metric up to a size and a day; it does not fail the gate until then.",
-            "Nothing until its last day is over; the entry in `ledger/` says who answers for it, and why.",
+            "Nothing until its last day is over; the entry in `ledger/` says who is responsible, and why.",
         ],
         Kind::Missing if is_compare => [
             "MetricMissing",
             "A benchmark of the base was not measured",
-            "The base has a metric that the other side has not: the benchmark failed, or was renamed or taken out.",
+            "The base has a metric that the other side lacks: the benchmark failed, or was renamed or removed.",
             "Fix the benchmark; if it is gone for good, compare with a base that does not have it.",
         ],
         Kind::Missing => [
             "MetricMissing",
             "A benchmark of the baseline was not measured",
-            "The baseline has a metric that the run has not: the benchmark failed, or was renamed or taken out.",
+            "The baseline has a metric that the run lacks: the benchmark failed, or was renamed or removed.",
             "Fix the benchmark; if it is gone for good, take a new baseline: `sprag baseline accept --why TEXT`.",
         ],
         Kind::NotMeasured => [
@@ -88,9 +88,8 @@ fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
         Kind::Inconclusive => [
             "ChangeInconclusive",
             "The data cannot tell whether a benchmark changed",
-            "The interval of the change reaches across the tolerance, or there is too little data for an interval.",
-            "Measure as the message says; builds that can be had of both sides tell more when they take turns: `sprag \
-             compare A B --measure`, with `--rigorous` in more pairs.",
+            "The interval of the change crosses the tolerance, or there is too little data for an interval.",
+            "Measure as the message says; if both sides can be built, an interleaved comparison shows more: `sprag compare A B --measure`, with `--rigorous` in more pairs.",
         ],
         Kind::NotComparable if is_compare => [
             "SidesNotComparable",

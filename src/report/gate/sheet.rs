@@ -57,7 +57,7 @@ fn suite_section(gate: &Gate, suite: &SuiteGate, only_changed: bool) -> Section 
         let title = Phrase::default().strong(finding.title).text(": ");
         section = section.paragraph(title.join(Phrase::reason(&finding.message)).text("."));
     }
-    if let Some(mean) = &suite.whole {
+    if let Some(mean) = &suite.mean_change {
         section = section.paragraph(mean_words(mean, &suite.comparisons));
     }
     let is_unchanged = |comparison: &&Comparison| comparison.verdict == Verdict::Unchanged;
@@ -287,7 +287,7 @@ mod tests {
             (1e20, None, "x1.0e20 (positive is slower)"),
         ] {
             let mut gate = example::passing();
-            gate.suites[0].whole = Some(MeanChange { benchmarks: 12, change, interval });
+            gate.suites[0].mean_change = Some(MeanChange { benchmarks: 12, change, interval });
             let text = gate_markdown(&gate, false).replace(number::NARROW, " ");
             assert!(text.contains(&format!("\nGeometric mean of 12 benchmarks: {expected}.")), "{text}");
         }

@@ -193,8 +193,8 @@ fn change(comparison: &Comparison) -> Phrase {
     let mark = Judgement::new(comparison).mark;
     let Some(effect) = comparison.effect else { return mark.into() };
     let percent = number::percent(effect.change);
-    let is_said = matches!(comparison.verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
-    let word = if is_said && !comparison.is_accepted() { percent } else { format!("{} {percent}", mark.word) };
+    let is_obvious = matches!(comparison.verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
+    let word = if is_obvious && !comparison.is_accepted() { percent } else { format!("{} {percent}", mark.word) };
     Mark { word, ..mark }.into()
 }
 

@@ -290,7 +290,7 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
         .column("95\u{202f}% interval", "n opt2", |(_, member)| interval(member.relative.as_ref()))
         .column("Detectable", "n opt", |(_, member)| detectable(member))
         .column("Points since", "n opt", |(_, member)| count(member.points_since))
-        .column("State", "", |(_, member)| match (member.standing, member.held) {
+        .column("State", "", |(_, member)| match (member.is_present, member.is_carried) {
             (false, _) => Mark::new(Tone::Plain, "=", "gone"),
             (true, true) => Mark::new(Tone::Doubt, "?", "from an earlier analysis"),
             (true, false) => Mark::new(Tone::Plain, "●", "present"),

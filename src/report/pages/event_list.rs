@@ -56,7 +56,7 @@ fn groups(catalog: &Catalog<'_>) -> [Section; 6] {
         section(catalog, events, EVENTS, (id, heading), note.into(), nothing)
     };
     let is_kind = |kind: EventKind| move |one: &Event| summary::is_listed(one) && one.kind == kind;
-    let is_reverted = |one: &Event| one.sure && one.state != EventState::Standing;
+    let is_reverted = |one: &Event| one.sure && one.state != EventState::Present;
     let change = "Changes of level that are still present, the worst first.";
     let chance = "Findings this weak include more false alarms than the budget allows. More runs decide.";
     let reverted = "A later event brought the levels back.";

@@ -14,7 +14,7 @@ use crate::trend::event as trend_event;
 use crate::{ReportError, date, link, reasons, summary};
 use sprag_base::digest::sha256_hex;
 use sprag_model::event::{Event, EventState};
-use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::answer::{Answer, AnswerKind};
 use sprag_model::page::Page;
 
 const MOST: usize = 100;
@@ -67,8 +67,8 @@ fn entry(catalog: &Catalog<'_>, of: &Event) -> Entry {
     // The first begins with the name of a machine, which stays as it is.
     let sentences: Vec<String> = std::iter::once(trend_event::place(of)).chain(begun).map(|one| one.words()).collect();
     let updated = match &of.state {
-        EventState::TakenBack { by } => catalog.event(by).map(|one| one.since),
-        EventState::Standing => of.answer.as_ref().and_then(in_effect_since),
+        EventState::Reverted { by } => catalog.event(by).map(|one| one.since),
+        EventState::Present => of.answer.as_ref().and_then(in_effect_since),
     };
     Entry {
         id: id(catalog, &path),
@@ -82,10 +82,10 @@ fn entry(catalog: &Catalog<'_>, of: &Event) -> Entry {
 
 /// Since when the ledger has this answer.
 fn in_effect_since(answer: &Answer) -> Option<DateTime<Utc>> {
-    let day = match answer.standing {
-        Standing::Accepted | Standing::Exceeded | Standing::BeyondScope => answer.date,
-        Standing::Expired => answer.expires.succ_opt()?,
-        Standing::NotYet => return None,
+    let day = match answer.kind {
+        AnswerKind::Accepted | AnswerKind::Exceeded | AnswerKind::BeyondScope => answer.date,
+        AnswerKind::Expired => answer.expires.succ_opt()?,
+        AnswerKind::NotYet => return None,
     };
     Some(day.and_time(NaiveTime::MIN).and_utc())
 }
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(absolute, own, "a site that moves keeps the ids");
         // An event that grows keeps its id.
         let event = &mut sample.trend.events[0];
-        (event.state, event.worst) = (EventState::TakenBack { by: "e-d1470b".to_owned() }, Some(0.5));
+        (event.state, event.worst) = (EventState::Reverted { by: "e-d1470b".to_owned() }, Some(0.5));
         event.members.truncate(1);
         assert_eq!((ids(&sample, None), ids(&sample, Some(URL))), (own, absolute));
         for url in [None, Some(URL)] {

@@ -6,7 +6,7 @@ use super::frame::prelude::*;
 use super::release::sentence;
 use crate::trend::words;
 use sprag_model::event::Event;
-use sprag_model::ledger::answer::Standing;
+use sprag_model::ledger::answer::AnswerKind;
 use sprag_model::ledger::{Acceptance, State, Terms, Waiver};
 
 /// The entries of a kind that are listed, and the longest author, in characters.
@@ -84,13 +84,13 @@ fn acceptances(catalog: &Catalog<'_>, all: Vec<(State, &Acceptance)>) -> Section
 fn effect(event: Option<&Event>) -> String {
     let Some(event) = event else { return "Unknown event: this entry has no effect.".to_owned() };
     let now = event.worst_ongoing().map_or_else(String::new, |worst| format!(", {} now", number::percent(worst)));
-    match event.answer.as_ref().map(|answer| answer.standing) {
+    match event.answer.as_ref().map(|answer| answer.kind) {
         None => "No longer needed: the event has no open regression.".to_owned(),
-        Some(Standing::Accepted) => format!("In effect{now}."),
-        Some(Standing::Exceeded) => format!("No effect: worse than accepted{now}."),
-        Some(Standing::BeyondScope) => format!("No effect: regressions outside the accepted scope{now}."),
-        Some(Standing::Expired) => format!("The regression is open again{now}."),
-        Some(Standing::NotYet) => format!("The regression is open until then{now}."),
+        Some(AnswerKind::Accepted) => format!("In effect{now}."),
+        Some(AnswerKind::Exceeded) => format!("No effect: worse than accepted{now}."),
+        Some(AnswerKind::BeyondScope) => format!("No effect: regressions outside the accepted scope{now}."),
+        Some(AnswerKind::Expired) => format!("The regression is open again{now}."),
+        Some(AnswerKind::NotYet) => format!("The regression is open until then{now}."),
     }
 }
 

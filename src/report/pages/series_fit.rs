@@ -132,19 +132,19 @@ fn state(turn: &Turn<'_>, metric: &Metric) -> (Mark, String) {
     };
     let mut notes = Vec::new();
     let mark = match &event.state {
-        EventState::TakenBack { by } => {
+        EventState::Reverted { by } => {
             notes.push(format!("by {by}"));
             Mark::new(Tone::Plain, "✓", "reverted")
         }
-        EventState::Standing if !event.sure => Mark::new(Tone::Doubt, "?", "may be chance"),
-        EventState::Standing if !member.standing => Mark::new(Tone::Plain, "✓", "gone here"),
-        EventState::Standing if event.is_accepted() && turn.is_worse(metric) => Mark::new(Tone::Doubt, "◆", "accepted"),
-        EventState::Standing if turn.is_open(metric) => Mark::new(Tone::Worse, "●", "open"),
-        EventState::Standing => Mark::new(Tone::Plain, "=", "present"),
+        EventState::Present if !event.sure => Mark::new(Tone::Doubt, "?", "may be chance"),
+        EventState::Present if !member.is_present => Mark::new(Tone::Plain, "✓", "gone here"),
+        EventState::Present if event.is_accepted() && turn.is_worse(metric) => Mark::new(Tone::Doubt, "◆", "accepted"),
+        EventState::Present if turn.is_open(metric) => Mark::new(Tone::Worse, "●", "open"),
+        EventState::Present => Mark::new(Tone::Plain, "=", "present"),
     };
     notes.extend(event.answer.as_ref().map(Answer::words));
     notes.extend(turn.facts());
-    if member.held {
+    if member.is_carried {
         notes.push("from an earlier analysis, no longer found in the data alone".to_owned());
     }
     (mark, notes.join("; "))
@@ -322,10 +322,10 @@ mod tests {
         check(&|_| (), ("● open", ""));
         check(&|one| one.sure = false, ("? may be chance", ""));
         check(&|one| one.kind = EventKind::Environment, ("= present", ""));
-        check(&|one| one.members[0].standing = false, ("✓ gone here", ""));
-        check(&|one| one.state = EventState::TakenBack { by: "e-1".to_owned() }, ("✓ reverted", "by e-1"));
+        check(&|one| one.members[0].is_present = false, ("✓ gone here", ""));
+        check(&|one| one.state = EventState::Reverted { by: "e-1".to_owned() }, ("✓ reverted", "by e-1"));
         let earlier = "from an earlier analysis, no longer found in the data alone";
-        check(&|one| one.members[0].held = true, ("● open", earlier));
+        check(&|one| one.members[0].is_carried = true, ("● open", earlier));
     }
 
     #[test]

@@ -129,8 +129,8 @@ pub(super) fn weeks<'a>(catalog: &Catalog<'a>) -> Vec<Week<'a>> {
             let is_within = |time: DateTime<Utc>| self::monday(time) == monday;
             let sure = || catalog.trend.events.iter().filter(|event| event.sure);
             let is_ended = |event: &&Event| match &event.state {
-                EventState::TakenBack { by } => catalog.event(by).is_some_and(|event| is_within(event.since)),
-                EventState::Standing => false,
+                EventState::Reverted { by } => catalog.event(by).is_some_and(|event| is_within(event.since)),
+                EventState::Present => false,
             };
             weeks.push(Week {
                 monday,

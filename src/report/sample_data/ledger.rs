@@ -9,7 +9,7 @@ use sprag_model::checklist::{
     Filled, FilledChecklist, HistoryPoint, Rests, Rollback, RuntimeTarget, SCHEMA_VERSION, Signed, Status, Waiving,
 };
 use sprag_model::commit::CommitLine;
-use sprag_model::ledger::answer::{Answer, Standing};
+use sprag_model::ledger::answer::{Answer, AnswerKind};
 use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
 use sprag_model::release::{Figures, PublishedStatement, ReleaseReport, Released, Sealed};
 use sprag_model::trend::Trend;
@@ -46,7 +46,7 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
         accept("e-505505", (1, 80), 33),
     ];
     let event = &mut trend.events[0];
-    event.answer = Some(Answer::new(&acceptances[0], day, Standing::Accepted));
+    event.answer = Some(Answer::new(&acceptances[0], day, AnswerKind::Accepted));
     let waivers = vec![
         waive("gpu-parity", Some("cuda"), (-7, 0), 43),
         waive(HOSTILE, None, (-90, -30), 53),

@@ -28,7 +28,7 @@ struct Planted {
     at: usize,
     /// With their probabilities.
     suspects: Vec<(usize, f64)>,
-    taken_back_by: Option<&'static str>,
+    reverted_by: Option<&'static str>,
     false_discovery: f64,
     signs: Vec<String>,
     facts: Vec<FactChange>,
@@ -45,7 +45,7 @@ impl Planted {
             direction,
             at,
             suspects: vec![(at, 1.0)],
-            taken_back_by: None,
+            reverted_by: None,
             false_discovery: 0.0005,
             signs: Vec::new(),
             facts: Vec::new(),
@@ -89,7 +89,7 @@ fn planted_events() -> Vec<Planted> {
             ..Planted::change("e-90e3aa", Direction::Better, 28, is_second)
         },
         Planted {
-            taken_back_by: Some("e-d1470b"),
+            reverted_by: Some("e-d1470b"),
             suspects: vec![(14, 0.1), (15, 0.2), (16, 0.4), (17, 0.3)],
             ..Planted::change("e-66b0f2", Direction::Worse, 17, is_large)
         },
@@ -252,7 +252,7 @@ fn member(of: &SeriesTrend, series: &Series, planted: &Planted, line: &CommitLin
         at: named(planted.at, line),
         points_since: of.pooled.iter().filter(|point| point.place >= planted.at).count(),
         chance: 1e-9,
-        standing: planted.taken_back_by.is_none(),
+        is_present: planted.reverted_by.is_none(),
         ..example::member(0)
     }
 }
@@ -287,7 +287,7 @@ fn event(planted: &Planted, all: &[SeriesTrend], judged: &[&SeriesAnalysis], lin
     Event {
         id: planted.id.to_owned(),
         direction: planted.direction,
-        state: planted.taken_back_by.map_or(EventState::Standing, |by| EventState::TakenBack { by: by.to_owned() }),
+        state: planted.reverted_by.map_or(EventState::Present, |by| EventState::Reverted { by: by.to_owned() }),
         sure: planted.false_discovery <= SURE,
         false_discovery: planted.false_discovery,
         measured_series: all.iter().filter(|one| machines.contains(&one.machine)).count(),

@@ -13,7 +13,7 @@ use crate::sheet::{Row, Section, Table};
 use crate::text::short_benchmark;
 use sprag_model::change_point::Level;
 use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
-use sprag_model::ledger::answer::Standing;
+use sprag_model::ledger::answer::AnswerKind;
 use sprag_model::metric::{RATIO, TIME};
 
 const MOST_SUSPECTS: usize = 5;
@@ -54,7 +54,7 @@ pub(crate) fn lead(event: &Event) -> Option<&Member> {
 
 pub(crate) fn mark(event: &Event) -> Mark {
     let (tone, glyph) = match event {
-        one if one.state != EventState::Standing => (Tone::Plain, "="),
+        one if one.state != EventState::Present => (Tone::Plain, "="),
         one if !one.sure => (Tone::Doubt, "?"),
         one if one.kind == EventKind::Environment => (Tone::Environment, "◇"),
         one if one.kind == EventKind::Bimodal => (Tone::Doubt, "⇅"),
@@ -232,10 +232,10 @@ pub(crate) fn range(event: &Event) -> Phrase {
     };
     let range = match (goes_on(event), event.last_good.is_some()) {
         (true, true) => range.text(format!("its newest point, and it {}", going_on(event))),
-        (true, false) => range.text(format!("it {}, and no commit measured is surely good", going_on(event))),
+        (true, false) => range.text(format!("it {}, and no measured commit is known to be good", going_on(event))),
         (false, true) => range.text("bad ").id(words::name(bad)),
         (false, false) => {
-            range.text("bad ").id(words::name(bad)).text(", and no commit measured before it is surely good")
+            range.text("bad ").id(words::name(bad)).text(", and no commit measured before it is known to be good")
         }
     };
     let suspects = event.suspects.len();
@@ -258,7 +258,7 @@ pub(crate) fn goes_on(event: &Event) -> bool {
 }
 
 fn is_going_on(member: &Member) -> bool {
-    member.standing && member.points_since == 0
+    member.is_present && member.points_since == 0
 }
 
 /// That a drift goes on, and in how many of its series.
@@ -323,16 +323,16 @@ pub(crate) fn chance(event: &Event) -> Phrase {
 }
 
 pub(crate) fn state(event: &Event) -> Phrase {
-    if let EventState::TakenBack { by } = &event.state {
+    if let EventState::Reverted { by } = &event.state {
         return Phrase::plain("reverted by ").id(words::name(by));
     }
-    let (all, present) = (event.members.len(), event.members.iter().filter(|one| one.standing).count());
+    let (all, present) = (event.members.len(), event.members.iter().filter(|one| one.is_present).count());
     let mut words = match present {
         some if some == all => "still present".to_owned(),
         0 => "no longer present".to_owned(),
         some => format!("still present in {} of {}", count(some), counted(all, "series", "series")),
     };
-    let earlier = event.members.iter().filter(|one| one.held).count();
+    let earlier = event.members.iter().filter(|one| one.is_carried).count();
     if earlier > 0 {
         let earlier = counted(earlier, "series", "series");
         words += &format!("; {earlier} carried over, no longer found in the data alone");
@@ -345,15 +345,15 @@ pub(crate) fn state(event: &Event) -> Phrase {
 
 /// In two or three words.
 pub(crate) fn short_state(event: &Event) -> &'static str {
-    let present = event.members.iter().filter(|one| one.standing).count();
+    let present = event.members.iter().filter(|one| one.is_present).count();
     match &event.state {
-        EventState::TakenBack { .. } => "reverted",
-        EventState::Standing if event.answer.as_ref().is_some_and(|answer| answer.standing == Standing::Accepted) => {
+        EventState::Reverted { .. } => "reverted",
+        EventState::Present if event.answer.as_ref().is_some_and(|answer| answer.kind == AnswerKind::Accepted) => {
             "accepted"
         }
-        EventState::Standing if present == 0 => "no longer present",
-        EventState::Standing if present < event.members.len() => "partly present",
-        EventState::Standing => "still present",
+        EventState::Present if present == 0 => "no longer present",
+        EventState::Present if present < event.members.len() => "partly present",
+        EventState::Present => "still present",
     }
 }
 
@@ -448,10 +448,10 @@ fn member(member: &Member, names_machine: bool) -> Row {
     if names_machine {
         series = series.text(format!(" on {}", words::name(&member.machine.name)));
     }
-    if !member.standing {
+    if !member.is_present {
         series = series.text(", gone");
     }
-    if member.held {
+    if member.is_carried {
         series = series.text(", carried");
     }
     Row::new([

@@ -24,7 +24,7 @@ fn due(suite: &str, machine: &str, days: i64) -> Due {
 pub(crate) fn trend() -> Trend {
     let Trend { mut events, newest, mut series, .. } = sample_data::rich().trend;
     events[0].answer = None;
-    (events[0].members[0].held, events[0].members[1].standing) = (true, false);
+    (events[0].members[0].is_carried, events[0].members[1].is_present) = (true, false);
     let up = Level { value: 0.12, lower: 0.115, upper: 0.125 };
     events[2].direction = Direction::Mixed;
     (events[2].members[0].relative, events[2].members[0].worse) = (Some(up), Some(up.value));

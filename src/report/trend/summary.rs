@@ -13,7 +13,7 @@ const MOST_STALE: usize = 5;
 
 /// Whether an event is listed by default: it is significant and still present.
 pub(crate) fn is_listed(event: &Event) -> bool {
-    event.sure && event.state == EventState::Standing
+    event.sure && event.state == EventState::Present
 }
 
 pub(crate) fn headline(trend: &Trend) -> Phrase {

@@ -19,7 +19,7 @@ pub struct BisectArgs {
     /// The last commit or tag that is fine, an ancestor of BAD; also `GOOD..BAD`.
     #[arg(value_name = "GOOD", required_unless_present_any = ["event", "resume"])]
     pub good: Option<String>,
-    /// A commit or tag that is not (default: HEAD). It may also be faster: then the commit that made it so is named.
+    /// A commit or tag that is not (default: HEAD). If it is faster, the commit that made it faster is named.
     #[arg(value_name = "BAD")]
     pub bad: Option<String>,
     /// Find the cause of this event instead: its id, or the start of it, as `sprag trend` prints it; or `worst`, the worst
@@ -38,7 +38,7 @@ pub struct BisectArgs {
     /// Decide by this metric of the benchmarks, such as `instructions` (default: the judged one).
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Decide by instruction counts, which Valgrind takes, instead of times. Of a suite of the kind `command`, all
+    /// Decide by instruction counts, which Valgrind takes, instead of times. For a suite of the kind `command`, all
     /// instructions of the command are counted.
     #[arg(long, conflicts_with_all = ["metric", "resume"])]
     pub instructions: bool,
@@ -60,8 +60,8 @@ pub struct BisectArgs {
     /// Print what would be built and measured, and stop.
     #[arg(long, conflicts_with_all = ["resume", "record", "output_runs", "format", "out", "reports"])]
     pub dry_run: bool,
-    /// Record a run of each measured commit in the history, and the bisection of the event. Of two ends, the event is a
-    /// recorded one of which the culprit is a suspect.
+    /// Record a run of each measured commit in the history, and the bisection of the event. Between two
+    /// ends, that is the recorded event of which the culprit is a suspect.
     #[arg(long)]
     pub record: bool,
     /// Write these records to this folder instead, for `sprag history add`.

@@ -16,15 +16,15 @@ pub struct BackfillArgs {
     /// Measure the commits that may have caused this event; `worst` is the worst open regression.
     #[arg(long, value_name = "EVENT")]
     pub around: Option<String>,
-    /// First measure each N-th commit, and others only between neighbors that differ. By default all are measured.
+    /// First measure each N-th commit, and others only between neighbours that differ. By default all are measured.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub every: Option<u32>,
     /// Only commits with a tag.
     #[arg(long)]
     pub releases: bool,
-    /// Skip a commit that has a run in another environment of this machine, or of a bisection, too.
+    /// Also skip commits that this machine measured in another environment or in a bisection.
     ///
-    /// A commit with a run of this machine in its present environment is always skipped.
+    /// Commits that it measured in its present environment are always skipped.
     #[arg(long)]
     pub missing: bool,
     /// Only this suite; may be given several times.

@@ -112,7 +112,7 @@ pub enum Command {
         /// Random seed.
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Let the history end now, so that nothing is stale (default: fixed dates, the same bytes every time).
+        /// End the history today, so that nothing is stale (default: fixed dates, and the same bytes every time).
         #[arg(long)]
         today: bool,
     },
@@ -121,7 +121,7 @@ pub enum Command {
     /// Compile every CUDA kernel, or check them on the device.
     #[command(subcommand)]
     Kernels(KernelsCommand),
-    /// List or remove the commits that were built to be measured.
+    /// List or remove cached builds of commits.
     Cache(CacheArgs),
     /// Print the JSON Schema of a file that sprag writes, or list all schemas.
     Schema {

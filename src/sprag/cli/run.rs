@@ -61,7 +61,7 @@ pub struct SiteArgs {
     /// Serve the site to browsers on this machine until Ctrl-C.
     #[arg(long)]
     pub serve: bool,
-    /// The port to serve on; 0 takes one that is free.
+    /// The port to serve on; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value_t = 8000, requires = "serve")]
     pub port: u16,
     /// Open the served site in the browser.
@@ -142,10 +142,10 @@ pub struct RunArgs {
     pub output_run: Option<PathBuf>,
     /// Write the report of Apex-X to this file; with one suite only, of kind `cpu`, `gpu` or `trt`.
     ///
-    /// Of a CPU suite one more process times single calls of `infer`, `tile_pack`, `tile_unpack` and `fusion_gate` (small
+    /// For a CPU suite, one more process times single calls of `infer`, `tile_pack`, `tile_unpack` and `fusion_gate` (small
     /// profile, fast forms, one thread), whatever `--filter` says. A kernel that is wrong gives no report and exit code 1.
     ///
-    /// Of a GPU suite one more process times single calls of all kernels in both forms, at the sizes of the fixed profile
+    /// For a GPU suite, one more process times single calls of all kernels in both forms, at the sizes of the fixed profile
     /// or those that options name. If they cannot be timed, the report says why. For TensorRT it is the recorded sweep.
     #[arg(long, visible_alias = "output-json", value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -162,19 +162,19 @@ pub struct RunArgs {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Options of the report of a CPU suite (only with --output)")]
 pub struct SingleCallArgs {
-    /// Calls of `infer` before those that count (default: 5).
+    /// Warm-up calls of `infer` (default: 5).
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=MOST_CALLS))]
     pub infer_warmup: Option<u32>,
-    /// Calls of `infer` that count (default: 30).
+    /// Timed calls of `infer` (default: 30).
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CALLS))]
     pub infer_iters: Option<u32>,
-    /// Calls of each other CPU kernel before those that count (default: 5).
+    /// Warm-up calls of each other CPU kernel (default: 5).
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=MOST_CALLS))]
     pub micro_warmup: Option<u32>,
-    /// Calls of each other CPU kernel that count (default: 50).
+    /// Timed calls of each other CPU kernel (default: 50).
     #[arg(long, value_name = "N", requires = "output", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=MOST_CALLS))]
     pub micro_iters: Option<u32>,
@@ -184,7 +184,7 @@ pub struct SingleCallArgs {
 const MOST_CALLS: i64 = 1_000_000;
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Options of the suites on a GPU and of TensorRT, and of their reports")]
+#[command(next_help_heading = "Options of GPU and TensorRT suites, and of their reports")]
 pub struct ReportArgs {
     /// Warm-up calls.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -203,24 +203,24 @@ pub struct ReportArgs {
     /// A library with plugins of the engine (default: that of the variable APEXX_TRT_PLUGIN_LIB, where there is one).
     #[arg(long, value_name = "FILE")]
     pub trt_plugin_lib: Option<PathBuf>,
-    /// Write the report of `--output` to this file as Markdown, too, or instead.
+    /// Write the report of `--output` to this file as Markdown, also without `--output`.
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub output_md: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Options of suites of TensorRT")]
+#[command(next_help_heading = "Options of TensorRT suites")]
 pub struct TrtArgs {
-    /// Time the engine with these shapes, too, such as `image=1x3x128x128;centers=1024x2`; may be given several times.
+    /// Also time the engine with these shapes, such as `image=1x3x128x128;centers=1024x2`; may be given several times.
     ///
-    /// The first case is always the one that gives no shapes.
+    /// The first case is always `default`, without shapes.
     #[arg(long = "shape-case", value_name = "SHAPES")]
     pub shape_cases: Vec<String>,
     /// The program of TensorRT that times engines (default: that of the variable TRTEXEC, on the search path, or where
     /// TensorRT puts it).
     #[arg(long, value_name = "FILE")]
     pub trtexec: Option<PathBuf>,
-    /// Time each layer, too, in one more process a case, and write the times to this folder.
+    /// Also time each layer, in one more process per case, and write the times to this folder.
     #[arg(long, value_name = "FOLDER")]
     pub trt_profile: Option<PathBuf>,
 }
@@ -252,13 +252,13 @@ pub struct GpuBenchArgs {
     /// The element type; `fp8` runs as `fp16`, with the reason, where the device cannot (default: fp16).
     #[arg(long, value_parser = words(&DTYPES))]
     pub dtype: Option<AskedDtype>,
-    /// What the tiles of the model's first level may cost (default: 16).
+    /// The budget of the tiles of the model's first level (default: 16).
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     pub budget_b1: Option<f64>,
-    /// What the tiles of its second level may cost (default: 8).
+    /// The budget of the tiles of its second level (default: 8).
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     pub budget_b2: Option<f64>,
-    /// What all may cost (default: 32).
+    /// The budget of all tiles (default: 32).
     #[arg(long, value_name = "COST", allow_negative_numbers = true)]
     pub budget_total: Option<f64>,
     /// The shape of an input of the engine, such as `tokens=1x256x128`; may be given several times.

@@ -33,7 +33,7 @@ pub struct DetectArgs {
 }
 
 pub(super) const SENSITIVITIES: [Word<SensitivityName>; 3] = [
-    ("strict", "Half of the false alarms, and fewer changes", SensitivityName::Strict),
+    ("strict", "Fewer false alarms, about half, and fewer changes", SensitivityName::Strict),
     ("balanced", "Well under one false alarm in ten thousand points", SensitivityName::Balanced),
     ("loose", "More changes, and more false alarms", SensitivityName::Loose),
 ];

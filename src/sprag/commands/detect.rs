@@ -84,7 +84,7 @@ fn check_growing(table: &SeriesTable, file: &Path) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "`{}` is too long for `--stream`, which looks at each beginning of every series again: the longest of {} series, `{}`, has \
+        "`{}` is too long for `--stream`, which analyses every prefix of each series: the longest of {} series, `{}`, has \
          {} points",
         file.display(),
         table.series.len(),
@@ -92,7 +92,7 @@ fn check_growing(table: &SeriesTable, file: &Path) -> Result<()> {
         longest.values.len()
     );
     let hint = format!(
-        "one series of {MOST_GROWING} points can be looked at so, or 400 of a thousand; leave out older points or `--stream`"
+        "the limit is one series of {MOST_GROWING} points, or 400 of a thousand; leave out older points or `--stream`"
     );
     refuse(text::printable(&message), hint)
 }
@@ -105,10 +105,10 @@ fn warn_of(table: &SeriesTable) {
         }
     };
     warn(table.without_value, "row", "without a finite value left out");
-    warn(table.pooled, "row", "of an index that another one has: the median of an index counts");
-    warn(table.unordered, "series", "with rows out of order: the index tells it");
+    warn(table.pooled, "row", "with the index of another row: the median of an index is used");
+    warn(table.unordered, "series", "with rows out of order: they are sorted by index");
     let short = table.series.iter().filter(|series| series.values.len() < FEWEST_POINTS).count();
-    warn(short, "series", &format!("of fewer than {FEWEST_POINTS} points, in which nothing is looked for"));
+    warn(short, "series", &format!("of fewer than {FEWEST_POINTS} points, too few to find changes in"));
 }
 
 fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> BTreeMap<&str, T> {

@@ -28,7 +28,7 @@ pub(super) fn check_pin(pin: Option<u32>) -> Result<(), Advice> {
         None => Ok(()),
         Some(pin) => {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
-            let message = format!("there is no processor {pin} to keep workers on");
+            let message = format!("there is no processor {pin} to pin workers to");
             refuse(message, format!("this process may run on {}", list.join(", ")))
         }
     }

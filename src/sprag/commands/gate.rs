@@ -66,7 +66,7 @@ fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> 
 
 fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
     if !args.reports.is_empty() {
-        let message = "`--calibrate` tells how often rules are wrong, of which there are no reports";
+        let message = "`--calibrate` prints how often rules are wrong, and writes no reports";
         return refuse(message, "`--json` prints it for programs");
     }
     let policy = args.policy.as_ref().map(|path| folder.join(path));

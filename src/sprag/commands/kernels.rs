@@ -60,7 +60,7 @@ pub(super) fn compile(folder: &Path, args: &KernelsCompileArgs, out: &mut dyn Wr
     let most = compiled.iter().filter_map(|one| one.registers).max().unwrap_or(0);
     let done = compiled.len() - failed;
     write!(out, "{done} kernels compiled, {failed} failed, {spilling} spill; ")?;
-    writeln!(out, "the most registers of a thread are {most}")?;
+    writeln!(out, "at most {most} registers per thread")?;
     Ok(exit(faults))
 }
 

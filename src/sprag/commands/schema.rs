@@ -46,7 +46,7 @@ const SCHEMAS: [Published; 37] = [
     ("baseline-2", "A file under baselines/, version 2", Baseline::schema),
     ("baseline-list-1", "What `sprag baseline list --json` prints", BaselineList::schema),
     ("baseline-diff-1", "What `sprag baseline diff --json` prints", BaselineDiffs::schema),
-    ("autotune-1", "Kept choices of the tuner, .sprag/autotune.json", Store::schema),
+    ("autotune-1", "Saved choices of the tuner, .sprag/autotune.json", Store::schema),
     (
         "metrics-1",
         "The report of a program that measures itself, as a suite of the format `custom` reads it",
@@ -85,12 +85,12 @@ const SCHEMAS: [Published; 37] = [
     ("kernels-check-1", "What `sprag kernels check --json` prints", || {
         schema::frozen(include_str!("../../../schemas/kernels-check-1.json"))
     }),
-    ("apex-x-cpu-report-1", "The report of the seed's CPU suite", seed::cpu),
-    ("apex-x-gpu-report-1", "The report of the seed's GPU suite", seed::gpu),
-    ("apex-x-trt-report-1", "The report of the seed's TensorRT sweep", seed::trt),
-    ("apex-x-baseline-1", "A baseline of the seed", seed::baseline),
-    ("apex-x-summary-1", "The summary of a comparison, as the seed writes it", seed::summary),
-    ("apex-x-trend-1", "The trend of a comparison, as the seed writes it", seed::trend),
+    ("apex-x-cpu-report-1", "The report of Apex-X's CPU suite", seed::cpu),
+    ("apex-x-gpu-report-1", "The report of Apex-X's GPU suite", seed::gpu),
+    ("apex-x-trt-report-1", "The report of Apex-X's TensorRT sweep", seed::trt),
+    ("apex-x-baseline-1", "A baseline of Apex-X", seed::baseline),
+    ("apex-x-summary-1", "The summary of a comparison, as Apex-X writes it", seed::summary),
+    ("apex-x-trend-1", "The trend of a comparison, as Apex-X writes it", seed::trend),
 ];
 
 pub(super) fn run(name: Option<&str>, out: &mut dyn Write) -> Result<Exit> {

@@ -43,7 +43,7 @@ fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> Re
     let mut study = study::study(&project)?;
     let differences = publish::differences(&project, &mut study, folder)?;
     if differences.is_empty() {
-        writeln!(out, "the site is what a clean rebuild gives")?;
+        writeln!(out, "the site equals a clean rebuild")?;
         return Ok(Exit::Done);
     }
     for difference in differences.iter().take(MOST_NAMED) {
@@ -53,6 +53,6 @@ fn check(mut project: Project, folder: Option<&Path>, out: &mut dyn Write) -> Re
         writeln!(out, "and {} more", differences.len() - MOST_NAMED)?;
     }
     let files = count(differences.len(), "file");
-    writeln!(out, "the site is not what a clean rebuild gives, in {files}; `sprag site` renders it again")?;
+    writeln!(out, "the site differs from a clean rebuild in {files}; `sprag site` renders it again")?;
     Ok(Exit::Failed)
 }

@@ -111,8 +111,8 @@ fn refuse_parts(args: &TrendArgs) -> Result<()> {
     match others.iter().find(|(_, is_given)| args.record && *is_given) {
         None => Ok(()),
         Some((other, _)) => refuse(
-            format!("`--record` writes what became of all events, so it does not go with `{other}`"),
-            format!("leave out `{other}`, or `--record`; settings that are to stay belong in `{FILE_NAME}`"),
+            format!("`--record` writes the state of all events, so it cannot be combined with `{other}`"),
+            format!("leave out `{other}`, or `--record`; write permanent settings into `{FILE_NAME}`"),
         ),
     }
 }

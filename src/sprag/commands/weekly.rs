@@ -47,7 +47,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     let now = clock::now();
     let (options, present) = (TrendOptions::events(now), Some(study.present()));
     let (output, as_of_newest) = trend::analyse_both(&project, &study, &options, present, &|_| true)?;
-    // A shallow clone cannot tell what is new.
+    // A shallow clone does not show what is new.
     let has_news = !output.steps.is_empty() && !study.line.shallow;
     if has_news {
         trend::record(&project, &output.steps)?;

@@ -1,4 +1,4 @@
-//! The seed's release attestation: which files and gates a release depends on, as JSON and as Markdown, byte for byte.
+//! Apex-X's release attestation: which files and gates a release depends on, as JSON and as Markdown, byte for byte.
 //!
 //! A file passes where it exists, whatever its content. So this form proves little and is written for its existing readers;
 //! the statuses of the gates are derived from the records.
@@ -111,7 +111,7 @@ const BY_CI: usize = 3;
 pub struct Metadata {
     pub release_tag: String,
     pub commit_sha: String,
-    /// Of this file, and by the seed also of the build.
+    /// Of this file, and by Apex-X also of the build.
     pub time: String,
     pub release_owner: String,
     /// One of [`TARGETS`].
@@ -236,7 +236,7 @@ impl Attestation {
         }))
     }
 
-    /// As in the seed, nothing is escaped.
+    /// As in Apex-X, nothing is escaped.
     pub fn to_markdown(&self) -> String {
         let yes = |is: bool| if is { "Yes" } else { "No" };
         let Metadata { release_tag, commit_sha, time, release_owner, runtime_target, ci_run_url } = &self.metadata;

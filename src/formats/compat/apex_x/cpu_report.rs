@@ -1,4 +1,4 @@
-//! The report of the seed's CPU suite, `apex_x_cpu_perf_regression`, schema version 1.
+//! The report of Apex-X's CPU suite, `apex_x_cpu_perf_regression`, schema version 1.
 //!
 //! Five figures in milliseconds: the median of single calls of `infer`, `tile_pack`, `tile_unpack` and `fusion_gate`,
 //! and the 95th percentile of `infer`, of however few samples, never null. Where a field names what we have not (Python,

@@ -1,4 +1,4 @@
-//! The seed's gate: its comparison of a report with a baseline, what its tool writes of that, and the baseline that it
+//! Apex-X's gate: its comparison of a report with a baseline, what its tool writes of that, and the baseline that it
 //! makes of a report.
 //!
 //! Each metric of the baseline, in the order of names: `allowed = value * (1.0 + ratio) + abs` in double precision and
@@ -29,7 +29,7 @@ pub enum SeedSuite {
 impl SeedSuite {
     pub const ALL: [SeedSuite; 3] = [SeedSuite::Cpu, SeedSuite::Gpu, SeedSuite::Trt];
 
-    /// The name that its reports and baselines bear.
+    /// The name in its reports and baselines.
     pub fn name(self) -> &'static str {
         match self {
             SeedSuite::Cpu => cpu_report::SUITE,
@@ -42,7 +42,7 @@ impl SeedSuite {
         SeedSuite::ALL.into_iter().find(|suite| suite.name() == name)
     }
 
-    /// The first word of the lines that the seed's tool prints for it.
+    /// The first word of the lines that Apex-X's tool prints for it.
     pub fn prefix(self) -> &'static str {
         match self {
             SeedSuite::Cpu => "perf",
@@ -90,7 +90,7 @@ fn figure(suite: SeedSuite, report: &Value, name: &str) -> Result<Option<f64>, C
     }
 }
 
-/// Of cases that bear the same label the last counts.
+/// Of cases with the same label the last one is used.
 fn figure_of_sweep(report: &Value, name: &str) -> Option<f64> {
     let (start, figure) = name.rsplit_once('.')?;
     match start.strip_prefix("case.") {
@@ -250,7 +250,7 @@ fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -
 /// The name of the status among the metrics.
 const STATUS: &str = "__status__";
 
-/// The summary that the seed's tool writes. What is not finite is written as Python does, so a strict reader refuses such
+/// The summary that Apex-X's tool writes. What is not finite is written as Python does, so a strict reader refuses such
 /// a file.
 pub fn summary(comparison: &Comparison) -> String {
     let mut checks = Vec::new();
@@ -268,7 +268,7 @@ pub fn summary(comparison: &Comparison) -> String {
     file(comparison, json!({"checks": checks, "status": overall(comparison), "suite": comparison.report_suite}))
 }
 
-/// The trend that the seed's tool writes: every metric with the same fields, and how many there are.
+/// The trend that Apex-X's tool writes: every metric with the same fields, and how many there are.
 pub fn trend(comparison: &Comparison, timestamp: &str) -> String {
     // A metric without a name has no place in a trend.
     let mut checks: Vec<Check> = comparison.all_checks().filter(|check| !check.metric.is_empty()).collect();
@@ -343,7 +343,7 @@ const GPU_FIGURES: [&str; 6] = [
     "benchmarks.end_to_end_infer.torch_triton_fastpath",
 ];
 
-/// What the seed notes in a baseline of each suite.
+/// What Apex-X notes in a baseline of each suite.
 fn default_notes(suite: SeedSuite) -> &'static str {
     match suite {
         SeedSuite::Cpu => "CPU baseline with tolerant thresholds for CI variance.",
@@ -357,7 +357,7 @@ fn default_notes(suite: SeedSuite) -> &'static str {
     }
 }
 
-/// How much worse a figure may get: a share, and milliseconds on top. The seed goes by the suite and the name of the figure.
+/// How much worse a figure may get: a share, and milliseconds on top. Apex-X goes by the suite and the name of the figure.
 fn default_tolerance(suite: SeedSuite, name: &str) -> (f64, f64) {
     match suite {
         SeedSuite::Cpu if name.contains("infer_p95") => (1.0, 5.0),
@@ -393,7 +393,7 @@ impl Template {
         Ok(Template { suite, metrics })
     }
 
-    /// The file: sorted keys, two spaces a level, a line feed at the end. `notes` take the place of the seed's own.
+    /// The file: sorted keys, two spaces a level, a line feed at the end. `notes` take the place of Apex-X's own.
     pub fn to_json(&self, notes: Option<&str>) -> String {
         let metric = |(name, value): (&String, &f64)| {
             let (ratio, abs) = default_tolerance(self.suite, name);

@@ -60,7 +60,7 @@ impl TimedOperation {
         }
     }
 
-    /// Its name in the registry: the seed's, or ours for what the seed does not count.
+    /// Its name in the registry: Apex-X's, or ours for what Apex-X does not count.
     fn op_name(self) -> &'static str {
         match self {
             TimedOperation::TilePack => "tilepack",
@@ -118,7 +118,7 @@ impl Chosen {
     }
 
     /// The registry of tuned operations. A launch is a call of the operation, whichever number of kernels it takes; what
-    /// ran in its plain form is not in it, as in the seed.
+    /// ran in its plain form is not in it, as in Apex-X.
     pub fn snapshot<'a>(
         &self,
         tuned: impl Iterator<Item = (TimedOperation, &'a TunedForm)>,
@@ -140,7 +140,7 @@ impl Chosen {
     }
 }
 
-/// The word of the seed's registry for that of a run.
+/// The word of Apex-X's registry for that of a run.
 fn source(word: &str) -> Option<Source> {
     let words = [("default", Source::Heuristic), ("tuned", Source::Autotuned), ("incumbent", Source::RegistryCache)];
     words.into_iter().find(|(candidate, _)| *candidate == word).map(|(_, source)| source)

@@ -1,8 +1,8 @@
-//! The report of the seed's GPU suite, `apex_x_gpu_benchmark`, schema version 1.
+//! The report of Apex-X's GPU suite, `apex_x_gpu_benchmark`, schema version 1.
 //!
 //! One sample is a single call with a wait for the device after it, timed by the host. Fields that name Python, torch or
 //! Triton hold null where their type allows it, else `none`, and what they say of availability is `false`. The keys of
-//! the benchmarks keep the seed's names, so that its comparisons find them: `torch_reference` and `torch_eager` are our
+//! the benchmarks keep Apex-X's names, so that its comparisons find them: `torch_reference` and `torch_eager` are our
 //! plain kernels, `triton_dispatch` and `torch_triton_fastpath` our tuned ones, whose backend is called `cuda`.
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -125,7 +125,7 @@ pub struct GpuConfig {
     pub trt_input_shapes: Vec<String>,
 }
 
-/// Bytes of a mebibyte, which the seed calls `mb`.
+/// Bytes of a mebibyte, which Apex-X calls `mb`.
 const MEBIBYTE: f64 = 1_048_576.0;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -171,7 +171,7 @@ pub enum TensorRt {
 pub struct Path {
     pub calls: Calls,
     pub selection: Selection,
-    /// Why the tuned form did not run. The seed has no such key here, so it is written only where there is a reason.
+    /// Why the tuned form did not run. Apex-X has no such key here, so it is written only where there is a reason.
     pub fallback_reason: Option<String>,
 }
 
@@ -207,7 +207,7 @@ impl Benchmarks {
         let GpuConfig { batch, channels, height, width, kmax, steps, .. } = config;
         let (tiles, elements, frames) =
             (product(&[*batch, *kmax]), product(&[*batch, *channels, *height, *width]), product(&[*batch]));
-        // The seed calls each channel of each step a token.
+        // Apex-X calls each channel of each step a token.
         let tokens = product(&[*batch, *steps, *channels]);
         let tile_op = |name: &str, one: &Operation, work: f64, label: &str| -> Result<Value, String> {
             Ok(json!({

@@ -1,4 +1,4 @@
-//! The seed's files as runs to import: reports of its three suites, baselines, and trend files.
+//! Apex-X's files as runs to import: reports of its three suites, baselines, and trend files.
 //!
 //! A figure has one place however its file spells it. `infer_p50_ms` of a CPU report,
 //! `benchmarks.tile_ops.tilepack.dispatch.p50_ms` of a baseline and the field `p50_ms` of a block of a GPU report are all
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
     read: Read::Together(read),
 };
 
-/// How the names of the seed's suites begin.
+/// How the names of Apex-X's suites begin.
 const SUITES: &str = "\"apex_x_";
 
 /// Facts of a report by their paths in `environment`, and their names in a record.
@@ -204,7 +204,7 @@ fn baseline(metrics: &Map<String, Value>) -> Vec<Entry> {
     entries.entries
 }
 
-/// The benchmarks of a trend file, with the seed's verdicts by metric as extras, in seconds. A figure that the report lacked
+/// The benchmarks of a trend file, with Apex-X's verdicts by metric as extras, in seconds. A figure that the report lacked
 /// was skipped.
 fn trend(items: &[Value], notes: &mut Vec<String>, file: &str) -> Result<Vec<Entry>, String> {
     let mut entries = Entries::default();

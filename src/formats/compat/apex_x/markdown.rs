@@ -29,7 +29,7 @@ pub fn gpu_report(report: &Value) -> Result<String, String> {
     autotune(&mut markdown, report)?;
     if status != "ok" {
         bullet(&mut markdown, "reason", text(report, "reason")?);
-        // The seed ends so.
+        // Apex-X ends so.
         markdown.push('\n');
         return Ok(markdown);
     }
@@ -193,7 +193,7 @@ pub fn sweep(report: &Value) -> String {
             number("p50_ms"),
             number("p95_ms"),
             number("frames_per_s"),
-            // The seed escapes nothing; a reason may quote what a program wrote, and must not end its cell.
+            // Apex-X escapes nothing; a reason may quote what a program wrote, and must not end its cell.
             word(case, "reason", "").replace('|', "\\|"),
         ];
         row(&mut markdown, &cells);
@@ -211,7 +211,7 @@ fn table(markdown: &mut String, head: &[&str], words: usize) {
     row(markdown, &(0..head.len()).map(|column| if column < words { "---" } else { "---:" }).collect::<Vec<_>>());
 }
 
-/// A line of a table. The seed escapes nothing, and its shape buckets hold `|`.
+/// A line of a table. Apex-X escapes nothing, and its shape buckets hold `|`.
 fn row<S: AsRef<str>>(markdown: &mut String, cells: &[S]) {
     let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
     writeln!(markdown, "| {} |", cells.join(" | ")).expect("writing to a String cannot fail");

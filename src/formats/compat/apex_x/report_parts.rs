@@ -1,4 +1,4 @@
-//! What several reports of the seed have in common: the figures of single calls, and the block `runtime_caps`.
+//! What several reports of Apex-X have in common: the figures of single calls, and the block `runtime_caps`.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use sprag_base::stats::describe;
 pub struct CallSummary {
     /// The median; of an even count the mean of the middle two.
     pub p50: f64,
-    /// The 95th percentile, by the seed's formula: the order statistic at the floor of `0.95 * (n - 1)`.
+    /// The 95th percentile, by Apex-X's formula: the order statistic at the floor of `0.95 * (n - 1)`.
     pub p95: f64,
 }
 
@@ -35,7 +35,7 @@ impl CallSummary {
 /// Why Triton and the Python package of TensorRT are unavailable, installed or not.
 const NOT_USED: &str = "not_used_by_sprag";
 
-/// The 8-bit element type of our kernels, as the seed calls it.
+/// The 8-bit element type of our kernels, as Apex-X calls it.
 const FP8: &str = "float8_e4m3fn";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +59,12 @@ pub struct RuntimeCaps {
     /// Or why there is none, such as `cuda_unavailable`.
     pub cuda: Result<CudaDevice, String>,
     pub fp8: Fp8,
-    /// Whether the compiler of our kernels, or `trtexec`, is there; the seed asks for Triton or TensorRT.
+    /// Whether the compiler of our kernels, or `trtexec`, is there; Apex-X asks for Triton or TensorRT.
     pub has_runtime: bool,
 }
 
 impl RuntimeCaps {
-    /// With the keys in the order of the seed.
+    /// With the keys in the order of Apex-X.
     pub fn to_json(&self) -> Value {
         let device = self.cuda.as_ref().ok();
         let (is_used, fp8_reason) = match &self.fp8 {

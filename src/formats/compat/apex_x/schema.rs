@@ -1,7 +1,7 @@
-//! Schemas of the seed's files as we write them: what its own tools may rely on. Their layout is settled, so the published
+//! Schemas of Apex-X's files as we write them: what its own tools may rely on. Their layout is settled, so the published
 //! files are the schemas.
 //!
-//! Where a summary or a trend holds numbers that are not finite, the seed writes words that are not JSON, so no schema
+//! Where a summary or a trend holds numbers that are not finite, Apex-X writes words that are not JSON, so no schema
 //! describes such a file.
 
 use serde_json::Value;

@@ -1,8 +1,8 @@
-//! The report of the seed's TensorRT sweep, `apex_x_trt_engine_shape_sweep`, schema version 1.
+//! The report of Apex-X's TensorRT sweep, `apex_x_trt_engine_shape_sweep`, schema version 1.
 //!
 //! Unlike its other files the JSON has its keys in a fixed order that is not sorted, and no line feed at the end. What
 //! the figures mean here: `p50_ms` is the median of all samples of all processes and `p95_ms` the order statistic at the
-//! floor of `0.95 * (n - 1)`, as in the seed's other reports; `frames_per_s` is the batch of the case, the first size of
+//! floor of `0.95 * (n - 1)`, as in Apex-X's other reports; `frames_per_s` is the batch of the case, the first size of
 //! its first shape or input, over `p50_ms`, and null where that is not known; `peak_memory_mb` is null, as `trtexec`
 //! does not show it.
 
@@ -120,7 +120,7 @@ impl SweepSummary {
 }
 
 impl SweepReport {
-    /// With the keys in the order of the seed.
+    /// With the keys in the order of Apex-X.
     pub fn to_value(&self) -> Value {
         let mut report = json!({
             "schema_version": SCHEMA_VERSION,
@@ -145,7 +145,7 @@ impl SweepReport {
                 report["status"] = json!("skipped");
                 report["reason"] = json!(reason);
                 report["cases"] = json!([]);
-                // The seed counts one skipped case where it tried none.
+                // Apex-X counts one skipped case where it tried none.
                 report["summary"] = SweepSummary { skipped: 1, ..SweepSummary::default() }.to_json();
             }
             SweepOutcome::Measured(cases) => {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stand_in_the_order_of_the_seed() {
+    fn keys_are_in_the_order_of_apex_x() {
         let cases = vec![case("default", ok(2.0)), case("b", CaseOutcome::Skipped("r".into()))];
         let text = report(SweepOutcome::Measured(cases)).to_json();
         let place = |word: &str| text.find(&format!("\"{word}\":")).unwrap_or_else(|| panic!("no `{word}` in {text}"));

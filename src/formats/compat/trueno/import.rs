@@ -1,7 +1,7 @@
 //! A performance baseline of Trueno: lines of a head, each behind `#`, and what a bench of Criterion printed.
 //!
 //! The head names commit, branch, date and CPU. A baseline that was saved again has one head within the other: the
-//! inner one is of the measurement. The date has no zone and is taken for UTC, with a note. The rest is read as
+//! inner one is of the measurement. The date has no zone and is treated as UTC, with a note. The rest is read as
 //! Criterion's text. That includes names on a line of their own, names with spaces, colours, picoseconds and either
 //! letter for micro. Trueno's own check passes over all these.
 

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn large_integers_are_told_apart() {
+    fn large_integers_differ() {
         let far = i128::from(u64::MAX);
         assert_eq!(Number::Integer(far).distance(Number::Integer(far - 1)), 1.0);
         assert_eq!(Number::Float(f64::INFINITY).distance(Number::Float(f64::INFINITY)), 0.0);

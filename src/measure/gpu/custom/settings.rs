@@ -366,7 +366,7 @@ impl KernelSettings {
                     return fault(&here, "all shapes must have the same names".to_owned());
                 }
                 if shapes[..place].contains(shape) {
-                    return fault(&here, "the shape is there twice".to_owned());
+                    return fault(&here, "the shape is listed twice".to_owned());
                 }
             }
         }
@@ -430,18 +430,21 @@ impl KernelSettings {
             let all = FILLS.join("`, `");
             return at(
                 "fill",
-                format!("`{}` is not content; there is `{all}`, a number or a `.npy` file", text.escape_debug()),
+                format!("`{}` is not a known `fill`; use `{all}`, a number or a `.npy` file", text.escape_debug()),
             );
         }
         if text == Some("normal") && is_integer {
             return at("fill", format!("`{name}` holds integers, which are not drawn from `normal`; take `uniform`"));
         }
         if text == Some("uniform") && is_integer && high.is_none() {
-            return at("fill", format!("`{name}` holds integers, so `uniform` needs `high`, which they do not reach"));
+            return at(
+                "fill",
+                format!("`{name}` holds integers, so `uniform` needs the bound `high`, which is exclusive"),
+            );
         }
         let bounds = [("low", low), ("high", high)];
         if let Some((key, _)) = bounds.iter().find(|(_, bound)| bound.is_some() && text != Some("uniform")) {
-            return at(key, "it is a bound of `fill = \"uniform\"` alone".to_owned());
+            return at(key, "it applies to `fill = \"uniform\"` only".to_owned());
         }
         let is_fraction = |bound: &Option<Value>| matches!(bound, Some(Value::Number(_)));
         let bad = bounds.iter().find(|(_, bound)| is_integer && is_fraction(bound));

@@ -18,7 +18,7 @@ use sprag_kernels::ordering::{OrderMode, order};
 use sprag_kernels::scan::DEFAULT_CLAMP;
 use sprag_kernels::shape::{Grid, MapShape};
 
-/// Offsets of the seeds of utilities and parameters from that of a call, as in the seed's suite.
+/// Offsets of the seeds of utilities and parameters from that of a call, as in Apex-X's suite.
 const UTILITIES_SEED: u64 = 102;
 const SPLIT_UTILITIES_SEED: u64 = 103;
 const PARAMETERS_SEED: u64 = 17;

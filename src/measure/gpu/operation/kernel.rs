@@ -148,8 +148,7 @@ pub struct LaunchConfig {
     pub vector: u32,
     /// Independent accesses of a thread that are in flight together.
     pub unroll: u32,
-    /// How much a block takes before it ends: steps of a long scan, tiles that a warp reads together, rounds of a copy,
-    /// channels of a gate.
+    /// How much a block takes: steps of a long scan, tiles that a warp reads together, rounds of a copy, channels.
     pub chunk: u32,
 }
 

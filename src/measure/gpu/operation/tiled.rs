@@ -15,7 +15,7 @@ use sprag_kernels::fused::{self, Affine, Choice, Scratch};
 use sprag_kernels::shape::{Grid, MapShape};
 use sprag_kernels::tile::{Overlap, pack};
 
-/// The seed of the ids of the timed shapes, as in the seed's suite: that of the suite and one more.
+/// The seed of the ids of the timed shapes, as in Apex-X's suite: that of the suite and one more.
 pub(super) const IDS_SEED: u64 = 124;
 
 const BLEND: f64 = 0.35;
