@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs three linters over the workflows, ours and those that `sprag init` writes, and one over all shell scripts.
+# Runs three linters over the workflows, ours and those that `sprag init` writes, one over all shell scripts, and the schemas of
+# GitLab and Buildkite over examples/ci.
 # Usage: scripts/lint-workflows.sh PROGRAM
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +37,14 @@ done
 { audit "$work/broken" || true; lint "$work/broken" || true; } >"$work/findings" 2>&1
 for finding in dangerous-triggers unpinned-uses template-injection artipacked concurrency-limits excessive-permissions SC2086; do
   grep -q "$finding" "$work/findings" || { echo "no linter finds $finding in a broken workflow" >&2; exit 1; }
+done
+
+# What is for other systems follows their schemas, and a broken one does not.
+for system in gitlab-ci buildkite; do
+  follows() { check-jsonschema --builtin-schema "vendor.$system" "$1" >/dev/null; }
+  follows "$(ls "examples/ci/$system"*.yml)"
+  printf 'steps: [{ concurrency: x }]\nperf: { script: { a: 1 } }\n' >"$work/broken.yml"
+  ! follows "$work/broken.yml" || { echo "the schema of $system takes anything" >&2; exit 1; }
 done
 
 mapfile -t scripts < <(git grep -lIE '^#!(/usr/bin/env bash|/bin/(ba)?sh)' -- . ':!*.rs' ':!*.md' ':!*.py')
