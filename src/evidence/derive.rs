@@ -298,7 +298,10 @@ fn covered(coverage: &Coverage) -> Derived {
     }
     let words: Vec<String> =
         reasons.iter().map(|one| format!("{} {}", one.series, one.reason.replace('_', " "))).collect();
-    derived(Status::Fail, format!("{judged} of {total} series can be judged: {}", words.join(", ")))
+    // A first release has too few runs, which only more of them change.
+    let is_early = !reasons.is_empty() && reasons.iter().all(|one| one.reason == "too_short");
+    let status = if is_early { Status::Pending } else { Status::Fail };
+    derived(status, format!("{judged} of {total} series can be judged: {}", words.join(", ")))
 }
 
 fn environment(run: &EnvironmentResult) -> Derived {
@@ -360,6 +363,7 @@ mod tests {
 
     use super::*;
     use sprag_model::metric::Metric;
+    use sprag_model::trend::ReasonCount;
 
     fn item() -> Item {
         Item {
@@ -391,8 +395,9 @@ mod tests {
         Finding::Events { series, open: names(open), accepted: names(accepted) }
     }
 
-    fn coverage(judged: usize, total: usize) -> Finding {
-        Finding::Coverage(Coverage { judged, total, reasons: Vec::new() })
+    fn coverage(judged: usize, total: usize, reason: &str) -> Finding {
+        let reasons = vec![ReasonCount { reason: reason.to_owned(), series: total - judged }];
+        Finding::Coverage(Coverage { judged, total, reasons })
     }
 
     fn environment(dirty: bool, missing: usize) -> Finding {
@@ -435,9 +440,10 @@ mod tests {
             (events(3, 0, 1), Pass),
             (events(3, 5, 1), Fail),
             (events(0, 0, 1), Pending),
-            (coverage(2, 2), Pass),
-            (coverage(1, 2), Fail),
-            (coverage(0, 0), Pending),
+            (coverage(2, 2, ""), Pass),
+            (coverage(1, 2, "too_noisy"), Fail),
+            (coverage(1, 2, "too_short"), Pending),
+            (coverage(0, 0, ""), Pending),
             (environment(false, 0), Pass),
             (environment(true, 0), Fail),
             (environment(false, 1), Fail),
@@ -493,7 +499,7 @@ mod tests {
             (events(3, 0, 0), ["0 open", "0 open", ""]),
             (events(3, 0, 2), ["0 open", "0 open", "2 accepted"]),
             (events(3, 1, 2), ["0 open", "1 open", "1 over"]),
-            (coverage(52, 56), ["all judged", "52 of 56", "4 short"]),
+            (coverage(52, 56, ""), ["all judged", "52 of 56", "4 short"]),
             (Finding::Files(vec![file("ab"), file("cd")]), ["all present", "1 of 2", "1 short"]),
             (Finding::Replay(vec![file("ab")], Ok(Vec::new())), ["verifies", "verifies", ""]),
             (parity(5, 1, 0), ["all within tolerance", "5 of 6", "1 short"]),
