@@ -49,7 +49,7 @@ fn apex_x(base: &[f64], current: &[f64], ratio: f64, abs: f64) -> bool {
         base: side(value(base)),
         current: side(value(current)),
         ratios: Vec::new(),
-        restlessness: None,
+        session_noise: None,
         shares_memory: false,
     };
     tolerance::decide(ratio, abs, &evidence).verdict == Verdict::Regressed

@@ -224,9 +224,9 @@ fn evidence_of(
     let mut values = vec![(run.timestamp, estimate.value)];
     values.extend(reruns.iter().filter_map(value));
     let spread = context.machine.spread(estimate);
-    let assumed = entry.restlessness.filter(|noise| noise.sessions == 0);
+    let assumed = entry.session_noise.filter(|noise| noise.sessions == 0);
     let between = |noise| session_noise::between(noise, spread, context.is_same_session, &estimate.metric);
-    let entry = &BaselineMetric { restlessness: assumed.map(between).or(entry.restlessness), ..entry.clone() };
+    let entry = &BaselineMetric { session_noise: assumed.map(between).or(entry.session_noise), ..entry.clone() };
     // Of few processes the interval reaches to outliers, which do not move the median.
     let interval = estimate.interval.filter(|_| assumed.is_none() || spread.is_none());
     let evidence = evidence(entry, &estimate.metric, &values, interval);
@@ -258,10 +258,10 @@ pub fn evidence(
         },
     };
     let within = session_noise::within(value, interval).unwrap_or(0.0);
-    let noise = entry.restlessness.unwrap_or_else(|| session_noise::estimate(&[], None, None, metric));
+    let noise = entry.session_noise.unwrap_or_else(|| session_noise::estimate(&[], None, None, metric));
     let base = Side { value: entry.value, interval: entry.interval, sessions: entry.sessions, ..Side::default() };
     Evidence {
-        restlessness: Some(SessionNoise { deviation: noise.deviation.max(within), ..noise }),
+        session_noise: Some(SessionNoise { deviation: noise.deviation.max(within), ..noise }),
         ..Evidence::new(entry.better, base, Side { interval, ..current })
     }
 }

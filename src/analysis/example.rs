@@ -50,7 +50,7 @@ pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
             interval: None,
             version: None,
             sessions: 1,
-            restlessness: None,
+            session_noise: None,
             rule: Rule::Tolerance { ratio, abs: 0.0 },
         };
         (Baseline::key(&one.benchmark.id(), &estimate.metric.name), metric)

@@ -146,14 +146,14 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
         Level::Joined => levels[levels.len() - 1..].to_vec(),
         Level::Own => session_noise::sessions(own),
     };
-    let restlessness = stepped.unwrap_or_else(|| session_noise::estimate(&levels, within, spread, metric));
+    let session_noise = stepped.unwrap_or_else(|| session_noise::estimate(&levels, within, spread, metric));
     let logarithms = behind.iter().map(|level| level.ln());
     let sessions = behind.len().max(1);
     let mean = if is_level { (logarithms.sum::<f64>() / sessions as f64).exp() } else { newest };
     let value = describe::round_significant(mean, DIGITS);
-    let restlessness =
-        SessionNoise { deviation: describe::round_significant(restlessness.deviation, DIGITS), ..restlessness };
-    let rule = rule(policy, key, Some(&restlessness), sessions);
+    let session_noise =
+        SessionNoise { deviation: describe::round_significant(session_noise.deviation, DIGITS), ..session_noise };
+    let rule = rule(policy, key, Some(&session_noise), sessions);
     BaselineMetric {
         value,
         unit: metric.unit,
@@ -162,7 +162,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
         interval: interval.filter(|(low, high)| (*low..=*high).contains(&value)),
         version: None,
         sessions,
-        restlessness: Some(restlessness),
+        session_noise: Some(session_noise),
         rule,
     }
 }
@@ -171,23 +171,23 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
 fn before_a_step(levels: &[f64], within: Option<f64>, spread: Option<f64>, metric: &Metric) -> Option<SessionNoise> {
     let (last, before) = levels.split_last()?;
     let present = session_noise::present(before, within);
-    let restlessness = session_noise::estimate(before, within, None, metric);
+    let session_noise = session_noise::estimate(before, within, None, metric);
     let mean = present.iter().map(|level| level.ln()).sum::<f64>() / present.len().max(1) as f64;
-    let error = restlessness.deviation * (1.0 + 1.0 / present.len().max(1) as f64).sqrt();
+    let error = session_noise.deviation * (1.0 + 1.0 / present.len().max(1) as f64).sqrt();
     let moved = (last.ln() - mean).abs();
     let chance = match error > 0.0 {
-        true => 2.0 * student::sf(moved / error, restlessness.freedom).unwrap_or(1.0),
+        true => 2.0 * student::sf(moved / error, session_noise.freedom).unwrap_or(1.0),
         false => f64::from(*last == present.first().copied().unwrap_or(*last)),
     };
     (!before.is_empty() && chance < STEP).then(|| session_noise::estimate(before, within, spread, metric))
 }
 
 /// The rule of the metric of that key, whose base value is from so many sessions.
-pub fn rule(policy: &Policy, key: &str, restlessness: Option<&SessionNoise>, sessions: usize) -> Rule {
-    match (policy.choice(key), restlessness) {
+pub fn rule(policy: &Policy, key: &str, session_noise: Option<&SessionNoise>, sessions: usize) -> Rule {
+    match (policy.choice(key), session_noise) {
         (Choice::Fixed(rule), _) => rule,
-        (Choice::Learnt, Some(restlessness)) => {
-            Rule::Interval { tolerance: session_noise::tolerance(restlessness, sessions, interval::CONFIDENCE) }
+        (Choice::Learnt, Some(session_noise)) => {
+            Rule::Interval { tolerance: session_noise::tolerance(session_noise, sessions, interval::CONFIDENCE) }
         }
         (Choice::Learnt, None) => Rule::Interval { tolerance: interval::TOLERANCE },
     }
@@ -243,37 +243,37 @@ mod tests {
     #[test]
     fn sessions_that_agree_are_joined() {
         let alone = taken(&[], 1.0, Level::Joined);
-        assert_eq!((alone.value, alone.sessions, alone.restlessness.map(|one| one.sessions)), (1.0, 1, Some(0)));
+        assert_eq!((alone.value, alone.sessions, alone.session_noise.map(|one| one.sessions)), (1.0, 1, Some(0)));
         let joined = taken(&[1.0, 1.02, 0.98, 1.01], 1.0, Level::Joined);
-        assert_eq!((joined.sessions, joined.restlessness.map(|one| one.sessions)), (5, Some(5)));
+        assert_eq!((joined.sessions, joined.session_noise.map(|one| one.sessions)), (5, Some(5)));
         assert!((joined.value - 1.002).abs() < 0.001, "{}", joined.value);
         let own = taken(&[1.0, 1.02, 0.98, 1.01], 1.03, Level::Own);
-        assert_eq!((own.value, own.sessions, own.restlessness.map(|one| one.sessions)), (1.03, 1, Some(5)));
+        assert_eq!((own.value, own.sessions, own.session_noise.map(|one| one.sessions)), (1.03, 1, Some(5)));
     }
 
     #[test]
     fn a_step_leaves_the_level_to_the_sessions_since() {
         let stepped = taken(&[1.0, 1.02, 0.98, 1.01], 2.0, Level::Joined);
-        assert_eq!((stepped.sessions, stepped.restlessness.map(|one| one.sessions)), (1, Some(4)));
+        assert_eq!((stepped.sessions, stepped.session_noise.map(|one| one.sessions)), (1, Some(4)));
         assert!((stepped.value - 2.0).abs() < 1e-12);
         let earlier = taken(&[1.0, 1.02, 0.98, 2.0, 2.02, 1.98], 2.0, Level::Joined);
         assert_eq!(earlier.sessions, 4);
-        assert!(earlier.restlessness.is_some_and(|one| one.deviation < 0.03), "{earlier:?}");
+        assert!(earlier.session_noise.is_some_and(|one| one.deviation < 0.03), "{earlier:?}");
     }
 
     #[test]
     fn sessions_before_a_step_tell_of_noise_alone() {
         let moved = taken(&[1.0, 1.01, 0.99, 1.15, 1.16, 1.14], 1.15, Level::Joined);
-        assert_eq!((moved.sessions, moved.restlessness.map(|one| one.sessions)), (4, Some(7)));
+        assert_eq!((moved.sessions, moved.session_noise.map(|one| one.sessions)), (4, Some(7)));
         assert!((moved.value - 1.15).abs() < 0.001, "{}", moved.value);
-        assert!(moved.restlessness.is_some_and(|one| one.deviation < 0.011 && one.freedom == 5.0), "{moved:?}");
+        assert!(moved.session_noise.is_some_and(|one| one.deviation < 0.011 && one.freedom == 5.0), "{moved:?}");
     }
 
     #[test]
     fn a_zero_is_its_own_level() {
         for level in [Level::Own, Level::Joined, Level::Settled] {
             let zero = taken(&[1.0, 1.01, 0.99], 0.0, level);
-            assert_eq!((zero.value, zero.sessions, zero.restlessness.map(|one| one.sessions)), (0.0, 1, Some(3)));
+            assert_eq!((zero.value, zero.sessions, zero.session_noise.map(|one| one.sessions)), (0.0, 1, Some(3)));
             let since = taken(&[0.0, 1.01, 0.99], 1.0, level);
             assert!((since.value - 1.0).abs() < 0.01, "{since:?}");
         }
@@ -298,7 +298,7 @@ mod tests {
         };
         // On the third day the base itself was measured, so that the other commit of that hour does not count.
         let result = taken(&at(3, 40, "b", 1.0));
-        assert_eq!((result.sessions, result.restlessness.map(|one| one.sessions)), (3, Some(3)), "{result:?}");
+        assert_eq!((result.sessions, result.session_noise.map(|one| one.sessions)), (3, Some(3)), "{result:?}");
         assert!((result.value - 1.003).abs() < 0.001, "{}", result.value);
     }
 
@@ -312,7 +312,7 @@ mod tests {
         };
         // The base was measured first of all: its level is that of the commits just before it.
         let result = taken(&[3, 4, 5, 6, 1, 2]);
-        assert_eq!((result.sessions, result.restlessness.map(|one| one.sessions)), (3, Some(7)));
+        assert_eq!((result.sessions, result.session_noise.map(|one| one.sessions)), (3, Some(7)));
         assert_eq!(taken(&[1, 2, 3, 4, 5, 6]).sessions, 1);
     }
 

@@ -315,7 +315,7 @@ mod tests {
         let check = |value: f64, expected: &str| {
             let base = Side { sessions: 3, ..Side::once(1_000_000.0) };
             let evidence = Evidence::new(Better::Lower, base, Side::once(value));
-            let evidence = Evidence { restlessness: Some(three), ..evidence };
+            let evidence = Evidence { session_noise: Some(three), ..evidence };
             assert_eq!(interval::decide(0.0, &evidence).verdict.word(), expected, "{value}");
         };
         // Student's t at 99 % with two degrees of freedom is 6.965, and the root of 1 + 1/3 is 1.155.

@@ -97,7 +97,8 @@ pub struct BaselineMetric {
     #[schemars(extend("minimum" = 1))]
     pub sessions: usize,
     /// How much the series moved from session to session.
-    pub restlessness: Option<SessionNoise>,
+    #[serde(rename = "restlessness")]
+    pub session_noise: Option<SessionNoise>,
     pub rule: Rule,
 }
 
@@ -219,7 +220,7 @@ impl BaselineMetric {
         if self.sessions == 0 {
             return fault("sessions", 0.0, "one or more is needed");
         }
-        if let Some(noise) = self.restlessness {
+        if let Some(noise) = self.session_noise {
             // A series that moves by more than a hundredfold from session to session is none.
             if !(0.0..=5.0).contains(&noise.deviation) {
                 return fault("restlessness.deviation", noise.deviation, "from 0 to 5 is allowed");

@@ -46,14 +46,14 @@ pub struct Evidence {
     pub current: Side,
     /// Current over base, one a pair of interleaved processes; empty where the sides did not run together.
     pub ratios: Vec<f64>,
-    pub restlessness: Option<SessionNoise>,
+    pub session_noise: Option<SessionNoise>,
     /// Whether the benchmark is limited by memory that it shares with other tenants of the machine.
     pub shares_memory: bool,
 }
 
 impl Evidence {
     pub fn new(better: Better, base: Side, current: Side) -> Evidence {
-        Evidence { better, base, current, ratios: Vec::new(), restlessness: None, shares_memory: false }
+        Evidence { better, base, current, ratios: Vec::new(), session_noise: None, shares_memory: false }
     }
 
     pub fn has_ratio(&self) -> bool {

@@ -160,7 +160,7 @@ fn every_baseline_of_version_1_is_judged_by_tolerance() {
         );
         let rule =
             json!({ "name": "tolerance", "ratio": was["max_regression_ratio"], "abs": was["max_regression_abs"] });
-        assert_eq!((json!(is.rule), is.sessions, is.restlessness), (rule, 1, None));
+        assert_eq!((json!(is.rule), is.sessions, is.session_noise), (rule, 1, None));
     }
     let written = baseline.to_json();
     follows("baseline-2", &written);

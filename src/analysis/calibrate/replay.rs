@@ -178,8 +178,8 @@ mod tests {
         let of = |base: Base| entry(&source, &source.stays[0], 4, base, &policy).expect("there is a past");
         let (run, history) = (of(Base::Run), of(Base::History));
         assert_eq!((run.value, run.sessions, history.sessions), (1.01, 1, 4));
-        assert_eq!(run.restlessness, history.restlessness);
-        assert!(run.restlessness.is_some_and(|one| one.sessions == 4), "{run:?}");
+        assert_eq!(run.session_noise, history.session_noise);
+        assert!(run.session_noise.is_some_and(|one| one.sessions == 4), "{run:?}");
     }
 
     #[test]

@@ -213,10 +213,10 @@ mod tests {
         });
         assert!((0.009..0.04).contains(&straying.deviation), "{}", straying.deviation);
         // One difference in seven is a step: that says nothing of the noise, either.
-        let restless = of(63, |place, random| 100.0 * (1.0 + 0.1 * ((place / 7) % 2) as f64 + 0.01 * random.normal()));
-        assert!((0.007..0.02).contains(&restless.deviation), "{}", restless.deviation);
+        let wandering = of(63, |place, random| 100.0 * (1.0 + 0.1 * ((place / 7) % 2) as f64 + 0.01 * random.normal()));
+        assert!((0.007..0.02).contains(&wandering.deviation), "{}", wandering.deviation);
         let expected: Vec<usize> = (1..9).map(|step| 7 * step).collect();
-        assert_eq!(restless.cuts, expected);
+        assert_eq!(wandering.cuts, expected);
         // One far point is not a candidate, two are.
         let with = |far: std::ops::Range<usize>| {
             of(100, move |place, random| 100.0 + random.normal() + if far.contains(&place) { 30.0 } else { 0.0 }).cuts

@@ -108,7 +108,7 @@ fn is_apart(evidence: &Evidence, estimate: &Estimate) -> bool {
 
 /// The noise of a stored base that too few sessions show.
 fn assumed(evidence: &Evidence) -> Option<SessionNoise> {
-    evidence.restlessness.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())
+    evidence.session_noise.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())
 }
 
 /// Why a change beyond the tolerance is not reported as one where `judged` metrics are judged together. `level` is the
@@ -156,18 +156,18 @@ fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
             }
         };
     }
-    let Some(restless) = evidence.restlessness else {
+    let Some(noise) = evidence.session_noise else {
         return Err("its noise between sessions is unknown".to_owned());
     };
-    if evidence.shares_memory && restless.sessions == 0 {
+    if evidence.shares_memory && noise.sessions == 0 {
         let why = "it depends on memory that other programs share, and too few sessions show how noisy that is";
         return Err(Remedy::TurnsAlone.after(why));
     }
     let [base, current] = [&evidence.base, &evidence.current].map(sessions);
     Ok(Estimate {
         value: sign * (evidence.current.value / evidence.base.value).ln(),
-        error: restless.deviation * (1.0 / base + 1.0 / current).sqrt(),
-        freedom: restless.freedom,
+        error: noise.deviation * (1.0 / base + 1.0 / current).sqrt(),
+        freedom: noise.freedom,
     })
 }
 
@@ -211,15 +211,15 @@ fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> S
     let limit = tolerance.ln_1p();
     let distance = (estimate.value - limit).abs().min((estimate.value + limit).abs());
     let is_paired = !evidence.ratios.is_empty();
-    let stored = evidence.restlessness.filter(|_| !is_paired).map(|restless| quantile(p, restless.freedom));
-    let reach = |more: usize| match (is_paired, pair_ratio::centre(&evidence.ratios), evidence.restlessness) {
+    let stored = evidence.session_noise.filter(|_| !is_paired).map(|noise| quantile(p, noise.freedom));
+    let reach = |more: usize| match (is_paired, pair_ratio::centre(&evidence.ratios), evidence.session_noise) {
         (true, Some(centre), _) => {
             let (error, freedom) = centre.with(centre.count + more);
             quantile(p, freedom) * error
         }
-        (false, _, Some(restless)) => {
+        (false, _, Some(noise)) => {
             let [base, current] = [&evidence.base, &evidence.current].map(sessions);
-            let error = restless.deviation * (1.0 / base + 1.0 / (current + more as f64)).sqrt();
+            let error = noise.deviation * (1.0 / base + 1.0 / (current + more as f64)).sqrt();
             stored.unwrap_or(f64::INFINITY) * error
         }
         _ => f64::INFINITY,
@@ -276,7 +276,7 @@ mod tests {
     fn stored(base: (f64, usize), current: (f64, usize), deviation: f64, freedom: f64, sessions: usize) -> Evidence {
         let side = |(value, sessions): (f64, usize)| Side { sessions, ..Side::once(value) };
         Evidence {
-            restlessness: Some(SessionNoise { deviation, freedom, sessions }),
+            session_noise: Some(SessionNoise { deviation, freedom, sessions }),
             ..Evidence::new(Better::Lower, side(base), side(current))
         }
     }
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_level_is_judged_by_how_restless_its_series_was() {
+    fn a_stored_level_is_judged_by_the_session_noise_of_its_series() {
         // Student's t at 99 % with seven degrees of freedom is 2.998.
         let check = |change: f64, deviation: f64, expected: &str| {
             let evidence = stored((1.0, 8), (1.0 + change, 1), deviation, 7.0, 8);
@@ -391,10 +391,10 @@ mod tests {
         let mut memory = stored((1.0, 1), (1.0, 1), 0.1, 4.0, 0);
         memory.shares_memory = true;
         assert!(reason(&decide(TOLERANCE, &memory)).contains("memory that other programs share"));
-        memory.restlessness = Some(SessionNoise { deviation: 0.001, freedom: 7.0, sessions: 8 });
+        memory.session_noise = Some(SessionNoise { deviation: 0.001, freedom: 7.0, sessions: 8 });
         assert_eq!(decide(TOLERANCE, &memory).verdict, Verdict::Unchanged);
-        memory.restlessness = None;
-        assert!(reason(&decide(TOLERANCE, &memory)).contains("nothing is known"));
+        memory.session_noise = None;
+        assert!(reason(&decide(TOLERANCE, &memory)).contains("is unknown"));
         let broken = decide(TOLERANCE, &pairs(&[1.0, f64::INFINITY, 1.0], Better::Lower));
         assert!(reason(&broken).contains("no ratio above zero"));
     }

@@ -125,7 +125,7 @@ mod tests {
             evidence.ratios = (0..10).map(|_| near(factor, random)).collect();
         });
         check(interval, "sessions", |factor, random, evidence| {
-            evidence.restlessness = Some(SessionNoise { deviation: DEVIATION, freedom: 7.0, sessions: 8 });
+            evidence.session_noise = Some(SessionNoise { deviation: DEVIATION, freedom: 7.0, sessions: 8 });
             evidence.base.sessions = 8;
             evidence.base.value = 1.0 + DEVIATION / 8.0_f64.sqrt() * random.normal();
             evidence.current.value = near(factor, random);

@@ -159,7 +159,7 @@ fn learnt(baseline: &Baseline, policy: &Policy, sessions: &BTreeMap<String, usiz
         Rule::Interval { tolerance } => Some(tolerance),
         _ => None,
     }));
-    let taught = |metric: &BaselineMetric| metric.restlessness.filter(|one| one.sessions > 0);
+    let taught = |metric: &BaselineMetric| metric.session_noise.filter(|one| one.sessions > 0);
     let assumed = metrics.iter().filter(|(metric, _)| taught(metric).is_none()).count();
     if assumed == metrics.len() {
         let more = text::count(FEWEST_SESSIONS.saturating_sub(most).max(1), "more session");

@@ -249,7 +249,7 @@ impl<'p> Bases<'p> {
     fn overridden(&self, mut baseline: Baseline) -> Baseline {
         if self.override_rules {
             for (key, metric) in &mut baseline.metrics {
-                metric.rule = reference::rule(&self.policy, key, metric.restlessness.as_ref(), metric.sessions);
+                metric.rule = reference::rule(&self.policy, key, metric.session_noise.as_ref(), metric.sessions);
             }
         }
         baseline

@@ -313,7 +313,7 @@ impl Judge {
         let ratio = |(then, now): (&&[f64], &&[f64])| pair_ratio::of_processes(then, now).unwrap_or(f64::NAN);
         let ratios = if is_paired { then.iter().zip(&now).map(ratio).collect() } else { Vec::new() };
         let evidence =
-            Evidence { better: self.better, base, current, ratios, restlessness: None, shares_memory: false };
+            Evidence { better: self.better, base, current, ratios, session_noise: None, shares_memory: false };
         let mut comparison = rules::judge(comparison, &self.rule, &evidence);
         if is_paired && then.len() < interval::FEWEST_PAIRS {
             comparison.note.get_or_insert_with(|| "`in_processes` measures in several".to_owned());
