@@ -14,7 +14,7 @@ pub struct Level {
     pub upper: f64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChangePoint {
     /// The most likely first point of the new level, from 0.
     pub index: usize,
@@ -43,7 +43,7 @@ impl ChangePoint {
 }
 
 /// A level that moves evenly from point to point, so that no single one is to blame.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
     pub begin: usize,
     pub end: usize,
@@ -59,7 +59,7 @@ pub struct Drift {
 }
 
 /// Points that go back and forth between two levels.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Modes {
     /// The first point after the first change between the two levels.
     pub begin: usize,
@@ -86,7 +86,7 @@ pub struct SeriesNoise {
     pub is_relative: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Changes {
     pub points: Vec<ChangePoint>,
     pub drifts: Vec<Drift>,

@@ -2,12 +2,12 @@
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
 
 /// The level of a judged series in its newest window of days compared with the window before.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MoverRow {
     pub series: String,
     pub suite: String,
@@ -42,7 +42,7 @@ pub struct WeekMovers {
 }
 
 /// The changes of one suite on one machine, of one element type.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeomeanRow {
     pub suite: String,
     pub machine: String,
@@ -62,7 +62,7 @@ pub struct GeomeanRow {
 }
 
 /// The noise of the judged series of a suite on a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteNoiseRow {
     pub suite: String,
     pub machine: String,

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, Utc};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The newest value of a series compared with the previous one and the baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct LatestRow {
 }
 
 /// All judged series of a suite on a machine, in one week.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WeekRow {
     /// The Monday the week begins with (ISO 8601), in UTC.
     pub week: NaiveDate,

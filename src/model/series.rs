@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::medians::Medians;
 use super::metric::Metric;
@@ -14,7 +15,7 @@ use sprag_base::digest;
 const SLUG: usize = 60;
 
 /// The points of one benchmark and metric on one machine, in commit order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Safe as a file name.
     pub id: String,
@@ -32,6 +33,7 @@ pub struct Series {
     pub machine_name: String,
     pub machine_class: String,
     /// In the order of commits, then of time.
+    #[serde(skip)]
     pub points: Vec<Point>,
 }
 
@@ -102,6 +104,26 @@ impl Series {
     /// Whether its benchmark is a control or a calibration kernel.
     pub fn is_auxiliary(&self) -> bool {
         self.role.is_auxiliary(&self.variant)
+    }
+
+    /// The series without its points.
+    pub fn bare(&self) -> Series {
+        let Series { id, suite, benchmark, name, params, variant, machine, machine_name, machine_class, .. } = self;
+        Series {
+            id: id.clone(),
+            suite: suite.clone(),
+            benchmark: benchmark.clone(),
+            name: name.clone(),
+            params: params.clone(),
+            variant: variant.clone(),
+            version: self.version,
+            role: self.role,
+            metric: self.metric.clone(),
+            machine: machine.clone(),
+            machine_name: machine_name.clone(),
+            machine_class: machine_class.clone(),
+            points: Vec::new(),
+        }
     }
 
     pub fn newest(&self) -> Option<&Point> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::change_point::{Changes, Level, SeriesNoise};
 use super::event::{Event, NamedCommit, NamedMachine};
@@ -43,7 +43,7 @@ pub struct Trend {
 }
 
 /// Tables next to the events.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Tables {
     /// The days of a window of the movers and the geometric means.
     pub days: u32,

@@ -21,13 +21,13 @@ use sprag_base::text::decoded;
 use sprag_history::{self as history, Record};
 use sprag_measure::clock;
 use sprag_measure::suite::is_ours;
-use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::{Event, EventKind};
 use sprag_model::event_record::{EVENT_ROOT, EventRecord};
 use sprag_model::gate::SuiteGate;
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::run::Run;
+use sprag_model::series::Series;
 use sprag_model::trend::{Tables, Trend};
 use sprag_model::verdict::{Comparison, Verdict};
 
@@ -50,7 +50,7 @@ pub fn analyse(
     project: &Project,
     study: &Study,
     options: &TrendOptions,
-    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+    selected: &(dyn Fn(&Series) -> bool + Sync),
 ) -> crate::Result<Output> {
     Ok(analyse_both(project, study, options, None, selected)?.0)
 }
@@ -116,7 +116,7 @@ pub fn analyse_both(
     study: &Study,
     options: &TrendOptions,
     other: Option<DateTime<Utc>>,
-    selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync),
+    selected: &(dyn Fn(&Series) -> bool + Sync),
 ) -> crate::Result<(Output, Option<Trend>)> {
     let config = &project.config.trend;
     let setting = |benchmark: &str, metric: &str| setting(config, options, benchmark, metric);
@@ -298,7 +298,7 @@ impl<'a> Selection<'a> {
         }
         let machine = ids.and_then(|ids| ids.first().map(|id| (*id).to_owned()));
         let selection = Selection { suites, machine, filters };
-        if !study.analysis.series.is_empty() && !study.analysis.series.iter().any(|one| selection.has(one)) {
+        if !study.analysis.series.is_empty() && !series().any(|one| selection.has(one)) {
             return refuse("no series of the history is selected", "a filter is a part of the id of a benchmark");
         }
         Ok(selection)
@@ -308,8 +308,7 @@ impl<'a> Selection<'a> {
         self.suites.is_empty() && self.machine.is_none() && self.filters.is_empty()
     }
 
-    pub fn has(&self, one: &SeriesAnalysis) -> bool {
-        let series = &one.series;
+    pub fn has(&self, series: &Series) -> bool {
         (self.suites.is_empty() || self.suites.contains(&series.suite))
             && self.machine.as_ref().is_none_or(|machine| *machine == series.machine)
             && (self.filters.is_empty()

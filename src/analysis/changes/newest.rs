@@ -1,5 +1,7 @@
 //! The newest points, where they are outliers and too few for a change.
 
+use serde::{Deserialize, Serialize};
+
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
@@ -15,7 +17,7 @@ const APART: f64 = 3.5;
 const MOST_RUNS: usize = 4;
 
 /// Newest points that are outliers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Apart {
     pub begin: usize,
     /// How many further points at their level make a change.

@@ -1,9 +1,11 @@
 //! The limits that the tests of a change must reach, and the constants of the tests.
 
+use serde::{Deserialize, Serialize};
+
 use super::tuning::Tuning;
 
 /// How sure a change must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
     /// What a further change costs in the partition, in squares of the deviation of the noise. It does not depend on the length
     /// of the series, so that old decisions stay when points are added.
@@ -21,6 +23,7 @@ pub struct Sensitivity {
     /// The false alarms that are allowed in 1,000 points of series without a change.
     pub(crate) budget: f64,
     /// The constants of the tests; only `benches/changepoint` sets others than [`Tuning::FITTED`].
+    #[serde(skip)]
     pub tuning: Tuning,
 }
 

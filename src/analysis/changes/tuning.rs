@@ -113,6 +113,12 @@ pub struct Tuning {
     pub drift_width: usize,
 }
 
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning::FITTED
+    }
+}
+
 impl Tuning {
     pub const FITTED: Tuning = Tuning {
         isolated: 2.5,

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
-use super::axis::Pooled;
-use super::common::CommonNoise;
 use super::coverage::{self, Tip};
 use super::event::{self, Confirmed};
-use super::series_changes::{SeriesChanges, Setting, is_considered};
-use super::{axis, discovery, draft, identity, newest, self_test};
-use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
+use super::outline::{self, Detector, Outline, SuiteState};
+use super::series_changes::{Found, SeriesChanges, Setting};
+use super::{discovery, draft, identity, newest, self_test};
+use sprag_model::analysis::Analysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::NamedMachine;
 use sprag_model::event_record::EventRecord;
 use sprag_model::head::RunHead;
-use sprag_model::trend::{Due, Segment, SeriesTrend, Tables, Trend};
+use sprag_model::series::Series;
+use sprag_model::trend::{Due, PooledPoint, SeriesTrend, Segment, Tables, Trend};
 
 pub struct Input<'a> {
     pub analysis: &'a Analysis,
@@ -28,7 +28,7 @@ pub struct Input<'a> {
     pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
     /// Which series are listed, with the events that moved one of them. All are analysed: whether a change is chance or
     /// the machine's does not depend on who asks.
-    pub selected: &'a (dyn Fn(&SeriesAnalysis) -> bool + Sync),
+    pub selected: &'a (dyn Fn(&Series) -> bool + Sync),
     /// Of each suite that can be measured, whether a commit is built for it where one is named.
     pub suites: &'a BTreeMap<String, bool>,
     pub records: &'a [EventRecord],
@@ -49,101 +49,95 @@ pub fn analyse(input: Input<'_>) -> Output {
 /// Likewise, with the trend as of another time: only what is late and what was measured lately depends on the present, so
 /// that the series need not be analysed again.
 pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
-    let Input { analysis, line, heads, now, setting, selected, suites, records, tables } = input;
-    let recorded = identity::recorded_events(records);
-    let examined: Vec<&SeriesAnalysis> =
-        analysis.series.iter().filter(|one| is_considered(&one.series, one.judged)).collect();
-    let axes = axis::axes(examined.iter().map(|one| &one.series), line, heads);
-    let pooled: Vec<Pooled> =
-        examined.par_iter().map(|one| axis::pooled(&one.series, &axes[&one.series.machine])).collect();
-    let common = CommonNoise::of(examined.iter().map(|one| &one.series).zip(&pooled));
-    let all: Vec<SeriesChanges<'_>> = examined
-        .par_iter()
-        .zip(pooled)
-        .map(|(one, pooled)| {
-            let series = &one.series;
-            let axis = Arc::clone(&axes[&series.machine]);
-            let reported = identity::reported_ranges(&recorded, &series.id, &axis);
-            let setting = setting(&series.benchmark, &series.metric.name);
-            let analysed = SeriesChanges::new(series, axis, one.judged, setting, &reported, pooled, &common);
-            let factor = self_test::needed(&analysed);
-            analysed.raised(factor, &reported)
-        })
-        .collect();
+    let (outline, pooled) = Outline::with_points(&input);
+    let detector = Detector::new(&outline);
+    let found = outline.series.par_iter().zip(&pooled).map(|(one, pooled)| detector.found_in(one, pooled)).collect();
+    join(&detector, found, &outline::shown(pooled), input.now, other, input.selected)
+}
 
+/// Joins what was found in each series of an outline, in their order. `points` are those of the series, or nothing where
+/// these are not shown.
+pub fn join(
+    detector: &Detector<'_>,
+    found: Vec<Found>,
+    points: &[Arc<[PooledPoint]>],
+    now: DateTime<Utc>,
+    other: Option<DateTime<Utc>>,
+    selected: &(dyn Fn(&Series) -> bool + Sync),
+) -> (Output, Option<Trend>) {
+    let (outline, recorded, records) = (detector.outline, &detector.recorded, &detector.outline.records);
+    let suites = &outline.can_be_measured;
+    let all = detector.changes(found);
     let mut drafts = draft::drafts(&all);
-    let matched = identity::matched(&mut drafts, &recorded, &all);
+    let matched = identity::matched(&mut drafts, recorded, &all);
     let p_values: Vec<f64> = drafts.iter().map(|draft| draft.p_value).collect();
-    let shares = discovery::false_discovery(&p_values, hypotheses(&all));
+    let shares = discovery::false_discovery(&p_values, outline.hypotheses);
     let confirmed = matched.iter().zip(&shares).map(|((id, place), share)| {
         let was_sure = place.is_some_and(|place| !recorded[place].is_retracted);
         let allowed = if was_sure { discovery::RETAINED } else { discovery::ALLOWED };
         Confirmed { id: id.clone(), is_sure: *share <= allowed, false_discovery: *share }
     });
-    let environments = heads.iter().map(|head| (head.environment.key.as_str(), &*head.environment)).collect();
+    let environments = outline.environments.iter().map(|(key, environment)| (key.as_str(), environment)).collect();
     let context = event::Context { environments, suites };
     let mut events = event::events(&drafts, confirmed.collect(), &all, &context);
-    let time = analysis.as_of.unwrap_or_default();
-    let steps = identity::steps(&events, &matched, &recorded, &all, time);
+    let time = outline.as_of.unwrap_or_default();
+    let steps = identity::steps(&events, &matched, recorded, &all, time);
     event::in_order(&mut events);
     for event in &mut events {
         let of_event = records.iter().filter(|record| record.event == event.id && record.bisection.is_some());
         event.bisection = of_event.max_by_key(|record| record.time).and_then(|record| record.bisection.clone());
     }
 
-    let failures: BTreeMap<(&str, &str), &str> = analysis
+    let states: BTreeMap<(&str, &str), &SuiteState> =
+        outline.suites.iter().map(|one| ((one.machine.id.as_str(), one.suite.as_str()), one)).collect();
+    let failures: BTreeMap<(&str, &str), &str> = outline
         .suites
         .iter()
-        .flat_map(|suite| suite.failures.iter().map(|(id, why)| ((suite.machine.as_str(), id.as_str()), why.as_str())))
+        .flat_map(|suite| suite.failures.iter().map(|(id, why)| ((&*suite.machine.id, id.as_str()), why.as_str())))
         .collect();
-    let that_are = |is: fn(&SuiteAnalysis) -> bool| -> BTreeSet<(&str, &str)> {
-        let suites = analysis.suites.iter().filter(|suite| is(suite));
-        suites.map(|suite| (suite.machine.as_str(), suite.suite.as_str())).collect()
-    };
-    let (imported, narrowed) = (that_are(|suite| suite.imported), that_are(|suite| suite.narrowed));
     let series_at = |now: DateTime<Utc>| -> Vec<SeriesTrend> {
-        let asked = all.iter().zip(&examined).filter(|(_, one)| selected(one));
+        let of_series = all.iter().zip(&outline.series).enumerate();
+        let asked = of_series.filter(|(_, (_, one))| selected(&one.series));
         asked
-            .map(|(analysed, one)| {
+            .map(|(number, (analysed, one))| {
                 let machine = one.series.machine.as_str();
-                let place = (machine, one.series.suite.as_str());
+                let suite = states.get(&(machine, one.series.suite.as_str()));
                 let tip = Tip {
-                    is_at_tip: one.at_tip || narrowed.contains(&place),
+                    is_at_tip: one.at_tip || suite.is_some_and(|suite| suite.narrowed),
                     last: one.last,
                     failure: failures.get(&(machine, one.series.benchmark.as_str())).copied(),
-                    allowed: (!imported.contains(&place)).then_some(i64::from(analysis.every_days)),
+                    allowed: (!suite.is_some_and(|suite| suite.imported)).then_some(i64::from(outline.every_days)),
                 };
-                series_trend(analysed, &tip, now)
+                series_trend(analysed, points.get(number).cloned().unwrap_or_default(), &tip, now)
             })
             .collect()
     };
-    let selected_series: BTreeSet<&str> =
-        examined.iter().filter(|one| selected(one)).map(|one| one.series.id.as_str()).collect();
+    let listed = || outline.series.iter().map(|one| &one.series);
+    let selected_series: BTreeSet<&str> = listed().filter(|one| selected(one)).map(|one| one.id.as_str()).collect();
     // A suite without any series, as one that is always skipped, is nobody's to leave out.
-    let place = |one: &&SeriesAnalysis| (one.series.suite.clone(), one.series.machine.clone());
-    let asked: BTreeSet<(String, String)> = examined.iter().filter(|one| selected(one)).map(place).collect();
-    let others: BTreeSet<(String, String)> = examined.iter().map(place).filter(|one| !asked.contains(one)).collect();
+    let place = |one: &Series| (one.suite.clone(), one.machine.clone());
+    let asked: BTreeSet<(String, String)> = listed().filter(|one| selected(one)).map(place).collect();
+    let others: BTreeSet<(String, String)> = listed().map(place).filter(|one| !asked.contains(one)).collect();
     let is_selected = |suite: &str, machine: &str| !others.contains(&(suite.to_owned(), machine.to_owned()));
     events.retain(|event| event.members.iter().any(|member| selected_series.contains(member.series.as_str())));
-    let tables = tables_of(tables, &selected_series, is_selected);
     let schedule_at = |now: DateTime<Utc>| -> Vec<Due> {
-        coverage::schedule(analysis, now).into_iter().filter(|due| is_selected(&due.suite, &due.machine.id)).collect()
+        coverage::schedule(outline, now).into_iter().filter(|due| is_selected(&due.suite, &due.machine.id)).collect()
     };
     let newest = newest::newest(&all, |series| selected_series.contains(series), suites);
     let series = series_at(now);
     let trend = Trend {
-        project: analysis.project.clone(),
-        reference: analysis.history.reference.clone(),
-        tip: analysis.history.tip.clone(),
-        as_of: analysis.as_of,
+        project: outline.project.clone(),
+        reference: outline.reference.clone(),
+        tip: outline.tip.clone(),
+        as_of: outline.as_of,
         now,
-        runs: analysis.history.runs,
+        runs: outline.runs,
         budget: self_test::budget(&all, discovery::ALLOWED),
         events,
         newest,
         coverage: coverage::coverage(&series),
         schedule: schedule_at(now),
-        tables,
+        tables: tables_of(outline.tables.clone(), &selected_series, is_selected),
         series,
     };
     let then = other.map(|now| {
@@ -162,18 +156,12 @@ fn tables_of(mut tables: Tables, selected_series: &BTreeSet<&str>, is_selected: 
     tables
 }
 
-/// How many commits were measured, on each machine for itself: each may hold a change.
-fn hypotheses(all: &[SeriesChanges<'_>]) -> usize {
-    let mut measured: BTreeMap<&str, Vec<bool>> = BTreeMap::new();
-    for analysed in all {
-        let places = measured.entry(&analysed.series.machine).or_default();
-        places.resize(places.len().max(analysed.axis.commits.len()), false);
-        analysed.points.iter().for_each(|point| places[point.place] = true);
-    }
-    measured.values().flatten().filter(|is_measured| **is_measured).count()
-}
-
-fn series_trend(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> SeriesTrend {
+fn series_trend(
+    analysed: &SeriesChanges<'_>,
+    pooled: Arc<[PooledPoint]>,
+    tip: &Tip<'_>,
+    now: DateTime<Utc>,
+) -> SeriesTrend {
     let series = analysed.series;
     SeriesTrend {
         series: series.id.clone(),
@@ -189,26 +177,26 @@ fn series_trend(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>)
         noise: analysed.changes.noise,
         raw_noise: analysed.raw_noise,
         detectable: analysed.detectable(),
-        points: analysed.points.len(),
+        points: analysed.count,
         dirty: analysed.dirty,
         elsewhere: analysed.elsewhere,
         levels: segments(analysed),
         not_judged: coverage::not_judged(analysed, tip, now),
-        pooled: Arc::clone(&analysed.points),
+        pooled,
         changes: analysed.changes.clone(),
     }
 }
 
 /// The segments between changes. One with a ramp in it has no level.
 fn segments(analysed: &SeriesChanges<'_>) -> Vec<Segment> {
-    let count = analysed.points.len();
+    let count = analysed.count;
     if count == 0 {
         return Vec::new();
     }
     let points = &analysed.changes.points;
     let begins = std::iter::once(0).chain(points.iter().map(|point| point.index));
     let ends = points.iter().map(|point| point.index).chain([count]);
-    let commit = |index: usize| analysed.axis.commits[analysed.points[index].place].clone();
+    let commit = |index: usize| analysed.axis.commits[analysed.point(index).place].clone();
     begins
         .zip(ends)
         .enumerate()

@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use sprag_base::stats::describe;
 use sprag_model::commit::CommitLine;
 use sprag_model::event::NamedCommit;
@@ -16,12 +18,29 @@ use sprag_model::series::{Point, Series};
 use sprag_model::trend::PooledPoint;
 
 /// The commits of the points of a machine, in order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(from = "Named", into = "Named")]
 pub(super) struct Axis {
     pub(super) commits: Vec<NamedCommit>,
     places: HashMap<String, usize>,
     /// Whether it is the line of commits, so that commits between two measured ones are known.
     pub(super) is_line: bool,
+}
+
+/// An axis without what follows from it.
+#[derive(Deserialize, Serialize)]
+struct Named(Vec<NamedCommit>, bool);
+
+impl From<Named> for Axis {
+    fn from(Named(commits, is_line): Named) -> Axis {
+        Axis::new(commits, is_line)
+    }
+}
+
+impl From<Axis> for Named {
+    fn from(axis: Axis) -> Named {
+        Named(axis.commits, axis.is_line)
+    }
 }
 
 impl Axis {

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::axis::Pooled;
 use crate::changes::detect::changes;
 use crate::changes::newest;
 use crate::changes::sensitivity::Sensitivity;
+use sprag_base::digest;
 use sprag_base::stats::describe;
 use sprag_model::change_point::Changes;
 use sprag_model::metric::Better;
@@ -21,12 +23,15 @@ use sprag_model::series::Series;
 /// The fewest series that show what a run has in common.
 const FEWEST_SERIES: usize = 8;
 
+/// The most that it takes to show that, so that it costs no more in a history of many: those whose ids have the lowest digests.
+const MOST_SERIES: usize = 256;
+
 /// The share of the noise of a series that is left at most where something is taken out.
 const LEFT: f64 = 0.75;
 
 /// The noise of each run by metric, in logarithms, where less is better.
-#[derive(Default)]
-pub(super) struct CommonNoise(BTreeMap<String, BTreeMap<Arc<str>, f64>>);
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(super) struct CommonNoise(BTreeMap<String, BTreeMap<String, f64>>);
 
 /// The series of a metric of a suite on a machine, with their points.
 type OfSuite<'a> = Vec<(&'a Series, &'a Pooled)>;
@@ -39,7 +44,11 @@ impl CommonNoise {
             suites.entry((metric, &series.machine, &series.suite)).or_default().push((series, pooled));
         }
         let mut noise = CommonNoise::default();
-        for ((metric, ..), of_suite) in suites.into_iter().filter(|(_, of_suite)| of_suite.len() >= FEWEST_SERIES) {
+        for ((metric, ..), mut of_suite) in suites.into_iter().filter(|(_, of_suite)| of_suite.len() >= FEWEST_SERIES) {
+            if of_suite.len() > MOST_SERIES {
+                of_suite.sort_by_cached_key(|(series, _)| digest::sha256_hex(series.id.as_bytes()));
+                of_suite.truncate(MOST_SERIES);
+            }
             let runs = self::of_suite(&of_suite);
             // In a few series of many it lowers the noise by chance.
             let is_quieter = |(series, pooled): &&(&Series, &Pooled)| without(&runs, series, pooled).is_some();
@@ -57,9 +66,9 @@ impl CommonNoise {
     }
 }
 
-fn without(runs: &BTreeMap<Arc<str>, f64>, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
+fn without(runs: &BTreeMap<String, f64>, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
     let raw = logarithms(pooled);
-    let common = |run: &Arc<str>| sign(series) * runs.get(run).copied().unwrap_or_default();
+    let common = |run: &str| sign(series) * runs.get(run).copied().unwrap_or_default();
     let left: Vec<f64> = pooled.points.iter().zip(&raw).map(|(point, value)| value - common(&point.run)).collect();
     let (before, after) = (deviation(&raw)?, deviation(&left)?);
     (after < LEFT * before).then(|| (left.into_iter().map(f64::exp).collect(), before))
@@ -84,7 +93,7 @@ fn deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// The noise of each run of a suite on a machine.
-fn of_suite(all: &[(&Series, &Pooled)]) -> BTreeMap<Arc<str>, f64> {
+fn of_suite(all: &[(&Series, &Pooled)]) -> BTreeMap<String, f64> {
     let values = |pooled: &Pooled| -> Vec<f64> { pooled.points.iter().map(|point| point.value).collect() };
     let off: Vec<Vec<f64>> = all.par_iter().map(|(_, pooled)| off_levels(&values(pooled))).collect();
     let mut runs: BTreeMap<(usize, &Arc<str>), Vec<f64>> = BTreeMap::new();
@@ -103,7 +112,7 @@ fn of_suite(all: &[(&Series, &Pooled)]) -> BTreeMap<Arc<str>, f64> {
     let apart =
         newest::apart(&values, &found, &Sensitivity::BALANCED, |values| changes(values, &Sensitivity::BALANCED));
     let settled = apart.map_or(values.len(), |apart| apart.begin);
-    course.into_iter().zip(off).take(settled).map(|((run, _), off)| (Arc::clone(run), off)).collect()
+    course.into_iter().zip(off).take(settled).map(|((run, _), off)| (run.to_string(), off)).collect()
 }
 
 /// How far each value is off its level, in logarithms.

@@ -1,13 +1,12 @@
 //! Which series are judged, which are not, and why.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
+use super::outline::{Outline, SuiteState};
 use super::series_changes::SeriesChanges;
 use crate::changes::detect::FEWEST_POINTS;
-use sprag_model::analysis::{Analysis, SuiteAnalysis};
-use sprag_model::event::NamedMachine;
 use sprag_model::trend::{Coverage, Due, NotJudged, ReasonCount, SeriesTrend};
 
 /// How many points of a new environment a level takes.
@@ -29,13 +28,9 @@ pub(super) struct Tip<'a> {
 pub(super) fn not_judged(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateTime<Utc>) -> Vec<NotJudged> {
     let Some(newest) = analysed.points.last() else { return vec![NotJudged::NoCommit] };
     let mut reasons = Vec::new();
-    // Runs of the newest commit, however many, do not show the level before it.
-    let environments: BTreeSet<(usize, &str)> =
-        analysed.points.iter().map(|point| (point.place, &*point.environment_key)).collect();
-    if environments.len() < FEWEST_POINTS {
-        reasons.push(NotJudged::TooShort { points: environments.len(), needed: FEWEST_POINTS });
+    if analysed.environments < FEWEST_POINTS {
+        reasons.push(NotJudged::TooShort { points: analysed.environments, needed: FEWEST_POINTS });
     }
-    let points = analysed.points.len();
     if let Some(why) = tip.failure {
         reasons.push(NotJudged::Failing { why: why.to_owned() });
     } else if !tip.is_at_tip {
@@ -46,8 +41,7 @@ pub(super) fn not_judged(analysed: &SeriesChanges<'_>, tip: &Tip<'_>, now: DateT
     if let Some(allowed) = tip.allowed.filter(|allowed| days > *allowed) {
         reasons.push(NotJudged::Stale { days, allowed });
     }
-    let border = (1..points).rev().find(|index| analysed.is_border(*index));
-    if let Some(since) = border.map(|border| points - border).filter(|since| *since < SETTLED) {
+    if let Some(since) = analysed.since_border().filter(|since| *since < SETTLED) {
         reasons.push(NotJudged::EnvironmentChanged { points: since, needed: SETTLED });
     }
     reasons
@@ -67,16 +61,16 @@ pub(super) fn coverage(series: &[SeriesTrend]) -> Coverage {
 }
 
 /// Each suite on each machine against the schedule; what other tools measured is due whenever they measure.
-pub(super) fn schedule(analysis: &Analysis, now: DateTime<Utc>) -> Vec<Due> {
-    let own = analysis.suites.iter().filter(|suite| !suite.imported);
-    own.map(|suite| due(suite, i64::from(analysis.every_days), now)).collect()
+pub(super) fn schedule(outline: &Outline, now: DateTime<Utc>) -> Vec<Due> {
+    let own = outline.suites.iter().filter(|suite| !suite.imported);
+    own.map(|suite| due(suite, i64::from(outline.every_days), now)).collect()
 }
 
-fn due(suite: &SuiteAnalysis, allowed: i64, now: DateTime<Utc>) -> Due {
+fn due(suite: &SuiteState, allowed: i64, now: DateTime<Utc>) -> Due {
     let days = (now - suite.last).num_days();
     Due {
         suite: suite.suite.clone(),
-        machine: NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() },
+        machine: suite.machine.clone(),
         newest: suite.last,
         days,
         allowed,

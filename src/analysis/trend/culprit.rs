@@ -56,7 +56,7 @@ fn design_effect(members: &[Candidate], all: &[SeriesChanges<'_>]) -> f64 {
     for member in members {
         let (analysed, change) = (&all[member.series], member.change(all));
         let Some(noise) = analysed.changes.noise.filter(|noise| noise.deviation > 0.0) else { continue };
-        let near = change.index.saturating_sub(AROUND)..analysed.points.len().min(change.index + AROUND);
+        let near = change.index.saturating_sub(AROUND)..analysed.count.min(change.index + AROUND);
         for index in near {
             let level = if index < change.index { change.before.value } else { change.after.value };
             let value = analysed.values[index];

@@ -170,7 +170,7 @@ fn changed<'o>(
         relative: Some(change.relative).filter(|relative| relative.value.is_finite()),
         worse: analysed.worse(change.relative()),
         at: analysed.axis.commits[analysed.points[change.index].place].clone(),
-        points_since: analysed.points.len() - change.index,
+        points_since: analysed.count - change.index,
         chance: change.chance,
         is_carried: change.score < 1.0 && change.chance > 0.0,
         is_present: back.is_none(),
@@ -204,14 +204,14 @@ fn drifted<'o>(
     };
     let later = analysed.changes.points.iter().position(|point| point.index >= drift.end);
     let back = later.and_then(|later| reverted(analysed, later, drift.before, drift.after));
-    let end = drift.end.min(analysed.points.len() - 1);
+    let end = drift.end.min(analysed.count - 1);
     let one = Member {
         before: level(drift.before),
         after: level(drift.after),
         relative: Some(relative).filter(|relative| relative.value.is_finite()),
         worse: analysed.worse(relative.value),
         at: analysed.axis.commits[analysed.points[end].place].clone(),
-        points_since: analysed.points.len() - drift.end.min(analysed.points.len()),
+        points_since: analysed.count - drift.end.min(analysed.count),
         chance: drift.chance,
         is_carried: drift.is_carried,
         is_present: back.is_none(),
@@ -231,9 +231,9 @@ fn alternating((number, modes): (usize, usize), all: &[SeriesChanges<'_>]) -> Me
         after: level(modes.high),
         relative: Some(level(relative)).filter(|relative| relative.value.is_finite()),
         at: analysed.axis.commits[analysed.points[modes.begin].place].clone(),
-        points_since: analysed.points.len() - modes.end,
+        points_since: analysed.count - modes.end,
         chance: modes.chance,
-        is_present: modes.end == analysed.points.len(),
+        is_present: modes.end == analysed.count,
         high_share: Some(modes.share),
         ..bare(analysed)
     }

@@ -119,7 +119,7 @@ pub(crate) fn events(series: Vec<Series>) -> Vec<Event> {
 /// A judged series for itself, with what was reported of it.
 pub(super) fn alone<'a>(series: &'a Series, axis: Arc<Axis>, reported: &[ReportedRange]) -> SeriesChanges<'a> {
     let pooled = pooled(series, &axis);
-    SeriesChanges::new(series, axis, true, setting(), reported, pooled, &CommonNoise::default())
+    SeriesChanges::new(series, axis, true, setting(), reported, &pooled, &CommonNoise::default())
 }
 
 /// What is found in each of these series, along 300 commits.

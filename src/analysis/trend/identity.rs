@@ -202,7 +202,7 @@ fn is_shown(recorded: &RecordedEvent<'_>, all: &[SeriesChanges<'_>]) -> bool {
 /// sides. A clone that is cut short or a branch that is not the one of the history says nothing about it.
 fn could_show(analysed: &SeriesChanges<'_>, record: &EventRecord) -> bool {
     let spanned = |(first, last)| spans(analysed, first, last);
-    analysed.points.len() >= FEWEST_POINTS && places(record, &analysed.axis).is_some_and(spanned)
+    analysed.count >= FEWEST_POINTS && places(record, &analysed.axis).is_some_and(spanned)
 }
 
 /// Whether an event has at most the half of the suspects of its record, other machines or another kind, or series that the

@@ -217,9 +217,8 @@ fn at_border(
         let (analysed, change) = (&all[member.series], member.change(all));
         let mut crossed = |index: usize| {
             let is_border = analysed.is_border(index);
-            if is_border && border.is_none() {
-                let key = |index: usize| analysed.points[index].environment_key.to_string();
-                border = Some((key(index - 1), key(index)));
+            if border.is_none() {
+                border = analysed.border(index);
             }
             is_border
         };

@@ -1,7 +1,7 @@
 //! What a whole history shows: change points of many series joined into events, who may have caused them, and what is judged.
 //!
 //! Each series is put on its axis of commits (`axis.rs`) and analysed without the noise that all series of a run have in common
-//! (`common.rs`, `series_changes.rs`). Changes of one machine that one commit can
+//! (`common.rs`, `series_changes.rs`), given what all series have in common (`outline.rs`). Changes of one machine that one commit can
 //! explain are one cluster (`cluster.rs`), the machine's where that is likelier (`machine.rs`); clusters of several machines that
 //! one commit explains are one event (`event.rs`), with the probability of each suspect (`culprit.rs`), what of it all may be
 //! chance (`discovery.rs`), and the id that it was reported by before (`identity.rs`). Where the newest points
@@ -10,6 +10,7 @@
 pub mod analyse;
 pub mod series_changes;
 pub mod discovery;
+pub mod outline;
 
 mod axis;
 mod cluster;

@@ -50,7 +50,7 @@ fn of_series(analysed: &SeriesChanges<'_>) -> Option<ApartSeries> {
         benchmark: analysed.series.benchmark.clone(),
         metric: analysed.series.metric.clone(),
         level: apart.level,
-        value: analysed.points[analysed.points.len() - 1].value,
+        value: analysed.newest,
         worse: analysed.worse(apart.relative),
         runs: apart.runs,
     })

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use super::analyse::{Input, Output, analyse, analyse_at};
 use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, events, input, line, noisy, sha};
 use super::tests::{analysed, shape};
-use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::event::{EventKind, EventState};
 use sprag_model::event_record::{EventRecord, EventStep};
 use sprag_model::series::Series;
@@ -366,7 +365,7 @@ fn a_selection_shows_the_same_events() {
         noisy("quiet", 200, 1, &[], 3),
     ];
     let all = analysed(series.to_vec(), &[]).trend;
-    let selected = |one: &SeriesAnalysis| one.series.name == "slow" && one.series.machine == MACHINE;
+    let selected = |one: &Series| one.name == "slow" && one.machine == MACHINE;
     let part = analyse(Input { selected: &selected, ..input(&analysis(series.to_vec())) }).trend;
     assert_eq!((part.events.len(), part.series.len(), part.coverage.total), (1, 1, 1));
     assert!(all.events.contains(&part.events[0]));

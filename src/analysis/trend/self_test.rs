@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::series_changes::SeriesChanges;
 use crate::changes::context::Context;
@@ -49,12 +49,30 @@ const BEYOND_CHANCE: f64 = 0.01;
 /// series of a small history may alarm in every third order.
 const MANY_TIMES: f64 = 10.0;
 
+/// What the residues of a series show in several orders: how many points they are, and the alarms in each order.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Tested {
+    points: usize,
+    alarms: Vec<usize>,
+}
+
+/// In how many orders series of so many points in all are tested.
+pub(super) fn orders(points: usize) -> usize {
+    ENOUGH.div_ceil(points.max(1)).clamp(1, MOST_TIMES)
+}
+
+/// The test of a series in so many orders.
+pub(super) fn tested(analysed: &SeriesChanges<'_>, orders: usize) -> Tested {
+    let Simulated { points, found } = simulated(analysed, orders, "test");
+    Tested { points, alarms: found.iter().map(alarms_of).collect() }
+}
+
 /// The budget of these series, tested.
 pub(super) fn budget(all: &[SeriesChanges<'_>], false_discovery: f64) -> Budget {
     let tested: Vec<&SeriesChanges<'_>> = all.iter().filter(|analysed| analysed.changes.noise.is_some()).collect();
-    let points: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
+    let points: usize = tested.iter().map(|analysed| analysed.count).sum();
     let allowed_in =
-        |analysed: &&SeriesChanges<'_>| analysed.setting.sensitivity.budget() * analysed.points.len() as f64 / 1000.0;
+        |analysed: &&SeriesChanges<'_>| analysed.setting.sensitivity.budget() * analysed.count as f64 / 1000.0;
     // The sum of nothing is -0.
     let expected = tested.iter().map(allowed_in).sum::<f64>() + 0.0;
     let allowed = if points > 0 { expected / points as f64 * 1000.0 } else { 0.0 };
@@ -63,16 +81,15 @@ pub(super) fn budget(all: &[SeriesChanges<'_>], false_discovery: f64) -> Budget 
 }
 
 fn self_test(tested: &[&SeriesChanges<'_>], allowed: f64) -> SelfTest {
-    let all: usize = tested.iter().map(|analysed| analysed.points.len()).sum();
-    if all == 0 {
+    let all: usize = tested.iter().map(|analysed| analysed.count).sum();
+    let times = tested.iter().map(|analysed| analysed.tested.alarms.len()).max().unwrap_or_default();
+    if all == 0 || times == 0 {
         return SelfTest::default();
     }
-    let times = ENOUGH.div_ceil(all).clamp(1, MOST_TIMES);
-    let simulated: Vec<Simulated> = tested.par_iter().map(|analysed| simulated(analysed, times, "test")).collect();
-    let points: usize = simulated.iter().map(|one| one.points).sum();
-    let alarms: usize = simulated.iter().map(Simulated::alarms).sum();
+    let points: usize = tested.iter().map(|analysed| analysed.tested.points).sum();
+    let alarms: usize = tested.iter().flat_map(|analysed| &analysed.tested.alarms).sum();
     // Orders of one series are not independent: each order of all series is a test of its own, and the middle one decides.
-    let alarmed = |order: usize| simulated.iter().filter(|one| alarms_of(&one.found[order]) > 0).count();
+    let alarmed = |order: usize| tested.iter().filter(|one| one.tested.alarms[order] > 0).count();
     let mut of_orders: Vec<usize> = (0..times).map(alarmed).collect();
     of_orders.sort_unstable();
     let expected = allowed / 1000.0 * points as f64;
@@ -206,6 +223,7 @@ fn at_least(count: usize, expected: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trend::axis::pooled;
     use crate::trend::example::{analysed, noisy};
     use sprag_model::series::Series;
 
@@ -231,7 +249,8 @@ mod tests {
             point.value *= (0.09 * ((place as f64 - 60.0) / 130.0).clamp(0.0, 1.0)).exp();
         }
         let series = [creep];
-        let all = analysed(&series);
+        let mut all = analysed(&series);
+        all[0].tested = tested(&all[0], 1);
         assert_eq!((all[0].changes.points.len(), all[0].changes.drifts.len()), (1, 1));
         let left = residues(&all[0].values, &all[0].changes);
         let drift = &all[0].changes.drifts[0];
@@ -260,7 +279,8 @@ mod tests {
         let mut after = Vec::new();
         for one in analysed(&all) {
             let (factor, before) = (needed(&one), one.changes.points.len());
-            let one = one.raised(factor, &[]);
+            let points = pooled(one.series, &one.axis);
+            let one = one.raised(factor, &[], &points);
             let places: Vec<usize> = one.changes.points.iter().map(|point| point.index).collect();
             assert!(
                 places.contains(&150) && (factor == 1.0 || places.len() < before),
@@ -279,7 +299,8 @@ mod tests {
     fn the_budget_is_tested_with_the_noise_at_hand() {
         let quiet: Vec<Series> =
             (0..10).map(|seed| noisy(&format!("s{seed}"), 300, 1, &[(0, 1.0), (100, 1.3), (170, 0.9)], seed)).collect();
-        let all = analysed(&quiet);
+        let mut all = analysed(&quiet);
+        all.iter_mut().for_each(|one| one.tested = tested(one, orders(3000)));
         let budget = budget(&all, 0.05);
         assert_eq!((budget.points, budget.self_test.points), (3000, 21_000));
         assert!((budget.allowed - 0.05).abs() < 1e-12 && (budget.expected - 0.15).abs() < 1e-12);

@@ -1,10 +1,15 @@
 //! One series: its points on the axis, and what changed in them.
 
-use std::ops::{Range, RangeInclusive};
+use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut, Range, RangeInclusive};
 use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pooled};
 use super::common::CommonNoise;
+use super::self_test::Tested;
 use super::steady;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_in_context;
@@ -23,11 +28,18 @@ use sprag_model::unit::Unit;
 const SHOWN_EXACT: usize = 5;
 
 /// How much evidence a change of a metric needs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     pub name: String,
     pub least: f64,
     pub sensitivity: Sensitivity,
+}
+
+impl Setting {
+    /// With limits that are so many times as high.
+    pub(super) fn raised(&self, factor: f64) -> Setting {
+        Setting { sensitivity: self.sensitivity.raised(factor), ..self.clone() }
+    }
 }
 
 /// A change or a drift that was reported before: of a series, between two commits of its axis.
@@ -37,25 +49,106 @@ pub(super) struct ReportedRange {
     pub(super) last: usize,
 }
 
-pub(super) struct SeriesChanges<'a> {
-    pub(super) series: &'a Series,
-    pub(super) axis: Arc<Axis>,
-    pub(super) is_judged: bool,
-    pub(super) setting: Setting,
-    pub(super) points: Arc<[PooledPoint]>,
-    /// The value of each point as it is analysed: without the noise that its run has in common, where that was taken out.
+/// What is found in a series for itself, with as much of its points as its part in events takes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// The id of the series.
+    pub id: String,
+    /// How many points it has.
+    pub count: usize,
+    /// All of them until it is [`Found::thinned`], then these only where something was found, else the first and the last.
+    pub(super) points: Vec<FoundPoint>,
+    /// The value of each as it is analysed: without the noise that its run has in common, where that was taken out.
     pub(super) values: Vec<f64>,
-    /// The deviation of the noise before that.
+    /// The value of the newest point.
+    pub(super) newest: f64,
+    /// How many of the points are of another commit or environment than all before.
+    pub(super) environments: usize,
+    borders: Vec<Border>,
+    /// The deviation of the noise before what is common was taken out.
     pub(super) raw_noise: Option<f64>,
     pub(super) dirty: usize,
     pub(super) elsewhere: usize,
     pub(super) is_exact: bool,
-    pub(super) changes: Changes,
+    pub changes: Changes,
     pub(super) apart: Option<Apart>,
     /// By what factor its limits are higher, as noise like its own looks like changes.
     pub(super) raised: f64,
     /// To how many points the changes are fitted: the reported figures may leave out the newest few.
     fitted: usize,
+    pub(super) tested: Tested,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct FoundPoint {
+    /// The place of its commit on the axis.
+    pub(super) place: usize,
+    pub(super) time: DateTime<Utc>,
+}
+
+/// A point that is the first of a new environment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Border {
+    index: usize,
+    before: String,
+    after: String,
+}
+
+impl Found {
+    /// Without what no event can depend on.
+    pub(super) fn thinned(mut self) -> Found {
+        let changes = &self.changes;
+        let is_quiet = changes.points.is_empty() && changes.drifts.is_empty() && changes.modes.is_empty();
+        if is_quiet && self.apart.is_none() {
+            self.points = self.points.first().into_iter().chain(self.points.last()).copied().collect();
+            self.values = Vec::new();
+        }
+        self
+    }
+
+    /// A point next to a change, or the first or the last one.
+    pub(super) fn point(&self, index: usize) -> &FoundPoint {
+        &self.points[if index + 1 == self.count { self.points.len() - 1 } else { index }]
+    }
+
+    /// Whether a point is the first of a new environment.
+    pub(super) fn is_border(&self, index: usize) -> bool {
+        self.borders.iter().any(|border| border.index == index)
+    }
+
+    /// The keys of the environments before and after such a point.
+    pub(super) fn border(&self, index: usize) -> Option<(String, String)> {
+        let border = self.borders.iter().find(|border| border.index == index)?;
+        Some((border.before.clone(), border.after.clone()))
+    }
+
+    /// How many points there are since the environment last changed, if it did.
+    pub(super) fn since_border(&self) -> Option<usize> {
+        self.borders.last().map(|border| self.count - border.index)
+    }
+}
+
+/// What is found in a series, and what is known of it.
+pub(super) struct SeriesChanges<'a> {
+    pub(super) series: &'a Series,
+    pub(super) axis: Arc<Axis>,
+    pub(super) is_judged: bool,
+    pub(super) setting: Setting,
+    pub(super) found: Found,
+}
+
+impl Deref for SeriesChanges<'_> {
+    type Target = Found;
+
+    fn deref(&self) -> &Found {
+        &self.found
+    }
+}
+
+impl DerefMut for SeriesChanges<'_> {
+    fn deref_mut(&mut self) -> &mut Found {
+        &mut self.found
+    }
 }
 
 impl<'a> SeriesChanges<'a> {
@@ -65,20 +158,20 @@ impl<'a> SeriesChanges<'a> {
         is_judged: bool,
         setting: Setting,
         reported: &[ReportedRange],
-        pooled: Pooled,
+        pooled: &Pooled,
         common: &CommonNoise,
     ) -> SeriesChanges<'a> {
         let raw: Vec<f64> = pooled.points.iter().map(|point| point.value).collect();
         let is_exact = is_exact(&series.metric, &pooled.points, &raw);
-        let quieter = if is_exact { None } else { common.taken_out(series, &pooled) };
+        let quieter = if is_exact { None } else { common.taken_out(series, pooled) };
         let (values, raw_noise) = quieter.map_or((raw, None), |(values, noise)| (values, Some(noise)));
         let Pooled { points, dirty, elsewhere } = pooled;
         let more_is_better = series.metric.better == Better::Higher;
         let ranges = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
-            reported.iter().filter(|one| one.is_drift == is_drift).filter_map(|range| indices(&points, range)).collect()
+            reported.iter().filter(|one| one.is_drift == is_drift).filter_map(|range| indices(points, range)).collect()
         };
         let (reported, drifts) = (ranges(false), ranges(true));
-        let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(&points, *index)).collect();
+        let borders: Vec<usize> = (1..points.len()).filter(|index| is_border(points, *index)).collect();
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
         let sensitivity = &setting.sensitivity;
         let detect = |values: &[f64], context: &Context<'_>| match is_exact {
@@ -110,45 +203,44 @@ impl<'a> SeriesChanges<'a> {
                 break;
             }
         }
-        let points = points.into();
-        SeriesChanges {
-            series,
-            axis,
-            is_judged,
-            setting,
-            points,
+        let key = |index: usize| points[index].environment_key.to_string();
+        let border = |index| Border { index, before: key(index - 1), after: key(index) };
+        // Runs of the newest commit, however many, do not show the level before it.
+        let environments: BTreeSet<(usize, &str)> =
+            points.iter().map(|point| (point.place, &*point.environment_key)).collect();
+        let found = Found {
+            id: series.id.clone(),
+            count: points.len(),
+            points: points.iter().map(|point| FoundPoint { place: point.place, time: point.time }).collect(),
             values,
+            newest: points.last().map_or(0.0, |point| point.value),
+            environments: environments.len(),
+            borders: borders.into_iter().map(border).collect(),
             raw_noise,
-            dirty,
-            elsewhere,
+            dirty: *dirty,
+            elsewhere: *elsewhere,
             is_exact,
             changes,
             apart,
             raised: 1.0,
             fitted,
-        }
+            tested: Tested::default(),
+        };
+        SeriesChanges { series, axis, is_judged, setting, found }
     }
 
     /// The same points with limits that are so many times as high.
-    pub(super) fn raised(self, factor: f64, reported: &[ReportedRange]) -> SeriesChanges<'a> {
+    pub(super) fn raised(self, factor: f64, reported: &[ReportedRange], pooled: &Pooled) -> SeriesChanges<'a> {
         if factor <= 1.0 {
             return self;
         }
-        let sensitivity = self.setting.sensitivity.raised(factor);
-        let setting = Setting { sensitivity, ..self.setting };
-        let mut points = (*self.points).to_vec();
-        points.iter_mut().zip(&self.values).for_each(|(point, value)| point.value = *value);
-        let pooled = Pooled { points, dirty: self.dirty, elsewhere: self.elsewhere };
-        let new = SeriesChanges::new(
-            self.series,
-            self.axis,
-            self.is_judged,
-            setting,
-            reported,
-            pooled,
-            &CommonNoise::default(),
-        );
-        SeriesChanges { points: self.points, raw_noise: self.raw_noise, raised: factor, ..new }
+        let mut quieter = pooled.clone();
+        quieter.points.iter_mut().zip(&self.values).for_each(|(point, value)| point.value = *value);
+        let setting = self.setting.raised(factor);
+        let common = CommonNoise::default();
+        let new = SeriesChanges::new(self.series, self.axis, self.is_judged, setting, reported, &quieter, &common);
+        let (newest, raw_noise) = (self.found.newest, self.found.raw_noise);
+        SeriesChanges { found: Found { newest, raw_noise, raised: factor, ..new.found }, ..new }
     }
 
     /// The smallest relative change that can be found, judged by the newest level.
@@ -162,7 +254,7 @@ impl<'a> SeriesChanges<'a> {
         if noise.is_relative {
             return Some(step);
         }
-        let level = self.points.last()?.value.abs();
+        let level = self.newest.abs();
         (level > 0.0).then(|| (step / level).max(self.setting.least))
     }
 
@@ -172,11 +264,6 @@ impl<'a> SeriesChanges<'a> {
         let first = self.points.partition_point(|point| point.place < place);
         let after = self.points.partition_point(|point| point.place <= place);
         first..after.max(first + 1).min(self.points.len())
-    }
-
-    /// Whether a point is the first of a new environment.
-    pub(super) fn is_border(&self, index: usize) -> bool {
-        is_border(&self.points, index)
     }
 
     /// A change turned such that positive is worse.

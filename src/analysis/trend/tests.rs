@@ -1,8 +1,9 @@
 //! Whole histories with planted events.
 
-use super::analyse::{Input, Output, analyse};
+use super::analyse::{Input, Output, analyse, join};
 use super::draft::drafts;
 use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, events, input, noisy, point, sha};
+use super::outline::{Detector, Listed, Outline};
 use chrono::TimeDelta;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::commit::CommitLine;
@@ -12,7 +13,7 @@ use sprag_model::event_record::EventRecord;
 use sprag_model::metric::{Better, Metric};
 use sprag_model::sample::{CALIBRATION, Role};
 use sprag_model::series::Series;
-use sprag_model::trend::NotJudged;
+use sprag_model::trend::{NotJudged, Trend};
 
 pub(super) fn analysed(series: Vec<Series>, records: &[EventRecord]) -> Output {
     analyse(Input { records, ..input(&analysis(series)) })
@@ -594,4 +595,44 @@ fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
         let (worse, improved) = (reported(better, worse_by), reported(better, -worse_by));
         assert!(worse <= 2 && improved >= 12, "{better:?}: {worse} worse, {improved} improved");
     }
+}
+
+#[test]
+fn what_is_found_elsewhere_joins_to_the_same_trend() {
+    let mut series: Vec<Series> = quiet(9, 200);
+    series.push(noisy("slow", 200, 1, &[(0, 1.0), (90, 1.08)], 1));
+    series.push(elsewhere(noisy("slow", 200, 2, &[(0, 1.0), (90, 1.08)], 2), OTHER));
+    series.push(bordered(noisy("moved", 200, 1, &[(0, 1.0), (150, 1.2)], 3), 150));
+    series.push(noisy("apart", 200, 1, &[(0, 1.0), (199, 1.1)], 4));
+    series.push(noisy(
+        "drift",
+        200,
+        1,
+        &(0..40).map(|step| (5 * step, 1.0 + 0.01 * step as f64)).collect::<Vec<_>>(),
+        5,
+    ));
+    let analysis = analysis(series);
+    let one = analyse(input(&analysis));
+    assert!(one.trend.events.len() > 2 && one.trend.newest.len() == 1);
+
+    let bytes = rmp_serde::to_vec_named(&Outline::new(&input(&analysis))).expect("plain values");
+    let outline: Outline = rmp_serde::from_slice(&bytes).expect("it was just written");
+    let detector = Detector::new(&outline);
+    let of_series = |listed: &Listed| analysis.series.iter().find(|one| one.series.id == listed.series.id);
+    let found: Vec<Vec<u8>> = outline
+        .series
+        .iter()
+        .rev()
+        .map(|listed| detector.found(listed, &of_series(listed).expect("it is one of them").series))
+        .map(|found| rmp_serde::to_vec(&found).expect("plain values"))
+        .collect();
+    let found = found.iter().rev().map(|bytes| rmp_serde::from_slice(bytes).expect("it was just written")).collect();
+    let (joined, _) = join(&detector, found, &[], one.trend.now, None, &|_| true);
+    // The points are shown, and nothing depends on them.
+    let without_points = |mut trend: Trend| {
+        trend.series.iter_mut().for_each(|one| one.pooled = [].into());
+        trend
+    };
+    assert_eq!(without_points(joined.trend), without_points(one.trend));
+    assert_eq!(joined.steps, one.steps);
 }

@@ -17,12 +17,12 @@ use sprag_evidence::release::artifacts;
 use sprag_evidence::release::fill::{self, FilledWithFigures};
 use sprag_evidence::release::inputs::ReleaseInputs;
 use sprag_history::{self as history, Store};
-use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::benchmark::ParityStatus;
 use sprag_model::checklist::{Against, FilledChecklist, Item, Rests, Rule};
 use sprag_model::ledger::answer::Answer;
 use sprag_model::ledger::day;
 use sprag_model::run::{RecordedRun, Run};
+use sprag_model::series::Series;
 use sprag_model::trend::Trend;
 use sprag_model::verdict::{Comparison, Verdict};
 
@@ -203,7 +203,7 @@ impl Reader<'_> {
         Ok(self.study.get_or_init(|| study))
     }
 
-    fn trend_of(&self, selected: &(dyn Fn(&SeriesAnalysis) -> bool + Sync)) -> crate::Result<Trend> {
+    fn trend_of(&self, selected: &(dyn Fn(&Series) -> bool + Sync)) -> crate::Result<Trend> {
         let study = self.study()?;
         // The present is the newest run, as on the site, so nothing becomes overdue later.
         let options = TrendOptions::events(study.present());
@@ -247,7 +247,7 @@ impl Reader<'_> {
     fn coverage(&self, suites: &BTreeSet<String>) -> crate::Result<FindingAndSources> {
         let coverage = match suites.is_empty() {
             true => self.trend()?.coverage.clone(),
-            false => self.trend_of(&|one| suites.contains(&one.series.suite))?.coverage,
+            false => self.trend_of(&|one| suites.contains(&one.suite))?.coverage,
         };
         Ok((Finding::Coverage(coverage), Vec::new()))
     }

@@ -1,0 +1,205 @@
+//! What the analysis of a history needs besides the points of its series, and what it finds in one series.
+//!
+//! A series is analysed for itself once the outline is known: anywhere, in any order. What is found in all of them is
+//! joined afterwards (`analyse.rs`). So one machine and many give the same, as they run the same two functions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::analyse::Input;
+use super::axis::{self, Axis, Pooled};
+use super::common::CommonNoise;
+use super::identity::{self, RecordedEvent};
+use super::self_test;
+use super::series_changes::{Found, SeriesChanges, Setting, is_considered};
+use sprag_model::analysis::{SeriesAnalysis, SuiteAnalysis};
+use sprag_model::environment::Environment;
+use sprag_model::event::NamedMachine;
+use sprag_model::event_record::EventRecord;
+use sprag_model::head::RunHead;
+use sprag_model::series::Series;
+use sprag_model::trend::{PooledPoint, Tables};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outline {
+    pub project: String,
+    pub reference: Option<String>,
+    pub tip: Option<String>,
+    /// The time of the newest run.
+    pub as_of: Option<DateTime<Utc>>,
+    pub runs: usize,
+    pub(super) every_days: u32,
+    pub(super) suites: Vec<SuiteState>,
+    /// Of each suite that can be measured, whether a commit is built for it where one is named.
+    pub(super) can_be_measured: BTreeMap<String, bool>,
+    pub(super) environments: BTreeMap<String, Environment>,
+    axes: Vec<Axis>,
+    /// Which of the axes is that of a machine.
+    machines: BTreeMap<String, usize>,
+    common: CommonNoise,
+    /// How many commits were measured, on each machine for itself: each may hold a change.
+    pub(super) hypotheses: usize,
+    /// In how many orders the noise of each series is tested.
+    orders: usize,
+    pub(super) records: Vec<EventRecord>,
+    pub tables: Tables,
+    /// The analysed series, by id.
+    pub series: Vec<Listed>,
+}
+
+/// A series as far as it is known without its points.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Listed {
+    /// Without its points.
+    pub series: Series,
+    /// How many values it has: one a run.
+    pub values: usize,
+    pub(super) judged: bool,
+    pub(super) at_tip: bool,
+    pub(super) last: DateTime<Utc>,
+    pub(super) setting: Setting,
+}
+
+/// The newest state of a suite on a machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SuiteState {
+    pub(super) suite: String,
+    pub(super) machine: NamedMachine,
+    pub(super) last: DateTime<Utc>,
+    pub(super) imported: bool,
+    pub(super) narrowed: bool,
+    /// Benchmarks that failed: id and reason.
+    pub(super) failures: Vec<(String, String)>,
+}
+
+impl SuiteState {
+    fn new(suite: &SuiteAnalysis) -> SuiteState {
+        SuiteState {
+            suite: suite.suite.clone(),
+            machine: NamedMachine { id: suite.machine.clone(), name: suite.machine_name.clone() },
+            last: suite.last,
+            imported: suite.imported,
+            narrowed: suite.narrowed,
+            failures: suite.failures.clone(),
+        }
+    }
+}
+
+impl Outline {
+    pub fn new(input: &Input<'_>) -> Outline {
+        Outline::with_points(input).0
+    }
+
+    /// And the points of each of its series.
+    pub(super) fn with_points(input: &Input<'_>) -> (Outline, Vec<Pooled>) {
+        let analysis = input.analysis;
+        let series: Vec<&SeriesAnalysis> =
+            analysis.series.iter().filter(|one| is_considered(&one.series, one.judged)).collect();
+        let of_machines = axis::axes(series.iter().map(|one| &one.series), input.line, input.heads);
+        let pooled: Vec<Pooled> =
+            series.par_iter().map(|one| axis::pooled(&one.series, &of_machines[&one.series.machine])).collect();
+        let (mut axes, mut machines): (Vec<Arc<Axis>>, _) = (Vec::new(), BTreeMap::new());
+        for (machine, axis) in &of_machines {
+            let place = axes.iter().position(|other| Arc::ptr_eq(axis, other)).unwrap_or(axes.len());
+            axes.resize(axes.len().max(place + 1), Arc::clone(axis));
+            machines.insert(machine.clone(), place);
+        }
+        let environment = |head: &RunHead| (head.environment.key.clone(), (*head.environment).clone());
+        let keys: BTreeMap<&str, &RunHead> =
+            input.heads.iter().map(|head| (head.environment.key.as_str(), head)).collect();
+        let outline = Outline {
+            project: analysis.project.clone(),
+            reference: analysis.history.reference.clone(),
+            tip: analysis.history.tip.clone(),
+            as_of: analysis.as_of,
+            runs: analysis.history.runs,
+            every_days: analysis.every_days,
+            suites: analysis.suites.iter().map(SuiteState::new).collect(),
+            can_be_measured: input.suites.clone(),
+            environments: keys.into_values().map(environment).collect(),
+            axes: axes.iter().map(|axis| (**axis).clone()).collect(),
+            machines,
+            common: CommonNoise::of(series.iter().map(|one| &one.series).zip(&pooled)),
+            hypotheses: hypotheses(series.iter().map(|one| one.series.machine.as_str()).zip(&pooled)),
+            orders: self_test::orders(pooled.iter().map(|one| one.points.len()).sum()),
+            records: input.records.to_vec(),
+            tables: input.tables.clone(),
+            series: series.iter().map(|one| listed(one, input)).collect(),
+        };
+        (outline, pooled)
+    }
+}
+
+fn listed(one: &SeriesAnalysis, input: &Input<'_>) -> Listed {
+    Listed {
+        series: one.series.bare(),
+        values: one.series.points.len(),
+        judged: one.judged,
+        at_tip: one.at_tip,
+        last: one.last,
+        setting: (input.setting)(&one.series.benchmark, &one.series.metric.name),
+    }
+}
+
+fn hypotheses<'a>(all: impl Iterator<Item = (&'a str, &'a Pooled)>) -> usize {
+    let mut measured: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (machine, pooled) in all {
+        measured.entry(machine).or_default().extend(pooled.points.iter().map(|point| point.place));
+    }
+    measured.values().map(BTreeSet::len).sum()
+}
+
+/// An outline that is ready to analyse its series.
+pub struct Detector<'o> {
+    pub outline: &'o Outline,
+    axes: Vec<Arc<Axis>>,
+    pub(super) recorded: Vec<RecordedEvent<'o>>,
+}
+
+impl<'o> Detector<'o> {
+    pub fn new(outline: &'o Outline) -> Detector<'o> {
+        let axes = outline.axes.iter().map(|axis| Arc::new(axis.clone())).collect();
+        Detector { outline, axes, recorded: identity::recorded_events(&outline.records) }
+    }
+
+    fn axis(&self, listed: &Listed) -> Arc<Axis> {
+        Arc::clone(&self.axes[self.outline.machines[&listed.series.machine]])
+    }
+
+    /// What is found in a series of the outline that has these points.
+    pub fn found(&self, listed: &Listed, series: &Series) -> Found {
+        self.found_in(listed, &axis::pooled(series, &self.axis(listed)))
+    }
+
+    pub(super) fn found_in(&self, listed: &Listed, pooled: &Pooled) -> Found {
+        let (series, axis) = (&listed.series, self.axis(listed));
+        let reported = identity::reported_ranges(&self.recorded, &series.id, &axis);
+        let setting = listed.setting.clone();
+        let found = SeriesChanges::new(series, axis, listed.judged, setting, &reported, pooled, &self.outline.common);
+        let factor = self_test::needed(&found);
+        let mut found = found.raised(factor, &reported, pooled);
+        found.tested = self_test::tested(&found, self.outline.orders);
+        found.found.thinned()
+    }
+
+    /// What is found in all series, in their order.
+    pub(super) fn changes(&self, found: Vec<Found>) -> Vec<SeriesChanges<'o>> {
+        let of = |(listed, found): (&'o Listed, Found)| SeriesChanges {
+            series: &listed.series,
+            axis: self.axis(listed),
+            is_judged: listed.judged,
+            setting: listed.setting.raised(found.raised),
+            found,
+        };
+        self.outline.series.iter().zip(found).map(of).collect()
+    }
+}
+
+/// The points of all series, where they are at hand: they are shown, and nothing depends on them.
+pub(super) fn shown(pooled: Vec<Pooled>) -> Vec<Arc<[PooledPoint]>> {
+    pooled.into_iter().map(|one| one.points.into()).collect()
+}
