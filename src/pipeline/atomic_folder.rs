@@ -110,7 +110,11 @@ pub struct ExistingFolder<'a> {
     marker: &'static str,
 }
 
-impl ExistingFolder<'_> {
+impl<'a> ExistingFolder<'a> {
+    pub(crate) fn of(kind: FolderKind, folder: &'a Path) -> ExistingFolder<'a> {
+        ExistingFolder { folder, marker: kind.marker }
+    }
+
     /// Relative paths with `/`, without the marker.
     pub fn files(&self) -> crate::Result<BTreeSet<String>> {
         let mut files = BTreeSet::new();

@@ -22,6 +22,7 @@ pub mod records;
 pub mod init;
 pub mod doctor;
 pub mod export;
+pub mod dataset;
 pub mod atomic_folder;
 pub mod release;
 pub mod publish;

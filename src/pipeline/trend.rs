@@ -15,7 +15,8 @@ use crate::text::{self, warn};
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::ledger::{Accepting, ComparedRun, answer_events};
 use sprag_analysis::movers;
-use sprag_analysis::trend::analyse::{self, Input, Output};
+use sprag_analysis::trend::analyse::{self, Output};
+use sprag_analysis::trend::outline::Input;
 use sprag_analysis::trend::series_changes::Setting;
 use sprag_base::text::decoded;
 use sprag_history::{self as history, Record};
@@ -118,6 +119,23 @@ pub fn analyse_both(
     other: Option<DateTime<Utc>>,
     selected: &(dyn Fn(&Series) -> bool + Sync),
 ) -> crate::Result<(Output, Option<Trend>)> {
+    let (mut output, mut as_of_other) =
+        with_input(project, study, options, selected, |input| Ok(analyse::analyse_at(input, other)))?;
+    answer_events(&mut output.trend.events, &study.ledger, day(options.now));
+    if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
+        answer_events(&mut trend.events, &study.ledger, day(time));
+    }
+    Ok((output, as_of_other))
+}
+
+/// Calls `of` with what the analysis takes.
+pub(crate) fn with_input<T>(
+    project: &Project,
+    study: &Study,
+    options: &TrendOptions,
+    selected: &(dyn Fn(&Series) -> bool + Sync),
+    of: impl FnOnce(Input<'_>) -> crate::Result<T>,
+) -> crate::Result<T> {
     let config = &project.config.trend;
     let setting = |benchmark: &str, metric: &str| setting(config, options, benchmark, metric);
     let tables = match options.days {
@@ -138,7 +156,7 @@ pub fn analyse_both(
         |suite: &Suite| can_be_built(project, suite) && (suite.kind != SuiteKind::Cpu || is_ours(&project.root));
     let suites = project.config.all_suites().map(|(name, suite)| (name.to_owned(), is_built(suite))).collect();
     let records = read_event_records(project)?;
-    let input = Input {
+    of(Input {
         analysis: &study.analysis,
         line: &study.line,
         heads: &study.heads,
@@ -148,13 +166,7 @@ pub fn analyse_both(
         suites: &suites,
         records: &records,
         tables,
-    };
-    let (mut output, mut as_of_other) = analyse::analyse_at(input, other);
-    answer_events(&mut output.trend.events, &study.ledger, day(options.now));
-    if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
-        answer_events(&mut trend.events, &study.ledger, day(time));
-    }
-    Ok((output, as_of_other))
+    })
 }
 
 fn setting(config: &config::TrendSettings, options: &TrendOptions, benchmark: &str, metric: &str) -> Setting {
@@ -279,9 +291,9 @@ impl<'a> Selection<'a> {
         suites: &'a [String],
         machine: Option<&str>,
         filters: &'a [String],
-        study: &Study,
+        all: &[&Series],
     ) -> crate::Result<Selection<'a>> {
-        let series = || study.analysis.series.iter().map(|one| &one.series);
+        let series = || all.iter().copied();
         for suite in suites {
             refuse_unknown("series of the suite", suite, series().map(|one| one.suite.as_str()))?;
         }
@@ -298,7 +310,7 @@ impl<'a> Selection<'a> {
         }
         let machine = ids.and_then(|ids| ids.first().map(|id| (*id).to_owned()));
         let selection = Selection { suites, machine, filters };
-        if !study.analysis.series.is_empty() && !series().any(|one| selection.has(one)) {
+        if !all.is_empty() && !series().any(|one| selection.has(one)) {
             return refuse("no series of the history is selected", "a filter is a part of the id of a benchmark");
         }
         Ok(selection)

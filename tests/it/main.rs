@@ -85,6 +85,7 @@ mod sync;
 mod sync_refused;
 
 // Changes over time, and sites.
+mod dataset;
 mod detect;
 mod odd_histories;
 mod real_cases;

@@ -16,7 +16,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 use sprag_model::flat::{self, Cell, Kind, Row, Table};
 
@@ -78,22 +78,30 @@ impl ParquetFile {
     pub fn into_bytes(self) -> Result<Vec<u8>, ParquetError> {
         let columns = self.columns.into_iter().map(|(column, mut cells)| (column.name, cells.finish(), true));
         let rows = in_order(&RecordBatch::try_from_iter_with_nullable(columns)?)?;
-        let about =
-            [("sprag.table", self.table.name.to_owned()), ("sprag.schema_version", flat::SCHEMA_VERSION.to_string())];
-        let about = about.into_iter().map(|(name, value)| KeyValue::new(name.to_owned(), value)).collect();
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .set_key_value_metadata(Some(about))
-            .build();
-        // Readers would take text for categories by Arrow's own metadata.
-        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-        let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new_with_options(&mut bytes, rows.schema(), options)?;
-        writer.write(&rows)?;
-        writer.close()?;
-        Ok(bytes)
+        file_of(self.table.name, &rows, &[])
     }
+}
+
+/// Rows as a file of that table. Where `repeated` names columns, a dictionary is for these alone.
+pub(super) fn file_of(table: &str, rows: &RecordBatch, repeated: &[&str]) -> Result<Vec<u8>, ParquetError> {
+    let about = [("sprag.table", table.to_owned()), ("sprag.schema_version", flat::SCHEMA_VERSION.to_string())];
+    let about = about.into_iter().map(|(name, value)| KeyValue::new(name.to_owned(), value)).collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_enabled(repeated.is_empty())
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_key_value_metadata(Some(about));
+    let with_dictionary = |properties: WriterPropertiesBuilder, name: &&str| {
+        properties.set_column_dictionary_enabled((*name).into(), true)
+    };
+    let properties = repeated.iter().fold(properties, with_dictionary).build();
+    // Readers would take text for categories by Arrow's own metadata.
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, rows.schema(), options)?;
+    writer.write(rows)?;
+    writer.close()?;
+    Ok(bytes)
 }
 
 /// Rows that agree in every column of [`ORDER`] stay in the order of their pushes; what is absent comes first.

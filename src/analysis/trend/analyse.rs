@@ -8,32 +8,13 @@ use rayon::prelude::*;
 
 use super::coverage::{self, Tip};
 use super::event::{self, Confirmed};
-use super::outline::{self, Detector, Outline, SuiteState};
-use super::series_changes::{Found, SeriesChanges, Setting};
+use super::outline::{self, Detector, Input, Outline, SuiteState};
+use super::series_changes::{Found, SeriesChanges};
 use super::{discovery, draft, identity, newest, self_test};
-use sprag_model::analysis::Analysis;
-use sprag_model::commit::CommitLine;
 use sprag_model::event::NamedMachine;
 use sprag_model::event_record::EventRecord;
-use sprag_model::head::RunHead;
 use sprag_model::series::Series;
-use sprag_model::trend::{Due, PooledPoint, SeriesTrend, Segment, Tables, Trend};
-
-pub struct Input<'a> {
-    pub analysis: &'a Analysis,
-    pub line: &'a CommitLine,
-    pub heads: &'a [RunHead],
-    pub now: DateTime<Utc>,
-    /// How much evidence a change needs, by benchmark and metric.
-    pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
-    /// Which series are listed, with the events that moved one of them. All are analysed: whether a change is chance or
-    /// the machine's does not depend on who asks.
-    pub selected: &'a (dyn Fn(&Series) -> bool + Sync),
-    /// Of each suite that can be measured, whether a commit is built for it where one is named.
-    pub suites: &'a BTreeMap<String, bool>,
-    pub records: &'a [EventRecord],
-    pub tables: Tables,
-}
+use sprag_model::trend::{Due, PooledPoint, Segment, SeriesTrend, Tables, Trend};
 
 /// A trend, and what became of events since their records were written.
 pub struct Output {

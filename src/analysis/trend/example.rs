@@ -5,9 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::analyse::{Input, analyse};
+use super::analyse::analyse;
 use super::axis::{Axis, axes, pooled};
 use super::common::CommonNoise;
+use super::outline::Input;
 use super::series_changes::{ReportedRange, SeriesChanges, Setting};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;

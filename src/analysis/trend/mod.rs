@@ -11,6 +11,7 @@ pub mod analyse;
 pub mod series_changes;
 pub mod discovery;
 pub mod outline;
+pub mod dataset;
 
 mod axis;
 mod cluster;

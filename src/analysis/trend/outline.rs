@@ -10,19 +10,35 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::analyse::Input;
 use super::axis::{self, Axis, Pooled};
 use super::common::CommonNoise;
 use super::identity::{self, RecordedEvent};
 use super::self_test;
 use super::series_changes::{Found, SeriesChanges, Setting, is_considered};
-use sprag_model::analysis::{SeriesAnalysis, SuiteAnalysis};
+use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
+use sprag_model::commit::CommitLine;
 use sprag_model::environment::Environment;
 use sprag_model::event::NamedMachine;
 use sprag_model::event_record::EventRecord;
 use sprag_model::head::RunHead;
 use sprag_model::series::Series;
 use sprag_model::trend::{PooledPoint, Tables};
+
+pub struct Input<'a> {
+    pub analysis: &'a Analysis,
+    pub line: &'a CommitLine,
+    pub heads: &'a [RunHead],
+    pub now: DateTime<Utc>,
+    /// How much evidence a change needs, by benchmark and metric.
+    pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
+    /// Which series are listed, with the events that moved one of them. All are analysed: whether a change is chance or
+    /// the machine's does not depend on who asks.
+    pub selected: &'a (dyn Fn(&Series) -> bool + Sync),
+    /// Of each suite that can be measured, whether a commit is built for it where one is named.
+    pub suites: &'a BTreeMap<String, bool>,
+    pub records: &'a [EventRecord],
+    pub tables: Tables,
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outline {
@@ -56,8 +72,6 @@ pub struct Outline {
 pub struct Listed {
     /// Without its points.
     pub series: Series,
-    /// How many values it has: one a run.
-    pub values: usize,
     pub(super) judged: bool,
     pub(super) at_tip: bool,
     pub(super) last: DateTime<Utc>,
@@ -137,7 +151,6 @@ impl Outline {
 fn listed(one: &SeriesAnalysis, input: &Input<'_>) -> Listed {
     Listed {
         series: one.series.bare(),
-        values: one.series.points.len(),
         judged: one.judged,
         at_tip: one.at_tip,
         last: one.last,
@@ -171,7 +184,7 @@ impl<'o> Detector<'o> {
     }
 
     /// What is found in a series of the outline that has these points.
-    pub fn found(&self, listed: &Listed, series: &Series) -> Found {
+    pub(super) fn found(&self, listed: &Listed, series: &Series) -> Found {
         self.found_in(listed, &axis::pooled(series, &self.axis(listed)))
     }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
-use super::analyse::{Input, Output, analyse, analyse_at};
+use super::analyse::{Output, analyse, analyse_at};
 use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, events, input, line, noisy, sha};
+use super::outline::Input;
 use super::tests::{analysed, shape};
 use sprag_model::event::{EventKind, EventState};
 use sprag_model::event_record::{EventRecord, EventStep};

@@ -9,9 +9,7 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
-use super::series_changes::SeriesChanges;
+use super::series_changes::{SeriesChanges, Tested};
 use crate::changes::context::Context;
 use crate::changes::detect::changes_in_context;
 use sprag_base::digest;
@@ -48,13 +46,6 @@ const BEYOND_CHANCE: f64 = 0.01;
 /// How many times the alarms that are allowed in all orders are too many, whatever the middle order says. A few noisy
 /// series of a small history may alarm in every third order.
 const MANY_TIMES: f64 = 10.0;
-
-/// What the residues of a series show in several orders: how many points they are, and the alarms in each order.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Tested {
-    points: usize,
-    alarms: Vec<usize>,
-}
 
 /// In how many orders series of so many points in all are tested.
 pub(super) fn orders(points: usize) -> usize {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pooled};
 use super::common::CommonNoise;
-use super::self_test::Tested;
 use super::steady;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_in_context;
@@ -86,6 +85,13 @@ pub(super) struct FoundPoint {
     pub(super) time: DateTime<Utc>,
 }
 
+/// What the residues of a series show in several orders: how many points they are, and the alarms in each order.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Tested {
+    pub(super) points: usize,
+    pub(super) alarms: Vec<usize>,
+}
+
 /// A point that is the first of a new environment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Border {
@@ -95,6 +101,10 @@ struct Border {
 }
 
 impl Found {
+    pub fn to_bytes(&self) -> Vec<u8> {
+        rmp_serde::to_vec(self).expect("plain values can be written")
+    }
+
     /// Without what no event can depend on.
     pub(super) fn thinned(mut self) -> Found {
         let changes = &self.changes;

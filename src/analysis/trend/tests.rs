@@ -1,9 +1,9 @@
 //! Whole histories with planted events.
 
-use super::analyse::{Input, Output, analyse, join};
+use super::analyse::{Output, analyse, join};
 use super::draft::drafts;
 use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, events, input, noisy, point, sha};
-use super::outline::{Detector, Listed, Outline};
+use super::outline::{Detector, Input, Listed, Outline};
 use chrono::TimeDelta;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::commit::CommitLine;

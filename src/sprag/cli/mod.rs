@@ -326,6 +326,21 @@ pub enum ExportCommand {
         #[command(flatten)]
         selection: SelectionArgs,
     },
+    /// The points of all analysed series, in parts for engines such as Spark, with all that `sprag detect --parquet` takes.
+    Series {
+        /// The output folder; it must be new, empty or an earlier export.
+        #[arg(long, value_name = "FOLDER")]
+        out: PathBuf,
+        /// Add what came since the last export as new parts, and keep the others.
+        #[arg(long)]
+        since_last: bool,
+        /// Into how many buckets series are divided; each task detects in one or more of them.
+        #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        buckets: u32,
+        /// The window of the largest changes and the geometric means, in days, as of `sprag trend`.
+        #[arg(long, value_name = "N", default_value_t = 28, value_parser = clap::value_parser!(u32).range(1..=3650))]
+        days: u32,
+    },
     /// CSV: one line per run and benchmark, with the columns of the Parquet table; or the long form that `import` reads.
     Csv {
         /// Write the long form: one line per commit, benchmark and metric, from the newest run of each commit.

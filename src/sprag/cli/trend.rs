@@ -12,8 +12,18 @@ use sprag_pipeline::config::SensitivityName;
 #[derive(Args, Debug)]
 pub struct DetectArgs {
     /// A table with the header `series,index,commit,time,value`, one row a point; `-` is standard input.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present_any = ["parquet", "arrow"])]
+    pub file: Option<PathBuf>,
+    /// Parts of the dataset that `sprag export series` wrote, or folders of them; `--output` gets a partial result for `sprag
+    /// trend --from`.
+    #[arg(long, value_name = "PART", num_args = 1.., requires = "output", conflicts_with_all = ["file", "arrow"])]
+    pub parquet: Vec<PathBuf>,
+    /// Read rows of that dataset from standard input and write the partial result to standard output, as streams of Arrow.
+    #[arg(long, requires = "dataset", conflicts_with_all = ["file", "output"])]
+    pub arrow: bool,
+    /// The folder of that dataset (default: where the first part is).
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["file", "sensitivity", "least", "more_is_better", "stream"])]
+    pub dataset: Option<PathBuf>,
     /// Write the results to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -87,6 +97,13 @@ pub struct TrendArgs {
     /// Include events that may be chance or were retracted.
     #[arg(long)]
     pub all: bool,
+    /// Join these partial results of `sprag detect`, or folders of them, instead of reading the history.
+    #[arg(long, value_name = "PARTIAL", num_args = 1.., requires = "dataset",
+          conflicts_with_all = ["sensitivity", "least", "branch", "all_parents"])]
+    pub from: Vec<PathBuf>,
+    /// The dataset that they were detected in, as `sprag export series` wrote it.
+    #[arg(long, value_name = "FOLDER", requires = "from")]
+    pub dataset: Option<PathBuf>,
     /// Record new and changed events in the history, under history/v1/_events/.
     #[arg(long)]
     pub record: bool,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::files::{check_writable, read_bounded_from, read_input, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
 use sprag_model::change_point::{Changes, Modes};
+use sprag_pipeline::dataset::{self, Opened};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::options::{NamedFile, check_distinct};
 use sprag_pipeline::{Advice, Result, refuse, text, trend};
@@ -37,25 +38,26 @@ struct SeriesChanges {
 }
 
 pub(super) fn run(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut dyn Write) -> Result<Exit> {
+    let Some(file) = &args.file else { return in_dataset(folder, args, input, out) };
     let files = [
-        NamedFile::read("FILE", Some(&args.file), "the table"),
+        NamedFile::read("FILE", Some(file), "the table"),
         NamedFile::written("--output", args.output.as_deref(), "what is found"),
     ];
     check_distinct(folder, &files)?;
     if let Some(output) = &args.output {
         check_writable(&folder.join(output))?;
     }
-    let bytes = match args.file.as_os_str() == "-" {
+    let bytes = match file.as_os_str() == "-" {
         true => read_bounded_from(input, MOST_BYTES),
-        false => read_input(&folder.join(&args.file), MOST_BYTES),
+        false => read_input(&folder.join(file), MOST_BYTES),
     };
-    let bytes = bytes.with_context(|| format!("cannot read `{}`", args.file.display()))?;
+    let bytes = bytes.with_context(|| format!("cannot read `{}`", file.display()))?;
     let table = series_table::read(&bytes).map_err(|error| {
-        let message = text::printable(&format!("`{}` is not a table of histories: {error}", args.file.display()));
+        let message = text::printable(&format!("`{}` is not a table of histories: {error}", file.display()));
         Advice::new(message, format!("the header is `{}`; one row is one point", COLUMNS.join(",")))
     })?;
     if args.stream {
-        check_growing(&table, &args.file)?;
+        check_growing(&table, file)?;
     }
     warn_of(&table);
     let chosen = trend::limits(args.sensitivity);
@@ -72,6 +74,23 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut 
     match &args.output {
         Some(output) => write_atomic(&folder.join(output), &json)?,
         None => out.write_all(&json)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Detects in parts of a dataset.
+fn in_dataset(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut dyn Write) -> Result<Exit> {
+    let parts: Vec<PathBuf> = args.parquet.iter().map(|part| folder.join(part)).collect();
+    let opened = match (&args.dataset, parts.first()) {
+        (None, Some(part)) => Opened::of_part(part)?,
+        (dataset, _) => Opened::open(&folder.join(dataset.as_deref().unwrap_or(Path::new("."))))?,
+    };
+    match &args.output {
+        Some(output) => {
+            check_writable(&folder.join(output))?;
+            dataset::write_partials(&opened.detect(&parts)?, &folder.join(output))?;
+        }
+        None => opened.detect_stream(input, out)?,
     }
     Ok(Exit::Done)
 }

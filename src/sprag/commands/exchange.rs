@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::cli::{ExportCommand, ImportArgs, SelectionArgs};
 use sprag_formats::registry::FORMATS;
 use sprag_pipeline::Result;
+use sprag_pipeline::dataset::{self, Exported, SeriesExport};
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::export::{self, Form, Selected};
 use sprag_pipeline::import::ImportOptions;
@@ -34,6 +35,15 @@ pub(super) fn export(folder: &Path, command: ExportCommand, out: &mut dyn Write)
             let place = folder.join(place);
             let (runs, files) = export::write_parquet(&project, &selected(selection), &place)?;
             writeln!(out, "wrote {}: {} in {}", place.display(), count(runs, "run"), count(files, "file"))?;
+            return Ok(Exit::Done);
+        }
+        ExportCommand::Series { out: place, since_last, buckets, days } => {
+            let place = folder.join(place);
+            let options = SeriesExport { folder: place.clone(), since_last, buckets, days };
+            let Exported { points, new_points, series, files } = dataset::export(&project, &options)?;
+            let new = if new_points < points { format!(", {new_points} of them new") } else { String::new() };
+            let (points, files) = (count(points, "point"), count(files, "file"));
+            writeln!(out, "wrote {}: {points} of {series} series in {files}{new}", place.display())?;
             return Ok(Exit::Done);
         }
         ExportCommand::Csv { long, text } => (if long { Form::LongCsv } else { Form::Csv }, text),

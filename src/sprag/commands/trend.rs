@@ -1,14 +1,17 @@
 //! `sprag trend`: what changed over the recorded history, and which commits are suspect.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::{TrendArgs, TrendFormat};
+use sprag_analysis::trend::analyse::Output;
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
+use sprag_model::series::Series;
 use sprag_model::trend::Trend;
 use sprag_pipeline::config::FILE_NAME;
+use sprag_pipeline::dataset::Opened;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::study::{self, Along};
@@ -22,28 +25,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
         check_writable(&folder.join(output))?;
     }
     refuse_parts(args)?;
-    // Before the first commit HEAD names none.
-    let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
-    let along = Along { revision, all_parents: args.all_parents };
-    let mut study = study::study_along(&project, along).map_err(|error| no_commit(&project, args, error))?;
-    study.line.named = revision.is_some();
-    if args.record && study.line.shallow {
-        let message = "no event is recorded: this clone is shallow, so what came before is not known";
-        return refuse(message, "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
-    }
-    let selection = Selection::new(&args.suites, args.machine.as_deref(), &args.filters, &study)?;
-    trend::warn_unmatched(&project, &study);
-    trend::warn_early(args.as_of, &study);
-    let options = TrendOptions {
-        now: args.as_of.unwrap_or_else(clock::now),
-        sensitivity: args.sensitivity,
-        least: args.least,
-        days: Some(args.days),
-    };
-    let output = analyse(&project, &study, &options, &|one| selection.has(one))?;
-    if selection.is_all() {
-        trend::warn_unknown(&study.ledger, &output.trend);
-    }
+    let output = if args.from.is_empty() { whole(&project, args)? } else { joined(folder, &project, args)? };
     let text = match args.format {
         TrendFormat::Table => {
             let width = args.output.is_none().then(text::width).flatten();
@@ -60,6 +42,49 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
         record(&project, &output.steps)?;
     }
     Ok(Exit::Done)
+}
+
+fn options(args: &TrendArgs) -> TrendOptions {
+    TrendOptions {
+        now: args.as_of.unwrap_or_else(clock::now),
+        sensitivity: args.sensitivity,
+        least: args.least,
+        days: Some(args.days),
+    }
+}
+
+fn whole(project: &Project, args: &TrendArgs) -> Result<Output> {
+    // Before the first commit HEAD names none.
+    let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
+    let along = Along { revision, all_parents: args.all_parents };
+    let mut study = study::study_along(project, along).map_err(|error| no_commit(project, args, error))?;
+    study.line.named = revision.is_some();
+    if args.record && study.line.shallow {
+        let message = "no event is recorded: this clone is shallow, so what came before is not known";
+        return refuse(message, "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
+    }
+    let series: Vec<&Series> = study.analysis.series.iter().map(|one| &one.series).collect();
+    let selection = Selection::new(&args.suites, args.machine.as_deref(), &args.filters, &series)?;
+    trend::warn_unmatched(project, &study);
+    trend::warn_early(args.as_of, &study);
+    let output = analyse(project, &study, &options(args), &|one| selection.has(one))?;
+    if selection.is_all() {
+        trend::warn_unknown(&study.ledger, &output.trend);
+    }
+    Ok(output)
+}
+
+/// The same from partial results, which engines detected in the parts of a dataset.
+fn joined(folder: &Path, project: &Project, args: &TrendArgs) -> Result<Output> {
+    let dataset = args.dataset.as_ref().expect("`--from` requires it");
+    let opened = Opened::open(&folder.join(dataset))?;
+    let selection = Selection::new(&args.suites, args.machine.as_deref(), &args.filters, &opened.series())?;
+    let from: Vec<PathBuf> = args.from.iter().map(|path| folder.join(path)).collect();
+    let (output, ledger) = opened.join(project, &from, &options(args), &|one| selection.has(one))?;
+    if selection.is_all() {
+        trend::warn_unknown(&ledger, &output.trend);
+    }
+    Ok(output)
 }
 
 fn table(project: &Project, args: &TrendArgs, trend: &Trend, width: Option<usize>) -> Result<String> {

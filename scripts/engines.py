@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Detects the changes of generated histories in engines, and compares the result with that of one machine, byte for byte.
+
+    scripts/engines.py BINARY [RUNSxSERIES...] [--folder FOLDER] [--figures]
+
+For each size (200x60 if none is given) it makes a history, exports it with `sprag export series`, and detects
+
+  - in Spark, `local-cluster` with two workers, from rows to rows by `mapInArrow` and `sprag detect --arrow`,
+  - in Dask, two processes, a task a bucket, by `sprag detect --parquet`.
+
+In each, a worker is killed while its first task runs. `sprag trend --from` joins what each found. JSON and text must be
+those of `sprag trend`. --figures kills nobody and prints the times. Needs what scripts/engines.sh installs.
+"""
+
+import argparse
+import importlib.util
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = str(HERE.parent / "python")
+sys.path.insert(0, PYTHON)
+TRIALS = 240  # half seconds to wait for a task
+
+
+def generator():
+    spec = importlib.util.spec_from_file_location("site_figures", HERE / "site-figures.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def timed(what, work):
+    begin = time.monotonic()
+    result = work()
+    print(f"  {what:<44} {time.monotonic() - begin:8.2f} s", flush=True)
+    return result
+
+
+def held(hold):
+    """Waits in the first task until its worker is killed."""
+    if hold and os.path.exists(hold):
+        with open(f"{hold}.seen", "a") as seen:
+            seen.write(f"{os.getpid()}\n")
+        while os.path.exists(hold):
+            time.sleep(0.05)
+
+
+def descendants(process):
+    """The processes below one."""
+    parents = {}
+    for place in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(place.name)] = int((place / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError):
+            continue
+    below, news = set(), {process}
+    while news:
+        news = {child for child, parent in parents.items() if parent in news} - below
+        below |= news
+    return below
+
+
+def kill_one(hold, of_worker):
+    """Kills the worker of the first task that waits, and lets the others go on."""
+    for _ in range(TRIALS):
+        seen = pathlib.Path(f"{hold}.seen")
+        tasks = seen.read_text().split() if seen.exists() else []
+        if tasks:
+            worker = of_worker(int(tasks[0]))
+            if worker:
+                os.kill(worker, signal.SIGKILL)
+                print(f"  killed the worker {worker}", flush=True)
+                os.rename(hold, f"{hold}.killed")
+                return
+        time.sleep(0.5)
+    print("no worker with a task was found", file=sys.stderr)
+    os.remove(hold)
+
+
+def killing(hold, of_worker, work):
+    if not hold:
+        return work()
+    pathlib.Path(hold).write_text("")
+    pathlib.Path(f"{hold}.seen").unlink(missing_ok=True)
+    thread = threading.Thread(target=kill_one, args=(hold, of_worker), daemon=True)
+    thread.start()
+    result = work()
+    thread.join(timeout=TRIALS)
+    if not os.path.exists(f"{hold}.killed"):
+        sys.exit("the job ended before a worker was killed")
+    os.remove(f"{hold}.killed")
+    return result
+
+
+def executor_of(task):
+    """The Java process of Spark that has that Python worker."""
+    own = descendants(os.getpid())
+    while task in own:
+        command = pathlib.Path(f"/proc/{task}/cmdline").read_bytes()
+        if b"CoarseGrainedExecutorBackend" in command:
+            return task
+        task = int(pathlib.Path(f"/proc/{task}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    return None
+
+
+def in_spark(binary, data, found, hold):
+    import pyspark
+    from pyspark.sql import SparkSession
+    from sprag import engines
+
+    def detect(batches):
+        held(hold)
+        yield from engines.detector(data, binary)(batches)
+
+    os.environ["SPARK_HOME"] = str(pathlib.Path(pyspark.__file__).parent)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    spark = SparkSession.builder.master("local-cluster[2,1,2048]").appName("sprag")
+    settings = {"executor.memory": "2g", "ui.enabled": "false", "ui.showConsoleProgress": "false", "sql.shuffle.partitions": "4", "driver.host": "127.0.0.1",
+                "sql.adaptive.enabled": "false", "executorEnv.PYTHONPATH": PYTHON, "sql.warehouse.dir": f"{found}.warehouse",
+                "sql.execution.arrow.maxRecordsPerBatch": "100000"}
+    for name, value in settings.items():
+        spark = spark.config(f"spark.{name}", value)
+    spark = spark.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    try:
+        # The workers come up with the first job.
+        spark.range(8, numPartitions=4).count()
+
+        def job():
+            points = spark.read.parquet(f"{data}/points").repartition(4, "bucket")
+            points.mapInArrow(detect, engines.SCHEMA).write.parquet(found)
+
+        killing(hold, executor_of, lambda: timed("Spark, two workers", job))
+    finally:
+        spark.stop()
+
+
+def detect_bucket(binary, bucket, output, hold):
+    held(hold)
+    subprocess.run([binary, "detect", "--parquet", bucket, "--output", output], check=True)
+
+
+def in_dask(binary, data, found, hold):
+    from dask.distributed import Client, LocalCluster
+
+    os.makedirs(found)
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with LocalCluster(**settings) as cluster, Client(cluster) as client:
+        def job():
+            buckets = sorted(pathlib.Path(data, "points").iterdir())
+            tasks = [client.submit(detect_bucket, binary, str(bucket), f"{found}/{bucket.name}.parquet", hold, retries=3)
+                     for bucket in buckets]
+            client.gather(tasks)
+
+        killing(hold, lambda task: task, lambda: timed("Dask, two processes", job))
+
+
+def check(binary, runs, series, folder, figures):
+    print(f"{runs} runs x {series} series", flush=True)
+    options = argparse.Namespace(commits=runs, series=series, suites=1, seed=1, asv=None)
+    if not (folder / "repo").exists():
+        timed("make the history", lambda: generator().History(folder, options))
+    repo, data = folder / "repo", str(folder / "data")
+    at = ["--as-of", "2040-01-01T00:00:00Z"]
+
+    def sprag(*words):
+        command = [binary, "-C", str(repo), *words]
+        return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+
+    shutil.rmtree(data, ignore_errors=True)
+    sprag("history", "cache")
+    print("  " + timed("sprag export series", lambda: sprag("export", "series", "--out", data)).decode().strip())
+    forms = [["--format", "json"], ["--details", "--all"]]
+    whole = [timed(f"sprag trend {' '.join(form)}", lambda: sprag("trend", *at, *form)) for form in forms]
+    if figures:
+        output = str(folder / "own.parquet")
+        timed("sprag detect, own threads", lambda: sprag("detect", "--parquet", f"{data}/points", "--output", output))
+    for name, engine in [("Spark", in_spark), ("Dask", in_dask)]:
+        found = str(folder / f"found-{name}")
+        shutil.rmtree(found, ignore_errors=True)
+        hold = "" if figures else f"{found}.hold"
+        engine(binary, data, found, hold)
+        for form, expected in zip(forms, whole):
+            joined = timed(f"sprag trend --from {' '.join(form)}",
+                           lambda: sprag("trend", *at, *form, "--from", found, "--dataset", data))
+            if joined != expected:
+                sys.exit(f"{name}: `sprag trend {' '.join(form)}` differs from that of one machine")
+        print(f"  {name}: the same {sum(map(len, whole))} bytes as on one machine", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("sizes", nargs="*", default=["200x60"])
+    parser.add_argument("--folder", type=pathlib.Path, help="keep the histories here, and use those that are there")
+    parser.add_argument("--figures", action="store_true")
+    options = parser.parse_args()
+    os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1")
+    with tempfile.TemporaryDirectory() as temporary:
+        for size in options.sizes:
+            runs, series = map(int, size.split("x"))
+            folder = (options.folder or pathlib.Path(temporary)).resolve() / size
+            folder.mkdir(parents=True, exist_ok=True)
+            check(os.path.abspath(options.binary), runs, series, folder, options.figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,327 @@
+//! A history as a dataset: its outline, its runs, and what the points of each series come to.
+//!
+//! The points themselves lie in files of their own, of which engines may read any part, in any order. Each series has a sum
+//! of digests of its points, so that a point that is missing, doubled or another is noticed, wherever it came from.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::outline::{Detector, Input, Outline};
+use super::series_changes::Found;
+use crate::frame::PointRow;
+use sprag_model::medians::Medians;
+use sprag_model::series::{Point, PointRun, Series};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Dataset {
+    pub outline: Outline,
+    runs: Vec<Run>,
+    /// Of each series of the outline.
+    sums: Vec<Sum>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Run {
+    id: String,
+    commit: String,
+    position: Option<usize>,
+    rank: usize,
+    time: DateTime<Utc>,
+    environment_key: String,
+    dirty: bool,
+}
+
+/// How many points there are, and the sum of their digests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Sum {
+    points: usize,
+    digests: u64,
+}
+
+impl Sum {
+    fn add(&mut self, run: u64, value: f64) {
+        self.points += 1;
+        self.digests = self.digests.wrapping_add(mixed(run ^ value.to_bits().rotate_left(32)));
+    }
+}
+
+/// The last step of SplitMix64.
+fn mixed(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+fn number_of(run: &str) -> u64 {
+    run.bytes().fold(0, |number, byte| mixed(number ^ u64::from(byte)))
+}
+
+/// Why rows are not all of the points of their series.
+#[derive(Debug, thiserror::Error)]
+pub enum GatherError {
+    #[error("the run `{0}` is not one of the dataset: the rows are of another history or another export")]
+    UnknownRun(String),
+    #[error("the series `{0}` is not one of the dataset: the rows are of another history or another export")]
+    UnknownSeries(String),
+    #[error(
+        "{given} of the {wanted} points of the series `{series}` are here; one call needs all points of a series, so partition by \
+         `bucket`"
+    )]
+    Straddles { series: String, given: usize, wanted: usize },
+    #[error("{given} points of the series `{series}` are here, which has {wanted}: a part was read twice")]
+    Doubled { series: String, given: usize, wanted: usize },
+    #[error("the points of the series `{0}` are not those of the dataset: a part is of another export, or was changed")]
+    Differs(String),
+}
+
+impl Dataset {
+    pub fn new(input: &Input<'_>) -> Dataset {
+        let outline = Outline::new(input);
+        let mut runs: Vec<Option<&PointRun>> = Vec::new();
+        for point in each_series(&outline, input).flat_map(|series| &series.points) {
+            runs.resize(runs.len().max(point.rank + 1), None);
+            runs[point.rank] = Some(&point.of);
+        }
+        let numbers: Vec<u64> = runs.iter().map(|run| run.map_or(0, |run| number_of(&run.run))).collect();
+        let run = |run: &PointRun| Run {
+            id: run.run.to_string(),
+            commit: run.commit.to_string(),
+            position: run.position,
+            rank: run.rank,
+            time: run.time,
+            environment_key: run.environment_key.to_string(),
+            dirty: run.dirty,
+        };
+        let sums = each_series(&outline, input).map(|series| sum(&series.points, &numbers, |_| true)).collect();
+        Dataset { runs: runs.into_iter().flatten().map(run).collect(), sums, outline }
+    }
+
+    pub fn n_points(&self) -> usize {
+        self.sums.iter().map(|sum| sum.points).sum()
+    }
+
+    /// The ids of its runs.
+    pub fn runs(&self) -> HashSet<&str> {
+        self.runs.iter().map(|run| run.id.as_str()).collect()
+    }
+
+    /// Whether it holds all points of an earlier one as they are, and of its runs no others, so that the rest can be added.
+    pub fn continues(&self, earlier: &Dataset, input: &Input<'_>) -> bool {
+        let known = earlier.runs();
+        let own: HashMap<&str, &Run> = self.runs.iter().map(|run| (run.id.as_str(), run)).collect();
+        if !known.iter().all(|run| own.contains_key(run)) {
+            return false;
+        }
+        let last = self.runs.last().map_or(0, |run| run.rank + 1);
+        let (mut numbers, mut is_known) = (vec![0; last], vec![false; last]);
+        for run in &self.runs {
+            (numbers[run.rank], is_known[run.rank]) = (number_of(&run.id), known.contains(run.id.as_str()));
+        }
+        let old: HashMap<&str, Sum> =
+            earlier.outline.series.iter().map(|one| one.series.id.as_str()).zip(earlier.sums.iter().copied()).collect();
+        let new = each_series(&self.outline, input)
+            .map(|series| (series.id.as_str(), sum(&series.points, &numbers, |rank| is_known[rank])))
+            .filter(|(_, sum)| sum.points > 0);
+        new.collect::<HashMap<_, _>>() == old
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
+        rmp_serde::to_vec_named(self).expect("plain values can be written")
+    }
+
+    /// Reads what [`Dataset::to_bytes`] wrote; absent for other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Dataset> {
+        rmp_serde::from_slice(bytes).ok()
+    }
+}
+
+/// The series of an outline, in its order, with their points.
+pub fn each_series<'a>(outline: &'a Outline, input: &'a Input<'_>) -> impl Iterator<Item = &'a Series> {
+    let mut all = input.analysis.series.iter().map(|one| &one.series);
+    outline.series.iter().filter_map(move |listed| all.find(|series| series.id == listed.series.id))
+}
+
+fn sum(points: &[Point], numbers: &[u64], counts: impl Fn(usize) -> bool) -> Sum {
+    let mut sum = Sum::default();
+    points.iter().filter(|point| counts(point.rank)).for_each(|point| sum.add(numbers[point.rank], point.value));
+    sum
+}
+
+/// A dataset that is ready to analyse series by their rows.
+pub struct Parts<'d> {
+    dataset: &'d Dataset,
+    pub detector: Detector<'d>,
+    series: HashMap<&'d str, usize>,
+    runs: HashMap<&'d str, (u64, Arc<PointRun>)>,
+}
+
+impl<'d> Parts<'d> {
+    pub fn new(dataset: &'d Dataset) -> Parts<'d> {
+        let mut last: (Arc<str>, Arc<str>) = ("".into(), "".into());
+        let shared = |last: &mut Arc<str>, text: &str| {
+            if **last != *text {
+                *last = text.into();
+            }
+            Arc::clone(last)
+        };
+        let run = |run: &'d Run| {
+            let of = PointRun {
+                commit: shared(&mut last.0, &run.commit),
+                position: run.position,
+                rank: run.rank,
+                time: run.time,
+                environment_key: shared(&mut last.1, &run.environment_key),
+                run: run.id.as_str().into(),
+                dirty: run.dirty,
+            };
+            (run.id.as_str(), (number_of(&run.id), Arc::new(of)))
+        };
+        let series = dataset.outline.series.iter().enumerate();
+        Parts {
+            dataset,
+            detector: Detector::new(&dataset.outline),
+            series: series.map(|(number, listed)| (listed.series.id.as_str(), number)).collect(),
+            runs: dataset.runs.iter().map(run).collect(),
+        }
+    }
+
+    pub fn gather(&self) -> Gathered<'_> {
+        Gathered { parts: self, series: HashMap::new(), last: None, error: None }
+    }
+}
+
+#[derive(Default)]
+struct Rows {
+    sum: Sum,
+    runs: Vec<Arc<PointRun>>,
+    values: Vec<f64>,
+    /// The medians of all points, and where those of each end.
+    medians: Vec<f64>,
+    ends: Vec<usize>,
+}
+
+/// The rows that one call sees.
+pub struct Gathered<'p> {
+    parts: &'p Parts<'p>,
+    series: HashMap<usize, Rows>,
+    /// The series of the last row, as rows mostly come by series.
+    last: Option<(String, usize)>,
+    error: Option<GatherError>,
+}
+
+impl Gathered<'_> {
+    pub fn take(&mut self, row: PointRow<'_>) {
+        let PointRow { series, run, value, workers } = row;
+        let parts = self.parts;
+        let known = self.last.as_ref().filter(|last| last.0 == series).map(|last| last.1);
+        let Some(number) = known.or_else(|| parts.series.get(series).copied()) else {
+            self.error.get_or_insert_with(|| GatherError::UnknownSeries(series.to_owned()));
+            return;
+        };
+        let Some((of_run, run)) = parts.runs.get(run) else {
+            self.error.get_or_insert_with(|| GatherError::UnknownRun(run.to_owned()));
+            return;
+        };
+        if known.is_none() {
+            self.last = Some((series.to_owned(), number));
+        }
+        let rows = self.series.entry(number).or_default();
+        rows.sum.add(*of_run, value);
+        rows.runs.push(Arc::clone(run));
+        rows.values.push(value);
+        rows.medians.extend_from_slice(workers);
+        rows.ends.push(rows.medians.len());
+    }
+
+    /// What is found in each series, in the order of the outline.
+    ///
+    /// # Errors
+    /// When the rows are not all points of each of their series, once.
+    pub fn finish(self) -> Result<Vec<Found>, GatherError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let (dataset, detector) = (self.parts.dataset, &self.parts.detector);
+        let mut all: Vec<(usize, Rows)> = self.series.into_iter().collect();
+        all.sort_unstable_by_key(|one| one.0);
+        for (number, rows) in &all {
+            let series = || dataset.outline.series[*number].series.id.clone();
+            let (given, wanted) = (rows.sum.points, dataset.sums[*number].points);
+            match given.cmp(&wanted) {
+                std::cmp::Ordering::Less => return Err(GatherError::Straddles { series: series(), given, wanted }),
+                std::cmp::Ordering::Greater => return Err(GatherError::Doubled { series: series(), given, wanted }),
+                std::cmp::Ordering::Equal if rows.sum != dataset.sums[*number] => {
+                    return Err(GatherError::Differs(series()));
+                }
+                std::cmp::Ordering::Equal => {}
+            }
+        }
+        let found = |(number, rows): (usize, Rows)| {
+            let listed = &dataset.outline.series[number];
+            detector.found(listed, &Series { points: points(rows), ..listed.series.bare() })
+        };
+        Ok(all.into_par_iter().map(found).collect())
+    }
+}
+
+fn points(rows: Rows) -> Vec<Point> {
+    let Rows { runs, values, medians, ends, .. } = rows;
+    let medians: Arc<[f64]> = medians.into();
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    let point = |((of, value), (begin, end))| Point {
+        of,
+        value,
+        interval: None,
+        workers: Medians::new(&medians, begin..end).expect("each point has its medians"),
+    };
+    let mut points: Vec<Point> =
+        runs.into_iter().zip(values).zip(begins.zip(ends.iter().copied())).map(point).collect();
+    points.sort_by_key(|point| point.rank);
+    points
+}
+
+/// Why partial results are not all of a dataset.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    #[error("what is found in the series `{0}` is damaged, or was written by another version")]
+    Damaged(String),
+    #[error("the series `{0}` comes twice")]
+    Doubled(String),
+    #[error("the series `{0}` is not one of the dataset")]
+    Unknown(String),
+    #[error("{missing} of the {all} series are missing, such as `{first}`")]
+    Missing { missing: usize, all: usize, first: String },
+}
+
+/// The findings of partial results, each with the id of its series, in the order of the outline.
+///
+/// # Errors
+/// When they are not all of the series, once.
+pub fn in_order<'f>(
+    outline: &Outline,
+    partials: impl Iterator<Item = (&'f str, &'f [u8])>,
+) -> Result<Vec<Found>, JoinError> {
+    let mut of_series: HashMap<&str, Found> = HashMap::new();
+    for (series, bytes) in partials {
+        let found = rmp_serde::from_slice::<Found>(bytes).ok().filter(|found| found.id == series);
+        let found = found.ok_or_else(|| JoinError::Damaged(series.to_owned()))?;
+        if of_series.insert(series, found).is_some() {
+            return Err(JoinError::Doubled(series.to_owned()));
+        }
+    }
+    let all = outline.series.len();
+    let found: Vec<Option<Found>> = outline.series.iter().map(|one| of_series.remove(one.series.id.as_str())).collect();
+    if let Some(series) = of_series.keys().min() {
+        return Err(JoinError::Unknown((*series).to_owned()));
+    }
+    let missing = found.iter().filter(|one| one.is_none()).count();
+    let first = found.iter().zip(&outline.series).find(|(one, _)| one.is_none());
+    match first {
+        Some((_, first)) => Err(JoinError::Missing { missing, all, first: first.series.id.clone() }),
+        None => Ok(found.into_iter().flatten().collect()),
+    }
+}

@@ -1,0 +1,442 @@
+//! The points of a history as a dataset that engines spread over machines, detection in parts of it, and their join.
+//!
+//! The folder holds parts that are only ever added or replaced as a whole, each under the digest of its content, the outline of
+//! the history, and a manifest that names them. The manifest comes last, so that a reader sees the old dataset or the new one.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use chrono::Datelike as _;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::atomic_folder::{ExistingFolder, FolderKind};
+use crate::error::{Cause, Context as _};
+use crate::export::check_parent;
+use crate::project::{self, Project};
+use crate::study::{self, Study};
+use crate::trend::{self, TrendOptions};
+use crate::{Advice, Error, ledger, refuse, text};
+use sprag_analysis::frame::{self, PartialRow, RowsError};
+use sprag_analysis::ledger::answer_events;
+use sprag_analysis::trend::analyse::{self, Output};
+use sprag_analysis::trend::dataset::{Dataset, Gathered, Parts, each_series, in_order};
+use sprag_analysis::trend::outline::{Detector, Input};
+use sprag_analysis::trend::series_changes::Found;
+use sprag_base::digest::sha256_hex;
+use sprag_base::files::{read_bounded, write_atomic};
+use sprag_model::ledger::{Ledger, day};
+use sprag_model::series::{Point, Series};
+
+const KIND: FolderKind = FolderKind { name: "export", marker: ".sprag-series" };
+const MANIFEST: &str = "manifest.json";
+const SCHEMA_VERSION: u64 = 1;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Of a file of the dataset, or of a partial result.
+const MOST_BYTES: usize = 4 << 30;
+
+/// A month of a bucket with more parts than these is written again as one.
+const MOST_PARTS: usize = 8;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    schema_version: u64,
+    sprag: String,
+    /// What the parts are split by: all points of a series have the same.
+    partition_key: String,
+    buckets: u32,
+    reference: Option<String>,
+    tip: Option<String>,
+    runs: usize,
+    series: usize,
+    points: usize,
+    outline: PartFile,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PartFile {
+    path: String,
+    bytes: usize,
+    sha256: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Part {
+    bucket: u32,
+    /// Of the runs of its points, as `2026-11`.
+    month: String,
+    points: usize,
+    file: PartFile,
+}
+
+pub struct SeriesExport {
+    pub folder: PathBuf,
+    /// Adds what is new, if that is possible.
+    pub since_last: bool,
+    pub buckets: u32,
+    /// The window of the tables.
+    pub days: u32,
+}
+
+pub struct Exported {
+    pub points: usize,
+    pub new_points: usize,
+    pub series: usize,
+    pub files: usize,
+}
+
+/// Points by series, of one month.
+type Month<'a> = Vec<(&'a str, Vec<&'a Point>)>;
+
+pub fn export(project: &Project, options: &SeriesExport) -> crate::Result<Exported> {
+    let folder = &options.folder;
+    check_parent(folder, "--out")?;
+    KIND.check(folder)?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    let _lock = project::locked(&folder.join(KIND.marker), &|| text::note("waiting for another export"))?;
+    let earlier = match options.since_last && folder.join(MANIFEST).is_file() {
+        true => Some(Opened::open(folder)?),
+        false => None,
+    };
+    let study = study::study(project)?;
+    let days = TrendOptions { days: Some(options.days), ..TrendOptions::events(study.present()) };
+    trend::with_input(project, &study, &days, &|_| true, |input| write(&input, &study, options, earlier.as_ref()))
+}
+
+fn write(
+    input: &Input<'_>,
+    study: &Study,
+    options: &SeriesExport,
+    earlier: Option<&Opened>,
+) -> crate::Result<Exported> {
+    let folder = &options.folder;
+    let dataset = Dataset::new(input);
+    let continued = earlier.filter(|earlier| dataset.continues(&earlier.dataset, input));
+    if earlier.is_some() && continued.is_none() {
+        text::note("runs or series of the last export are no longer as they were; all is written again");
+    }
+    let known = continued.map(|earlier| earlier.dataset.runs()).unwrap_or_default();
+    let buckets = continued.map_or(options.buckets, |earlier| earlier.manifest.buckets);
+    let mut of_bucket: BTreeMap<u32, Vec<&Series>> = BTreeMap::new();
+    for series in each_series(&dataset.outline, input) {
+        of_bucket.entry(bucket_of(&series.id, buckets)).or_default().push(series);
+    }
+    let old = |bucket: u32| -> Vec<&Part> {
+        continued.iter().flat_map(|old| &old.manifest.parts).filter(|part| part.bucket == bucket).collect()
+    };
+    let parts =
+        of_bucket.par_iter().map(|(bucket, series)| write_bucket(folder, *bucket, series, &known, &old(*bucket)));
+    let parts: Vec<(Vec<Part>, usize)> = parts.collect::<crate::Result<_>>()?;
+    let new_points = parts.iter().map(|one| one.1).sum();
+    let parts: Vec<Part> = parts.into_iter().flat_map(|one| one.0).collect();
+    let exported =
+        Exported { points: dataset.n_points(), new_points, series: dataset.outline.series.len(), files: parts.len() };
+    let manifest = Manifest {
+        schema_version: SCHEMA_VERSION,
+        sprag: VERSION.to_owned(),
+        partition_key: "bucket".to_owned(),
+        buckets,
+        reference: dataset.outline.reference.clone(),
+        tip: dataset.outline.tip.clone(),
+        runs: study.heads.len(),
+        series: exported.series,
+        points: exported.points,
+        outline: write_part(folder, "outline", "msgpack", &dataset.to_bytes())?,
+        parts,
+    };
+    let json = serde_json::to_vec_pretty(&manifest).context("cannot write the manifest")?;
+    write_atomic(&folder.join(MANIFEST), &json)?;
+    remove_others(folder, &manifest)?;
+    Ok(exported)
+}
+
+/// Writes what is new of the series of a bucket, and months of many parts again. Returns its parts, and the number of new
+/// points.
+fn write_bucket(
+    folder: &Path,
+    bucket: u32,
+    series: &[&Series],
+    known: &HashSet<&str>,
+    old: &[&Part],
+) -> crate::Result<(Vec<Part>, usize)> {
+    let month_of = |point: &Point| (point.time.year(), point.time.month());
+    let months = |is_wanted: &dyn Fn(&Point, &str) -> bool| -> BTreeMap<String, Month<'_>> {
+        let mut months: BTreeMap<String, Month<'_>> = BTreeMap::new();
+        for series in series {
+            for of_month in series.points.chunk_by(|a, b| month_of(a) == month_of(b)) {
+                let month = of_month[0].time.format("%Y-%m").to_string();
+                let points: Vec<&Point> = of_month.iter().filter(|point| is_wanted(point, &month)).collect();
+                if points.is_empty() {
+                    continue;
+                }
+                let all = months.entry(month).or_default();
+                match all.last_mut().filter(|last| last.0 == series.id) {
+                    Some(last) => last.1.extend(points),
+                    None => all.push((&series.id, points)),
+                }
+            }
+        }
+        months
+    };
+    let mut of_months = months(&|point, _| !known.contains(&*point.run));
+    let new_points = of_months.values().flatten().map(|one| one.1.len()).sum();
+    let count = |month: &str| old.iter().filter(|part| part.month == month).count();
+    let again: BTreeSet<String> = of_months.keys().filter(|month| count(month) >= MOST_PARTS).cloned().collect();
+    if !again.is_empty() {
+        of_months.extend(months(&|_, month| again.contains(month)));
+    }
+    let mut parts: Vec<Part> = old.iter().filter(|part| !again.contains(&part.month)).copied().cloned().collect();
+    for (month, series) in of_months {
+        let bytes = frame::points_file(&series).with_context(|| format!("cannot write the points of {month}"))?;
+        let file = write_part(folder, &format!("points/bucket={bucket}/month={month}/part"), "parquet", &bytes)?;
+        parts.push(Part { bucket, month, points: series.iter().map(|one| one.1.len()).sum(), file });
+    }
+    parts.sort_by(|a, b| a.file.path.cmp(&b.file.path));
+    Ok((parts, new_points))
+}
+
+fn bucket_of(series: &str, buckets: u32) -> u32 {
+    let digest = sha256_hex(series.as_bytes());
+    u32::from_str_radix(&digest[..8], 16).unwrap_or_default() % buckets.max(1)
+}
+
+fn write_part(folder: &Path, path: &str, kind: &str, bytes: &[u8]) -> crate::Result<PartFile> {
+    let sha256 = sha256_hex(bytes);
+    let path = format!("{path}-{}.{kind}", &sha256[..12]);
+    write_atomic(&folder.join(&path), bytes)?;
+    Ok(PartFile { path, bytes: bytes.len(), sha256 })
+}
+
+/// Removes files of earlier exports, and what an export that broke off left.
+fn remove_others(folder: &Path, manifest: &Manifest) -> crate::Result<()> {
+    let own: BTreeSet<&str> = manifest.parts.iter().map(|part| part.file.path.as_str()).collect();
+    for file in ExistingFolder::of(KIND, folder).files()? {
+        let is_part = file.starts_with("points/") || file.starts_with("outline-");
+        if is_part && !own.contains(file.as_str()) && file != manifest.outline.path {
+            fs::remove_file(folder.join(&file)).with_context(|| format!("cannot remove `{file}`"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A dataset that was checked against its manifest, but for its parts.
+pub struct Opened {
+    root: PathBuf,
+    manifest: Manifest,
+    dataset: Dataset,
+}
+
+fn damaged(message: impl Into<String>, hint: &str) -> Error {
+    Advice::new(message, hint).because(Cause::Damaged).into()
+}
+
+const EXPORT_AGAIN: &str = "export the history again with `sprag export series`, and detect in the parts of that";
+
+impl Opened {
+    pub fn open(root: &Path) -> crate::Result<Opened> {
+        let path = root.join(MANIFEST);
+        let bytes = match read_bounded(&path, MOST_BYTES) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let message = format!("there is no dataset at `{}`: it has no `{MANIFEST}`", root.display());
+                return refuse(message, "name the folder that `sprag export series --out` wrote with `--dataset`");
+            }
+            bytes => bytes.with_context(|| format!("cannot read `{}`", path.display()))?,
+        };
+        let manifest: Manifest = serde_json::from_slice(&bytes)
+            .map_err(|error| damaged(format!("`{}` is not a manifest: {error}", path.display()), EXPORT_AGAIN))?;
+        if (manifest.schema_version, manifest.sprag.as_str()) != (SCHEMA_VERSION, VERSION) {
+            let message =
+                format!("`{}` was written by sprag {}, and this is {VERSION}", path.display(), manifest.sprag);
+            return Err(damaged(message, EXPORT_AGAIN));
+        }
+        let outline = root.join(&manifest.outline.path);
+        let bytes = manifest.outline.read(root)?;
+        let dataset = Dataset::from_bytes(&bytes)
+            .ok_or_else(|| damaged(format!("`{}` is not the outline of a history", outline.display()), EXPORT_AGAIN))?;
+        Ok(Opened { root: root.to_owned(), manifest, dataset })
+    }
+
+    /// The dataset that a part belongs to.
+    pub fn of_part(part: &Path) -> crate::Result<Opened> {
+        let place = std::path::absolute(part).with_context(|| format!("cannot find `{}`", part.display()))?;
+        match place.ancestors().find(|folder| folder.join(MANIFEST).is_file()) {
+            Some(root) => Opened::open(root),
+            None => refuse(
+                format!("`{}` lies in no dataset: no folder above it has a `{MANIFEST}`", part.display()),
+                "name the folder that `sprag export series --out` wrote with `--dataset`",
+            ),
+        }
+    }
+
+    fn id(&self) -> &str {
+        &self.manifest.outline.sha256[..16]
+    }
+
+    /// What is found in the series of these parts, or of folders of them.
+    pub fn detect(&self, given: &[PathBuf]) -> crate::Result<Vec<PartialRow>> {
+        let mut buckets: BTreeMap<u32, Vec<&Part>> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for path in given {
+            for part in self.parts_at(path)? {
+                if !seen.insert(&part.file.path) {
+                    let message = format!("`{}` is given twice", part.file.path);
+                    return Err(damaged(message, "name each part once, or the folders of whole buckets"));
+                }
+                buckets.entry(part.bucket).or_default().push(part);
+            }
+        }
+        let parts = Parts::new(&self.dataset);
+        let of_bucket = |(bucket, files): (u32, Vec<&Part>)| -> crate::Result<Vec<PartialRow>> {
+            let mut gathered = parts.gather();
+            for part in files {
+                let bytes = part.file.read(&self.root)?;
+                frame::read_points(bytes, &mut |row| gathered.take(row))
+                    .map_err(|error| no_rows(&part.file.path, &error))?;
+            }
+            let hint = format!("give all parts of `points/bucket={bucket}` to one call, and no other");
+            self.rows(gathered, &hint)
+        };
+        let found: Vec<Vec<PartialRow>> = buckets.into_par_iter().map(of_bucket).collect::<crate::Result<_>>()?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Likewise, from a stream of Arrow to one.
+    pub fn detect_stream(&self, input: impl Read, out: &mut dyn Write) -> crate::Result<()> {
+        let parts = Parts::new(&self.dataset);
+        let mut gathered = parts.gather();
+        frame::read_points_stream(input, &mut |row| gathered.take(row)).map_err(|error| no_rows("-", &error))?;
+        let rows = self.rows(gathered, "repartition the rows by `bucket` or by `series` before the call")?;
+        frame::write_partials_stream(&rows, out).context("cannot write what was found")
+    }
+
+    fn rows(&self, gathered: Gathered<'_>, hint: &str) -> crate::Result<Vec<PartialRow>> {
+        let found = gathered.finish().map_err(|error| damaged(text::printable(&error.to_string()), hint))?;
+        let row = |found: &Found| PartialRow {
+            series: found.id.clone(),
+            dataset: self.id().to_owned(),
+            sprag: VERSION.to_owned(),
+            points: found.count,
+            changes: found.changes.points.len(),
+            drifts: found.changes.drifts.len(),
+            found: found.to_bytes(),
+        };
+        Ok(found.iter().map(row).collect())
+    }
+
+    /// The part of that path, or those in that folder.
+    fn parts_at(&self, given: &Path) -> crate::Result<Vec<&Part>> {
+        let real = |path: &Path| fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()));
+        let (path, root) = (real(given)?, real(&self.root)?);
+        let of_path = |part: &&Part| root.join(&part.file.path).starts_with(&path);
+        let parts: Vec<&Part> = self.manifest.parts.iter().filter(of_path).collect();
+        if parts.is_empty() {
+            let message = format!("`{}` is not a part of the dataset at `{}`", given.display(), self.root.display());
+            return Err(damaged(message, "its `manifest.json` names the parts; others are of another export"));
+        }
+        Ok(parts)
+    }
+
+    /// The outline, and what partial results hold of all of its series.
+    fn found(&self, from: &[PathBuf]) -> crate::Result<Vec<Found>> {
+        let mut rows = Vec::new();
+        for path in partials(from)? {
+            let bytes = read_bounded(&path, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
+            let read = frame::read_partials(bytes).map_err(|error| no_rows(&path.display().to_string(), &error))?;
+            if let Some(other) = read.iter().find(|row| row.sprag != VERSION) {
+                let message = format!(
+                    "`{}` was detected by sprag {}, and this is {VERSION}",
+                    path.display(),
+                    text::printable(&other.sprag)
+                );
+                return Err(damaged(message, "detect again with one version"));
+            }
+            if let Some(other) = read.iter().find(|row| row.dataset != self.id()) {
+                let message = format!(
+                    "`{}` was detected in the dataset {}, and that at `{}` is {}",
+                    path.display(),
+                    text::printable(&other.dataset),
+                    self.root.display(),
+                    self.id()
+                );
+                return Err(damaged(message, "partial results join with the export that they were detected in"));
+            }
+            rows.extend(read);
+        }
+        let partials = rows.iter().map(|row| (row.series.as_str(), row.found.as_slice()));
+        in_order(&self.dataset.outline, partials).map_err(|error| {
+            let message =
+                format!("the partial results are not all of the dataset: {}", text::printable(&error.to_string()));
+            damaged(message, "give what was detected in all buckets, each once")
+        })
+    }
+
+    /// What `sprag trend` finds, from partial results.
+    pub fn join(
+        &self,
+        project: &Project,
+        from: &[PathBuf],
+        options: &TrendOptions,
+        selected: &(dyn Fn(&Series) -> bool + Sync),
+    ) -> crate::Result<(Output, Ledger)> {
+        let outline = &self.dataset.outline;
+        if let Some(days) = options.days.filter(|days| *days != outline.tables.days) {
+            let message = format!("the tables of the dataset are of {} days, not of {days}", outline.tables.days);
+            return refuse(message, "export it with the same `--days`, or leave the option out at both");
+        }
+        let (mut output, _) =
+            analyse::join(&Detector::new(outline), self.found(from)?, &[], options.now, None, selected);
+        let ledger = ledger::read(project)?;
+        answer_events(&mut output.trend.events, &ledger, day(options.now));
+        Ok((output, ledger))
+    }
+
+    pub fn series(&self) -> Vec<&Series> {
+        self.dataset.outline.series.iter().map(|one| &one.series).collect()
+    }
+}
+
+impl PartFile {
+    fn read(&self, root: &Path) -> crate::Result<Vec<u8>> {
+        let path = root.join(&self.path);
+        let bytes = read_bounded(&path, MOST_BYTES).map_err(|error| {
+            damaged(format!("`{}` cannot be read: {}", path.display(), error.kind()), "copy the whole dataset again")
+        })?;
+        if bytes.len() == self.bytes && sha256_hex(&bytes) == self.sha256 {
+            return Ok(bytes);
+        }
+        let message = format!("`{}` has {} of {} bytes, or others", path.display(), bytes.len(), self.bytes);
+        Err(damaged(message, "it was cut short or changed: copy the whole dataset again"))
+    }
+}
+
+fn no_rows(path: &str, error: &RowsError) -> Error {
+    let message = text::printable(&format!("`{path}` does not hold the rows that are expected: {error}"));
+    damaged(message, "it was cut short, or is of another program")
+}
+
+/// Files, and those in folders, as engines write them.
+fn partials(from: &[PathBuf]) -> crate::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in from {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let entries = fs::read_dir(path).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
+        let entries = entries.with_context(|| format!("cannot read `{}`", path.display()))?;
+        let is_partial = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "parquet");
+        files.extend(entries.into_iter().map(|entry| entry.path()).filter(is_partial));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Writes partial results.
+pub fn write_partials(rows: &[PartialRow], output: &Path) -> crate::Result<()> {
+    let bytes = frame::partials_file(rows).context("cannot write what was found")?;
+    Ok(write_atomic(output, &bytes)?)
+}

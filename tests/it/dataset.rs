@@ -1,0 +1,127 @@
+//! `sprag export series`, `sprag detect --parquet` and `sprag trend --from`: the whole is what its parts join to.
+
+use crate::demo::shop;
+use crate::sandbox::{Ended, Sandbox, files};
+
+const SOON: &str = "2026-11-21T00:00:00Z";
+
+fn sprag(sandbox: &Sandbox, arguments: &[&str], code: i32) -> Ended {
+    sandbox.sprag(&[&["-C", "shop"][..], arguments].concat()).expect(code)
+}
+
+fn export(sandbox: &Sandbox, folder: &str, more: &[&str]) -> String {
+    sprag(sandbox, &[&["export", "series", "--out", folder, "--buckets", "3"][..], more].concat(), 0).out
+}
+
+/// Detects in each bucket for itself.
+fn detect(sandbox: &Sandbox, folder: &str, partials: &str) {
+    for bucket in 0..3 {
+        let (part, output) = (format!("{folder}/points/bucket={bucket}"), format!("{partials}/{bucket}.parquet"));
+        sprag(sandbox, &["detect", "--parquet", &part, "--output", &output], 0);
+    }
+}
+
+fn joins(sandbox: &Sandbox, folder: &str, partials: &str) {
+    for form in [&["--format", "json"][..], &["--details", "--all"], &["--suite", "cpu", "--format", "md"]] {
+        let trend = [&["trend", "--as-of", SOON][..], form].concat();
+        let joined = [&trend[..], &["--from", partials, "--dataset", folder]].concat();
+        assert!(sprag(sandbox, &trend, 0).out == sprag(sandbox, &joined, 0).out, "{form:?}");
+    }
+}
+
+fn parts(sandbox: &Sandbox, folder: &str) -> Vec<String> {
+    let names = files(&sandbox.project.join(folder)).into_keys();
+    names.filter(|name| name.starts_with("points/")).collect()
+}
+
+/// One test, since the demo takes its time.
+#[test]
+fn what_is_found_in_parts_joins_to_what_one_machine_finds() {
+    let sandbox = shop();
+    assert!(export(&sandbox, "../data", &[]).contains(" series in "));
+    detect(&sandbox, "../data", "../found");
+    joins(&sandbox, "../data", "../found");
+
+    faulty_partials_are_named(&sandbox);
+    faulty_parts_are_named(&sandbox);
+
+    // What is new is added; the rest stays as it is.
+    let before = parts(&sandbox, "data");
+    let rows = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params\n";
+    let commit = sandbox.git(&["-C", "shop", "rev-parse", "HEAD~3"]);
+    let row = format!("later,new,time,s,lower,{},2026-11-01T00:00:00Z,bench,0.5,\n", commit.trim());
+    sandbox.write("later.csv", &format!("{rows}{row}"));
+    sprag(&sandbox, &["import", "../later.csv"], 0);
+    let printed = export(&sandbox, "../data", &["--since-last"]);
+    assert!(printed.ends_with(", 1 of them new\n"), "{printed}");
+    let after = parts(&sandbox, "data");
+    assert!(before.iter().all(|part| after.contains(part)) && after.len() == before.len() + 1, "{after:?}");
+    let join = ["trend", "--from", "../found", "--dataset", "../data"];
+    sprag(&sandbox, &join, 4).says(&["was detected in the dataset", "hint: partial results join with"]);
+    detect(&sandbox, "../data", "../found");
+    joins(&sandbox, "../data", "../found");
+
+    // A run that is withdrawn makes the old parts useless.
+    let record = sandbox.git(&["-C", "shop", "log", "-1", "--format=", "--name-only"]);
+    let run = record.trim().trim_end_matches(".json").rsplit('-').next().expect("it ends with its id");
+    sprag(&sandbox, &["history", "retract", run, "--reason", "wrong"], 0);
+    let again = ["export", "series", "--out", "../data", "--since-last", "--buckets", "3"];
+    sprag(&sandbox, &again, 0).says(&["all is written again"]);
+    assert_eq!(parts(&sandbox, "data"), before);
+    detect(&sandbox, "../data", "../found");
+    joins(&sandbox, "../data", "../found");
+}
+
+fn faulty_partials_are_named(sandbox: &Sandbox) {
+    let join = |from: &[&str]| {
+        let command = [&["trend", "--dataset", "../data", "--from"][..], from].concat();
+        sprag(sandbox, &command, 4)
+    };
+    let all = ["../found/0.parquet", "../found/1.parquet", "../found/2.parquet"];
+    join(&all[..2]).says(&["series are missing, such as `", "hint: give what was detected in all buckets, each once"]);
+    join(&[&all[..], &all[..1]].concat()).says(&["comes twice", "hint:"]);
+    let path = sandbox.project.join("found/2.parquet");
+    let whole = std::fs::read(&path).expect("it was written");
+    for length in [0, 100, whole.len() - 1] {
+        std::fs::write(&path, &whole[..length]).expect("it is writable");
+        join(&all).says(&["found/2.parquet` does not hold the rows that are expected", "hint: it was cut short"]);
+    }
+    std::fs::write(&path, whole).expect("it is writable");
+    export(sandbox, "../other", &["--days", "30"]);
+    let other = ["trend", "--dataset", "../other", "--days", "30", "--from", "../found"];
+    sprag(sandbox, &other, 4).says(&["was detected in the dataset"]);
+    sprag(sandbox, &["trend", "--dataset", "../other", "--from", "../found"], 2).says(&["of 30 days, not of 28"]);
+    sprag(sandbox, &["trend", "--dataset", "../absent", "--from", "../found"], 2).says(&["there is no dataset at"]);
+    sprag(sandbox, &["trend", "--from", "../found"], 2).says(&["--dataset"]);
+}
+
+fn faulty_parts_are_named(sandbox: &Sandbox) {
+    let detect = |parts: &[&str]| {
+        let command = [&["detect", "--output", "../none.parquet", "--parquet"][..], parts].concat();
+        let ended = sprag(sandbox, &command, 4);
+        assert!(!sandbox.project.join("none.parquet").exists());
+        ended
+    };
+    let part = parts(sandbox, "data").into_iter().find(|part| part.contains("bucket=1/")).expect("there are some");
+    let part = format!("../data/{part}");
+    detect(&[&part]).says(&["so partition by `bucket`", "hint: give all parts of `points/bucket=1` to one call"]);
+    detect(&["../data/points/bucket=1", &part]).says(&["is given twice", "hint:"]);
+    sandbox.write("data/points/bucket=1/month=2026-01/part-x.parquet", "PAR1");
+    detect(&["../data/points/bucket=1/month=2026-01/part-x.parquet"]).says(&["is not a part of the dataset", "hint:"]);
+    sandbox.remove("data/points/bucket=1/month=2026-01/part-x.parquet");
+    let path = sandbox.project.join(part.trim_start_matches("../"));
+    let whole = std::fs::read(&path).expect("it was written");
+    std::fs::write(&path, &whole[..whole.len() - 1]).expect("it is writable");
+    detect(&["../data/points"]).says(&["bytes, or others", "hint: it was cut short or changed"]);
+    std::fs::write(&path, whole).expect("it is writable");
+    let manifest = sandbox.read("data/manifest.json");
+    sandbox.edit("data/manifest.json", "\"sprag\": \"", "\"sprag\": \"9.");
+    detect(&["../data/points"]).says(&["was written by sprag 9", "hint: export the history again"]);
+    sandbox.write("data/manifest.json", "{");
+    detect(&["../data/points"]).says(&["is not a manifest", "hint:"]);
+    sandbox.write("data/manifest.json", &manifest);
+    sandbox
+        .sprag_reading("", &["-C", "shop", "detect", "--arrow", "--dataset", "../data"])
+        .expect(4)
+        .says(&["`-` does not"]);
+}
