@@ -39,6 +39,11 @@ pub(crate) fn short_benchmark(id: &str) -> String {
     decoded(id.split_once('/').map_or(id, |(_, rest)| rest)).into_owned()
 }
 
+/// Parameters such as `n=512, t=2`.
+pub(crate) fn without_brackets(params: &str) -> String {
+    decoded(&params.trim_start_matches('{').trim_end_matches('}').replace(',', ", ")).into_owned()
+}
+
 pub(crate) fn capital(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 
 use super::frame::prelude::*;
-use super::series::without_brackets;
 use crate::chart::roofline::{self, Bar, Roofline};
 use crate::compare::data::Data;
 use crate::compare::pairs::{Newest, Pairs, newest as compared_newest};
 use crate::compare::words::{ComparedRow, Kind};
 use crate::mark;
 use crate::order::{self, natural};
+use crate::text::without_brackets;
 use sprag_model::analysis::{SeriesAnalysis, SuiteAnalysis};
 use sprag_model::metric::LIMIT_SHARE;
 use sprag_model::series::Series;

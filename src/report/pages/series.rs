@@ -14,7 +14,7 @@ use crate::chart::{script, trend_chart};
 use crate::fit::Fit;
 use crate::order::{natural, parameters};
 use crate::sheet::Block;
-use crate::text::decoded;
+use crate::text::{decoded, without_brackets};
 use crate::{Settings, reasons};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::metric::{Better, Metric, RATIO};
@@ -377,11 +377,6 @@ fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
         })
         .section("sizes", "By size", "The same variant on the same machine with other parameters.", "");
     Some(section)
-}
-
-/// Parameters such as `n=512, t=2`.
-pub(super) fn without_brackets(params: &str) -> String {
-    decoded(&params.trim_start_matches('{').trim_end_matches('}').replace(',', ", ")).into_owned()
 }
 
 /// The other series of a kernel, by what they differ in.

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Datelike, Utc};
 
 use super::frame::prelude::*;
-use super::series::without_brackets;
 use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
 use crate::fit::{Fit, Piece};
 use crate::number::NARROW;
 use crate::order::natural;
-use crate::text::{decoded, short_commit, short_digest};
+use crate::text::{decoded, short_commit, short_digest, without_brackets};
 use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::change_point::Modes;
 use sprag_model::commit::CommitLine;
