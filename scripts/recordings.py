@@ -2,8 +2,9 @@
 """Makes the pictures of the book from the demo: scripts/recordings.py SPRAG [--check]
 
 Runs commands in a fresh `sprag demo` and draws what they print as `docs/pictures/<name>.svg`, with the command above it.
-With Chromium, pages of the demo's site become `docs/pictures/<name>.png`. `--check` draws nothing; it fails where a command prints
-something else than its picture shows. Pictures of pages are not compared, since fonts differ between machines.
+`run.svg` is the first run of the project that docs/START.md describes. With Chromium, pages of the demo's site become
+`docs/pictures/<name>.png`. `--check` draws nothing; it fails where a command prints something else than its picture shows.
+Times and fonts differ between machines, so the pictures of the run and of pages are not compared.
 """
 
 import argparse
@@ -83,6 +84,17 @@ def page_pictures(site):
             subprocess.run([chromium, *options, "--window-size=1280,1000", picture, target.as_uri()], check=True, capture_output=True)
 
 
+def run_picture(program, folder):
+    """The first run of the project of docs/START.md."""
+    start = (ROOT / "docs" / "START.md").read_text()
+    folder.mkdir()
+    for name, language in (("bench.py", "python"), ("sprag.toml", "toml")):
+        (folder / name).write_text(re.search(rf"```{language}\n(.*?)```", start, re.S)[1])
+    subprocess.run(["git", "init", "--quiet", folder], check=True)
+    picture = drawing("sprag run", "", printed(program, folder, "sprag run", [], "laptop"))
+    (PICTURES / "run.svg").write_text(picture)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("program")
@@ -108,6 +120,7 @@ def main():
         ids = set(re.findall(r"\b(?:e-[0-9a-f]{6}|(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40})\b", hunt))
         stale += [f"docs/HUNT.md names `{one}`, which the demo does not have" for one in sorted(ids) if one not in known]
         if not options.check:
+            run_picture(program, folder.with_name("start"))
             page_pictures(folder / "_site")
     print("\n".join(stale), end="\n" if stale else "")
     sys.exit(bool(stale))
