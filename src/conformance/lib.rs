@@ -21,7 +21,7 @@ mod replay;
 mod reports;
 mod sample_gate;
 mod scan;
-mod seed_gate;
+mod apex_x_gate;
 mod selection;
 mod statistics;
 mod text_gate;
@@ -48,12 +48,12 @@ type Runner = fn(Value) -> Outcome;
 const FAMILIES: &[(&str, Runner)] = &[
     ("attestation", attestation::run),
     ("autotune_registry", autotune::run),
-    ("baseline_template", seed_gate::run_template),
+    ("baseline_template", apex_x_gate::run_template),
     ("fused_pack_op_unpack", tiles::run_fused),
     ("fusion_gate", fusion::run),
     ("infer", infer::run),
     ("ordering", ordering::run),
-    ("perf_compare", seed_gate::run_compare),
+    ("perf_compare", apex_x_gate::run_compare),
     ("replay_golden", replay::run_golden),
     ("replay_manifest", replay::run_manifest),
     ("report_markdown", reports::run_markdown),

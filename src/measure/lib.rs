@@ -31,7 +31,7 @@ pub mod interrupt;
 pub mod suite;
 
 /// The reports that the tools of Apex-X read.
-pub mod seed_report {
+pub mod apex_x_report {
     pub mod calls;
     pub mod cpu;
     mod gpu;

@@ -65,8 +65,8 @@ mod gate_against;
 mod gate_bisect;
 mod gate_reports;
 mod ledger;
-mod seed_gate;
-mod seed_report;
+mod apex_x_gate;
+mod apex_x_report;
 
 // The history: records added, checked, shared, imported and exported, and what faults leave of it.
 mod bad_input;

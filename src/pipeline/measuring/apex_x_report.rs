@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::text::{self, warn};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_formats::compat::apex_x::{self, markdown};
-use sprag_measure::seed_report::{GpuReportOptions, cpu_report, gpu_report};
+use sprag_measure::apex_x_report::{GpuReportOptions, cpu_report, gpu_report};
 use sprag_measure::suite::Observer;
 
 pub struct ApexXReport {

@@ -9,13 +9,13 @@ use serde::de::DeserializeOwned;
 
 use crate::cli::Task;
 use sprag_base::process::guard_until_end;
+use sprag_measure::apex_x_report::calls::{self as gpu_calls, GpuCallsPlan};
+use sprag_measure::apex_x_report::cpu::{self as cpu_calls, CpuCallsPlan};
 use sprag_measure::command::keeper;
 use sprag_measure::gpu::suite::DeviceScope;
 use sprag_measure::gpu::survey;
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
-use sprag_measure::seed_report::calls::{self as gpu_calls, GpuCallsPlan};
-use sprag_measure::seed_report::cpu::{self as cpu_calls, CpuCallsPlan};
 use sprag_measure::task::{self, Question};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, noise, worker};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::Utc;
 
 use crate::MeasureError;
+use crate::apex_x_report::calls::{self, BothForms, GpuCalls, GpuCallsPlan};
 use crate::environment::platform;
 use crate::environment::redact::redacted;
 use crate::gpu::program::Dtype;
@@ -14,7 +15,6 @@ use crate::gpu::suite;
 use crate::gpu::{GpuError, probe};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
-use crate::seed_report::calls::{self, BothForms, GpuCalls, GpuCallsPlan};
 use crate::suite::Observer;
 use crate::tensorrt;
 use crate::tensorrt::sweep::{self, NumberedCase, Sweep};
@@ -141,7 +141,7 @@ pub fn gpu_report(
         RunStatus::Skipped => {
             let reason = match &device {
                 Ok(_) => run.reason.iter().flat_map(|reason| reason.split(':')).next().unwrap_or_default().to_owned(),
-                Err(error) => seed_word(error).to_owned(),
+                Err(error) => apex_x_word(error).to_owned(),
             };
             Ok(Ok(assembled(options, run, device, Outcome::Skipped(reason), Snapshot::default())))
         }
@@ -231,7 +231,7 @@ fn assembled(
             platform: platform(&run.environment.facts),
             caps: RuntimeCaps {
                 has_runtime: device.is_ok() && probe::nvrtc().is_ok(),
-                cuda: device.map_err(|error| seed_word(&error).to_owned()).map(|device| CudaDevice {
+                cuda: device.map_err(|error| apex_x_word(&error).to_owned()).map(|device| CudaDevice {
                     count: device.count,
                     name: device.name,
                     compute_capability: device.compute_capability,
@@ -253,7 +253,7 @@ fn capability_of(device: &probe::DeviceInfo) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn seed_word(error: &GpuError) -> &'static str {
+fn apex_x_word(error: &GpuError) -> &'static str {
     match error {
         GpuError::NoDriver => "cuda_unavailable",
         GpuError::NoDevice => "cuda_device_not_found",
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn absences_have_the_words_of_the_seed() {
-        let check = |error: GpuError, word: &str| assert_eq!(seed_word(&error), word);
+        let check = |error: GpuError, word: &str| assert_eq!(apex_x_word(&error), word);
         check(GpuError::NoDriver, "cuda_unavailable");
         check(GpuError::NoDevice, "cuda_device_not_found");
         check(GpuError::OldDriver("cuInit"), "cuda_query_failed");
