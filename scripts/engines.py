@@ -5,7 +5,7 @@
 
 For each size (200x60 if none is given) it makes a history, exports it with `sprag export series`, and detects
 
-  - in Spark, `local-cluster` with two workers, from rows to rows by `mapInArrow` and `sprag detect --arrow`,
+  - in Spark, `local-cluster` with two workers, by `mapInArrow`: from rows, and from numbers of buckets,
   - in Dask, two processes, a task a bucket, by `sprag detect --parquet`.
 
 In each, a worker is killed while its first task runs. `sprag trend --from` joins what each found. JSON and text must be
@@ -14,6 +14,7 @@ those of `sprag trend`. --figures kills nobody and prints the times. Needs what 
 
 import argparse
 import importlib.util
+import itertools
 import os
 import pathlib
 import shutil
@@ -139,7 +140,13 @@ def in_spark(binary, data, found, hold):
             points = spark.read.parquet(f"{data}/points").repartition(4, "bucket")
             points.mapInArrow(detect, engines.SCHEMA).write.parquet(found)
 
-        killing(hold, executor_of, lambda: timed("Spark, two workers", job))
+        def by_bucket():
+            buckets = spark.range(16, numPartitions=16).withColumnRenamed("id", "bucket")
+            buckets.mapInArrow(engines.bucket_detector(data, binary), engines.SCHEMA).write.parquet(f"{found}-buckets")
+
+        killing(hold, executor_of, lambda: timed("Spark, two workers, rows", job))
+        timed("Spark, two workers, buckets", by_bucket)
+        return [found, f"{found}-buckets"]
     finally:
         spark.stop()
 
@@ -162,6 +169,7 @@ def in_dask(binary, data, found, hold):
             client.gather(tasks)
 
         killing(hold, lambda task: task, lambda: timed("Dask, two processes", job))
+        return [found]
 
 
 def check(binary, runs, series, folder, figures):
@@ -187,9 +195,10 @@ def check(binary, runs, series, folder, figures):
     for name, engine in [("Spark", in_spark), ("Dask", in_dask)]:
         found = str(folder / f"found-{name}")
         shutil.rmtree(found, ignore_errors=True)
+        shutil.rmtree(f"{found}-buckets", ignore_errors=True)
         hold = "" if figures else f"{found}.hold"
-        engine(binary, data, found, hold)
-        for form, expected in zip(forms, whole):
+        results = engine(binary, data, found, hold)
+        for (form, expected), found in itertools.product(zip(forms, whole), results):
             joined = timed(f"sprag trend --from {' '.join(form)}",
                            lambda: sprag("trend", *at, *form, "--from", found, "--dataset", data))
             if joined != expected:

@@ -26,7 +26,7 @@ use sprag_analysis::trend::dataset::{Dataset, Gathered, Parts, each_series, in_o
 use sprag_analysis::trend::outline::{Detector, Input};
 use sprag_analysis::trend::series_changes::Found;
 use sprag_base::digest::sha256_hex;
-use sprag_base::files::{read_bounded, write_atomic};
+use sprag_base::files::{read_bounded, write_atomic, write_cache};
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::series::{Point, Series};
 
@@ -207,7 +207,8 @@ fn bucket_of(series: &str, buckets: u32) -> u32 {
 fn write_part(folder: &Path, path: &str, kind: &str, bytes: &[u8]) -> crate::Result<PartFile> {
     let sha256 = sha256_hex(bytes);
     let path = format!("{path}-{}.{kind}", &sha256[..12]);
-    write_atomic(&folder.join(&path), bytes)?;
+    // Not flushed one by one, as there may be thousands: readers check the digest.
+    write_cache(&folder.join(&path), &[bytes]).with_context(|| format!("cannot write `{path}`"))?;
     Ok(PartFile { path, bytes: bytes.len(), sha256 })
 }
 
@@ -304,13 +305,12 @@ impl Opened {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Likewise, from a stream of Arrow to one.
-    pub fn detect_stream(&self, input: impl Read, out: &mut dyn Write) -> crate::Result<()> {
+    /// Likewise, from the rows of a stream of Arrow.
+    pub fn detect_stream(&self, input: impl Read) -> crate::Result<Vec<PartialRow>> {
         let parts = Parts::new(&self.dataset);
         let mut gathered = parts.gather();
         frame::read_points_stream(input, &mut |row| gathered.take(row)).map_err(|error| no_rows("-", &error))?;
-        let rows = self.rows(gathered, "repartition the rows by `bucket` or by `series` before the call")?;
-        frame::write_partials_stream(&rows, out).context("cannot write what was found")
+        self.rows(gathered, "repartition the rows by `bucket` or by `series` before the call")
     }
 
     fn rows(&self, gathered: Gathered<'_>, hint: &str) -> crate::Result<Vec<PartialRow>> {
@@ -409,7 +409,10 @@ impl PartFile {
             return Ok(bytes);
         }
         let message = format!("`{}` has {} of {} bytes, or others", path.display(), bytes.len(), self.bytes);
-        Err(damaged(message, "it was cut short or changed: copy the whole dataset again"))
+        Err(damaged(
+            message,
+            "it was cut short or changed: copy the dataset again, or export it without `--since-last`",
+        ))
     }
 }
 
@@ -435,7 +438,11 @@ fn partials(from: &[PathBuf]) -> crate::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes partial results.
+/// Writes partial results as a stream of Arrow.
+pub fn write_stream(rows: &[PartialRow], out: &mut dyn Write) -> crate::Result<()> {
+    frame::write_partials_stream(rows, out).context("cannot write what was found")
+}
+
 pub fn write_partials(rows: &[PartialRow], output: &Path) -> crate::Result<()> {
     let bytes = frame::partials_file(rows).context("cannot write what was found")?;
     Ok(write_atomic(output, &bytes)?)

@@ -14,9 +14,9 @@ pub struct DetectArgs {
     /// A table with the header `series,index,commit,time,value`, one row a point; `-` is standard input.
     #[arg(value_name = "FILE", required_unless_present_any = ["parquet", "arrow"])]
     pub file: Option<PathBuf>,
-    /// Parts of the dataset that `sprag export series` wrote, or folders of them; `--output` gets a partial result for `sprag
-    /// trend --from`.
-    #[arg(long, value_name = "PART", num_args = 1.., requires = "output", conflicts_with_all = ["file", "arrow"])]
+    /// Parts of the dataset that `sprag export series` wrote, or folders of them. The partial result for `sprag trend --from`
+    /// goes to `--output`, else to standard output as a stream of Arrow.
+    #[arg(long, value_name = "PART", num_args = 1.., conflicts_with_all = ["file", "arrow"])]
     pub parquet: Vec<PathBuf>,
     /// Read rows of that dataset from standard input and write the partial result to standard output, as streams of Arrow.
     #[arg(long, requires = "dataset", conflicts_with_all = ["file", "output"])]

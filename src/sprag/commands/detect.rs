@@ -85,12 +85,13 @@ fn in_dataset(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut dyn 
         (None, Some(part)) => Opened::of_part(part)?,
         (dataset, _) => Opened::open(&folder.join(dataset.as_deref().unwrap_or(Path::new("."))))?,
     };
+    if let Some(output) = &args.output {
+        check_writable(&folder.join(output))?;
+    }
+    let found = if args.arrow { opened.detect_stream(input)? } else { opened.detect(&parts)? };
     match &args.output {
-        Some(output) => {
-            check_writable(&folder.join(output))?;
-            dataset::write_partials(&opened.detect(&parts)?, &folder.join(output))?;
-        }
-        None => opened.detect_stream(input, out)?,
+        Some(output) => dataset::write_partials(&found, &folder.join(output))?,
+        None => dataset::write_stream(&found, out)?,
     }
     Ok(Exit::Done)
 }
