@@ -268,7 +268,7 @@ function markdown(data, a, b) {
   if (summary.length) {
     head(["Suite", "Machine", "Series", ...words.map(capital), "No change", "No verdict", "Mean", `95${NARROW}% limits`], 2);
     for (const one of summary) line([plain(one.suite), plain(one.machine), ...one.counts.map(count), one.mean, one.interval]);
-    lines.push("", "Limits assume that all series err together; one without change adds anything from none to what was measured at the two.", "");
+    lines.push("", "Limits assume that the errors of all series are correlated. Those of an unchanged series reach from zero to the measured difference.", "");
   }
   const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== AUXILIARY;
   for (const { heading, rows } of groups.filter(isTold)) {

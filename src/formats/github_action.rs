@@ -208,7 +208,7 @@ impl<'de> Deserialize<'de> for Suites {
 fn run(suite: &str, part: Part, notes: &mut Notes, place: impl Fn() -> String) -> ImportedRun {
     if !is_supported_tool(&part.tool) {
         let what = format!(
-            "the tool `{}` is not known, so smaller is treated as better, but for rates",
+            "the tool `{}` is unknown, so lower is treated as better, except for rates",
             shortened(&part.tool).escape_debug()
         );
         notes.add(&what, &place);

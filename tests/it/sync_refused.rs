@@ -248,7 +248,7 @@ fn replaced_commits_and_a_mirror_are_named() {
     clones.git("a", &["replace", "HEAD", "HEAD~1"]);
     let root = clones.git("a", &["rev-list", "--max-parents=0", "main"]);
     clones.write("a", ".git/info/grafts", &format!("{root}\n"));
-    clones.sync("a", &[]).expect(0).says(&["`refs/replace/`", "info/grafts` gives commits other parents"]);
+    clones.sync("a", &[]).expect(0).says(&["`refs/replace/`", "info/grafts` replaces the parents of commits"]);
     clones.git("b", &["config", "remote.origin.fetch", "+refs/*:refs/*"]);
     clones.record("b", 2);
     clones.sync("b", &[]).expect(2).says(&["fetching from it overwrites the local branch"]);

@@ -80,7 +80,7 @@ pub(super) fn signs(
         signs.sentences.push("The environment changed where the levels did.".to_owned());
     } else if signs.border.is_some() {
         signs.sentences.push(format!(
-            "The environment changed within the range, too, with a chance of {:.0} % that it did where the levels changed.",
+            "The environment also changed within the range; with a probability of {:.0} % at the commit of the levels.",
             share * 100.0
         ));
     }

@@ -74,7 +74,7 @@ impl EvidenceFolder {
         }
         match (configured.map(short), &self.checklist.branch) {
             (Some(own), Some(branch)) if own != *branch => {
-                let what = format!("uses the history on the branch `{branch}`, and this clone that on `{own}`");
+                let what = format!("uses the history branch `{branch}`, but this clone uses `{own}`");
                 Err(Fault::new(CHECKLIST_JSON, what).into())
             }
             _ => Ok(()),

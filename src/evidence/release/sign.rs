@@ -88,7 +88,7 @@ fn check_ed25519(digits: &str, signature: &[u8], message: &[u8], trusted: Truste
         Trusted::Key(path) => {
             let text = read_key(path)?;
             if ["ssh-", "ecdsa-", "sk-"].iter().any(|kind| text.starts_with(kind)) {
-                return Err(rejected("it is of an ed25519 key in PEM, and the given key is an SSH key"));
+                return Err(rejected("it is of an ed25519 key in PEM, but `--public-key` is an SSH key"));
             }
             Some(VerifyingKey::from_public_key_pem(&text).map_err(|error| {
                 ReleaseError::refused(
@@ -105,7 +105,7 @@ fn check_ed25519(digits: &str, signature: &[u8], message: &[u8], trusted: Truste
     named.verify_strict(message, &signature).map_err(|_| rejected("it is not of this statement"))?;
     Ok(match given {
         Some(_) => "the given key".to_owned(),
-        None => format!("the key {digits}, which nothing here vouches for: give `--public-key`"),
+        None => format!("the key {digits}, whose owner is not checked: give `--public-key`"),
     })
 }
 

@@ -230,7 +230,7 @@ fn odd_settings(repository: &Repository) -> Vec<Finding> {
         report(what.to_owned(), "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
     }
     if grafts(repository).is_some() {
-        let what = "`info/grafts` in the git folder gives commits other parents; their real ones were checked";
+        let what = "`info/grafts` in the git folder replaces the parents of commits; the real ones were checked";
         report(what.to_owned(), "remove the file once you know why it is there");
     }
     let replaced = repository.references_glob("refs/replace/*").map_or(0, |references| references.count());

@@ -269,7 +269,7 @@ fn duplicates(runs: &[RunFacts]) -> Vec<Finding> {
         repeated.entry((&run.suite, &run.machine, commit, timeless)).or_default().push(run);
     }
     let mut findings = Vec::new();
-    let advice = "if one of them should not count, leave both: nothing is taken out of a history";
+    let advice = "leave both: records are never deleted; `sprag history retract RUN` takes one out of analysis";
     let mut report = |group: &[&RunFacts], what: &str| {
         let [first, others @ ..] = group else { return };
         findings.extend(others.iter().map(|other| {

@@ -243,7 +243,7 @@ fn other(bytes: &[u8]) -> Option<(String, &'static str)> {
         "trueno" => ("a baseline of Trueno".to_owned(), JUDGED),
         "tt-metal" => ("ground truth of tt-metal".to_owned(), JUDGED),
         name => {
-            let hint = "`sprag import FILE` makes records of it, of which a baseline can be taken";
+            let hint = "`sprag import FILE` records it; then run `sprag baseline emit`";
             (format!("of the format `{name}`"), hint)
         }
     })

@@ -117,7 +117,7 @@ pub fn add(
         (false, true, _) => Exit::Integrity,
         (false, false, true) => Exit::Failed,
         (false, false, false) => {
-            let message = format!("nothing was recorded: {} of {} cannot be", bad.len(), files(good.len() + bad.len()));
+            let message = format!("nothing was recorded: {} of {} are wrong", bad.len(), files(good.len() + bad.len()));
             let hint = "fix or leave out what is named above, or record the others with `--skip-bad`";
             return refuse(message, hint);
         }

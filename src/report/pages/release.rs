@@ -275,7 +275,7 @@ fn signature(release: &ReleaseReport) -> Phrase {
                 return words
                     .text(" by the key ")
                     .id(shortened(keyid, NAME))
-                    .text(". Nothing here vouches for that key.");
+                    .text(". Sprag cannot tell whose key it is.");
             }
             let words = words.text(" with an SSH key, which is not checked here: ");
             words.id("sprag release verify --allowed-signers FILE").text(" checks it.")
@@ -324,7 +324,7 @@ fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -
     let [worse, better] = &table.words;
     let note = Phrase::default()
         .link(page, format!("{before} against {}", filled.release))
-        .text(", series by series. The mean is geometric, over the changes of judged series; positive is worse. Its limits assume that all err together.");
+        .text(", series by series. The mean is geometric, over the changes of judged series; positive is worse. Its limits assume that the errors of all series are correlated.");
     let banners = table.banners.iter().take(MOST_BANNERS);
     let banners = banners.map(|[strong, rest]| Phrase::default().strong(strong.clone()).text(format!(" {rest}")));
     let judged = |of: &SummaryRow| format!("{} of {}", count(of.counts[0] - of.counts[4]), count(of.counts[0]));
@@ -604,7 +604,7 @@ mod tests {
         check(None, "Not signed: no statement of it is in release/v1/.", &[]);
         check(Some(Err("`x` is not about v1".to_owned())), "Not signed: x is not about v1.", &[]);
         check(Some(published(None)), "Its statement is not signed.", &[statement]);
-        let by_key = "Its statement is signed by the key ed25519:ab. Nothing here vouches for that key.";
+        let by_key = "Its statement is signed by the key ed25519:ab. Sprag cannot tell whose key it is.";
         check(Some(published(Some(("ed25519:ab", true)))), by_key, &[statement, envelope]);
         let by_ssh = "Its statement is signed with an SSH key, which is not checked here: sprag release verify --allowed-signers FILE checks it.";
         check(Some(published(Some(("ssh", false)))), by_ssh, &[statement, envelope]);
