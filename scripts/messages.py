@@ -131,6 +131,9 @@ def main():
             comments = [(line, text.strip()) for line, text in numbered(file.read_text(encoding="utf-8")) if text.lstrip().startswith("//")]
             wrong = [*prose.wrong_words(comments), *prose.is_no(comments)]
             found += [(file.relative_to(prose.ROOT).as_posix(), *fault) for fault in wrong]
+    for file in sorted([*(prose.ROOT / "site").glob("*.js"), *(prose.ROOT / "python").rglob("*.py")]):
+        wrong = prose.wrong_words(numbered(file.read_text(encoding="utf-8")))
+        found += [(file.relative_to(prose.ROOT).as_posix(), *fault) for fault in wrong]
     for page in sorted(file for file in (prose.ROOT / "templates").rglob("*") if file.is_file()):
         name, text = page.relative_to(prose.ROOT).as_posix(), page.read_text(encoding="utf-8")
         wrong = faults(numbered(of_template(text))) if page.suffix == ".html" else prose.wrong_words(numbered(text))

@@ -52,7 +52,7 @@ IS_NO = re.compile(r"(?<!\bthere )\b(?:is|are) no (?!longer\b|more\b|less\b|evid
 NOT_YET = ()
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "GLOSSARY.md", "benches/CONSTANTS.md")
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "GLOSSARY.md", "SECURITY.md", "benches/CONSTANTS.md")
 
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)[^)]*\)")

@@ -145,7 +145,7 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
     words(sign + digits, left - 8, at + 4, "end");
   }
   words(mode === "relative" ? "%" : symbol, left - 8, highest - SIZE * 1.2, "end");
-  // A narrow window shows the axis beside the rest, by this name.
+  // A narrow window shows the axis next to the rest, by this name.
   draw("g", "", { id: "trend-y" }).append(...made.filter(({ localName }) => localName === "text"));
   for (const [flags, kind, label, base] of [[trend.environments, "envl", "halo env", 44], [trend.releases, "rel", "halo strong", 26]]) {
     let free = Infinity;

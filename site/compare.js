@@ -62,7 +62,7 @@ const outcomeOf = (data, series, numberA, numberB) => {
   const same = (b) => atA.find((a) => a.environment === b.environment);
   const b = atB.findLast(same), a = b && same(b);
   if (!b) return { ...newest, kind: "environment", mark: ["env", "≠", "not comparable"], reason: differences(data, newest) };
-  // Held against itself a measurement says nothing of two commits.
+  // A measurement compared with itself says nothing of two commits.
   const isOne = numberA !== numberB && a.number === b.number && a.environment === b.environment;
   return isOne ? { ...missing("not measured between the two"), a, b } : { ...newest, a, b, ...verdictOf(series, a, b) };
 };
@@ -75,8 +75,8 @@ const nameOf = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 7);
 const commitAt = (data, number) => data.commits[number] ?? data.tagged[number - data.commits.length];
 const measuredAt = (data, number) => commitAt(data, number)[5] ?? number;
 const calledAt = (data, number) => {
-  const commit = commitAt(data, number), stands = commit[5];
-  return nameOf(commit) + (stands === undefined ? "" : ` (as of ${data.commits[stands][0].slice(0, 7)})`);
+  const commit = commitAt(data, number), standIn = commit[5];
+  return nameOf(commit) + (standIn === undefined ? "" : ` (as of ${data.commits[standIn][0].slice(0, 7)})`);
 };
 const UNMEASURED = ", not measured: each series as it was measured last before it";
 
@@ -254,14 +254,14 @@ const code = (name) => {
   return `<code>${name.replace(/[!-/:-@[-`{-~]/g, (one) => `&#${one.charCodeAt()};`)}</code>`;
 };
 
-const TOLD = ["worse", "better", "doubt"];
+const REPORTED = ["worse", "better", "doubt"];
 
 function markdown(data, a, b) {
   const { headline, banners, summary, words, groups } = table(data, a, b), lines = [];
   const line = (cells) => lines.push(`| ${cells.join(" | ")} |`);
   const head = (cells, texts) => { line(cells); line(cells.map((_, i) => (i < texts ? "---" : "--:"))); };
-  const side = ([sha, day, subject, tags, , stands]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
-    + (subject && `, “${plain(subject)}”`) + `, ${day}` + (stands === undefined ? "" : UNMEASURED);
+  const side = ([sha, day, subject, tags, , standIn]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
+    + (subject && `, “${plain(subject)}”`) + `, ${day}` + (standIn === undefined ? "" : UNMEASURED);
   lines.push(`# ${plain(calledAt(data, a))} to ${plain(calledAt(data, b))}`, "");
   lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(commitAt(data, a))}`, `- B: ${side(commitAt(data, b))}`, "");
   for (const [strong, text] of banners) lines.push(`**${plain(strong)}** ${plain(text)}`, "");
@@ -270,8 +270,8 @@ function markdown(data, a, b) {
     for (const one of summary) line([plain(one.suite), plain(one.machine), ...one.counts.map(count), one.mean, one.interval]);
     lines.push("", "Limits assume that the errors of all series are correlated. Those of an unchanged series reach from zero to the measured difference.", "");
   }
-  const isTold = ({ heading, rows }) => TOLD.includes(rows[0].kind) && heading !== AUXILIARY;
-  for (const { heading, rows } of groups.filter(isTold)) {
+  const isReported = ({ heading, rows }) => REPORTED.includes(rows[0].kind) && heading !== AUXILIARY;
+  for (const { heading, rows } of groups.filter(isReported)) {
     lines.push(`## ${heading} (${count(rows.length)})`, "");
     head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Detectable"], 3);
     for (const row of rows.slice(0, 60)) {
@@ -282,7 +282,7 @@ function markdown(data, a, b) {
     lines.push("");
     if (rows.length > 60) lines.push(`And ${count(rows.length - 60)} more.`, "");
   }
-  lines.push(groups.filter((group) => !isTold(group)).map(({ heading, rows }) => `${heading}: ${count(rows.length)}.`).join(" "));
+  lines.push(groups.filter((group) => !isReported(group)).map(({ heading, rows }) => `${heading}: ${count(rows.length)}.`).join(" "));
   return `${lines.map((text) => text.trimEnd()).join("\n")}\n`;
 }
 
@@ -332,7 +332,7 @@ function rangeOfRow({ places, kind }) {
     for (const [name, text] of Object.entries(attributes)) made.setAttribute(name, text);
     return made;
   };
-  const end = `end ${TOLD.indexOf(kind) < 2 ? kind : ""}`.trim(), base = change - 6 * beyond;
+  const end = `end ${REPORTED.indexOf(kind) < 2 ? kind : ""}`.trim(), base = change - 6 * beyond;
   const svg = draw("svg", { class: "range", width: 110, height: 16, viewBox: "0 0 110 16", "aria-hidden": true });
   svg.append(draw("path", { class: "band", d: `M${110 - band} 1H${band}V15H${110 - band}Z` }), draw("path", { class: "axis", d: "M55 0V16" }),
     draw("path", { class: "base", d: `M${low} 8H${high}` }),
@@ -383,10 +383,10 @@ const betweenOf = (data, a, b) => {
 // Until the browser has drawn what is there; without a window that is seen there is nothing to wait for.
 const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 250); });
 
-function sideOf(letter, [sha, day, subject, tags, , stands]) {
+function sideOf(letter, [sha, day, subject, tags, , standIn]) {
   const made = element("p", {}, element("b", {}, letter), " ", element("span", { class: "id" }, sha.slice(0, 12)));
   if (tags.length) made.append(" ", element("b", {}, tags.join(", ")));
-  made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (stands === undefined ? "" : UNMEASURED)));
+  made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (standIn === undefined ? "" : UNMEASURED)));
   return made;
 }
 
@@ -407,7 +407,7 @@ function exported(a, b) {
     button("Save as CSV", () => save(sprag.csv(a, b), "text/csv", `${name}.csv`)), said);
 }
 
-// What stands for a commit where several begin as what was written.
+// The commit that is meant where several begin as what was written.
 const SEVERAL = "several";
 
 function makeCompare(box) {
@@ -455,7 +455,7 @@ function makeCompare(box) {
     try { for (const number of [a, b]) await loaded(number); } catch (error) { said.textContent = error.message; return; }
     if (mine !== asked) return;
     if (measuredAt(data, a) === measuredAt(data, b) && a !== b) {
-      // What is held against itself says nothing of the commits between.
+      // What is compared with itself says nothing of the commits between.
       filter.hidden = true;
       rows.replaceChildren();
       result.replaceChildren(element("h2", {}, "Nothing was measured between the two"),

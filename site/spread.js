@@ -13,7 +13,7 @@ const quartersOf = (values) => {
   return { lowest: sorted[0], first: medianOf(low), median: medianOf(sorted), third: medianOf(high), highest: sorted.at(-1) };
 };
 
-// Dots at those coordinates, each moved up or down until it stands clear of those near it.
+// Dots at those coordinates, each moved up or down until it is clear of those near it.
 const swarmOf = (all) => {
   const placed = [];
   for (const x of all.sort((a, b) => a - b)) {

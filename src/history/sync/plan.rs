@@ -271,7 +271,8 @@ pub(crate) fn odd_graph(repository: &Repository) -> Vec<String> {
             .push("this repository has `refs/replace/`, which a sync ignores: it compares what is stored".to_owned());
     }
     if let Some(grafts) = grafts(repository) {
-        warnings.push(format!("`{}` replaces the parents of commits, and may hide a rewritten history", grafts.display()));
+        warnings
+            .push(format!("`{}` replaces the parents of commits, and may hide a rewritten history", grafts.display()));
     }
     warnings
 }
