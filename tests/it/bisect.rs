@@ -350,7 +350,7 @@ fn ends_that_have_no_commit_between_them_are_refused_with_what_to_do() {
     sandbox.git(&["checkout", "-q", "main"]);
     for (words, code, says) in [
         (&["HEAD~1", "HEAD~1"][..], 2, &["are the same commit", "hint: name the last commit that was fine"][..]),
-        (&["HEAD", "HEAD~1"], 2, &["is newer than the bad end", "hint: exchange them"]),
+        (&["HEAD", "HEAD~1"], 2, &["is newer than the bad end", "hint: swap them"]),
         (&["other", "HEAD"], 2, &["does not come from", "hint: `git merge-base"]),
         (&["nowhere", "HEAD"], 2, &["nowhere"]),
         (&["HEAD~1"], 5, &["the ends cannot be measured", "cannot build"]),

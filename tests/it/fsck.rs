@@ -149,7 +149,7 @@ fn proofs_are_made_here_and_checked_anywhere() {
     follows("history-proof-1", &since);
     check(&["--root", &root(&sandbox)], 0).prints(&["are the first of"]);
     elsewhere.write("proof.json", &printed.replacen("\"index\": ", "\"index\": 1", 1));
-    check(&[], 4).prints(&["does not hold"]);
+    check(&[], 4).prints(&["the proof is invalid"]);
     for (text, words) in [("{}", "not a proof"), ("[", "not a proof"), ("{\"schema_version\":9}", "schema version 9")] {
         elsewhere.write("proof.json", text);
         check(&[], 2).says(&[words, "hint:"]);

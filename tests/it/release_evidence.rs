@@ -114,13 +114,13 @@ fn signatures_count_where_their_key_does() {
     sandbox.write("../public.pem", PUBLIC_KEY);
     sandbox.write("../other.pem", OTHER_KEY);
     project.attest(&["--key", "../key.pem"]);
-    project.verify(0, &[]).prints(&["which nothing here vouches for"]);
+    project.verify(0, &[]).prints(&["whose owner is not checked"]);
     project.verify(0, &["--public-key", "../public.pem"]).prints(&["signature: by the given key"]);
     project
         .verify(4, &["--public-key", "../other.pem"])
         .prints(&["fails: statement.dsse.json: its signature is rejected: it is of another key"]);
     sandbox.write("../id.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x\n");
-    project.verify(4, &["--public-key", "../id.pub"]).prints(&["the given key is an SSH key"]);
+    project.verify(4, &["--public-key", "../id.pub"]).prints(&["`--public-key` is an SSH key"]);
     fs::remove_file(project.evidence("statement.dsse.json")).expect("a file");
     project
         .verify(4, &["--public-key", "../public.pem"])
@@ -249,7 +249,7 @@ fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
     sandbox.write("release/v2/statement.dsse.json", &envelope);
     sandbox.commit("Keep the statement");
     let signed = page();
-    assert_contains(&signed, &[KEY_ID, "Nothing here vouches"]);
+    assert_contains(&signed, &[KEY_ID, "Sprag cannot tell whose key it is"]);
     assert_eq!(sandbox.read("_site/release/v2.statement.dsse.json"), envelope);
     sandbox.sprag(&["site", "--check"]).expect(0);
     project.verify(0, &[]);
