@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use chrono::Datelike as _;
 use rayon::prelude::*;
@@ -402,6 +402,9 @@ impl Opened {
 impl PartFile {
     fn read(&self, root: &Path) -> crate::Result<Vec<u8>> {
         let path = root.join(&self.path);
+        if !Path::new(&self.path).components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(damaged(format!("`{}` leads out of the dataset", path.display()), EXPORT_AGAIN));
+        }
         let bytes = read_bounded(&path, MOST_BYTES).map_err(|error| {
             damaged(format!("`{}` cannot be read: {}", path.display(), error.kind()), "copy the whole dataset again")
         })?;

@@ -119,7 +119,14 @@ fn faulty_parts_are_named(sandbox: &Sandbox) {
     detect(&["../data/points"]).says(&["was written by sprag 9", "hint: export the history again"]);
     sandbox.write("data/manifest.json", "{");
     detect(&["../data/points"]).says(&["is not a manifest", "hint:"]);
+    sandbox.write("data/manifest.json", &manifest.replacen("\"path\": \"outline-", "\"path\": \"../outline-", 1));
+    detect(&["../data/points"]).says(&["leads out of the dataset", "hint: export the history again"]);
     sandbox.write("data/manifest.json", &manifest);
+    // Nothing that is given has no effect.
+    for option in [&["--sensitivity", "loose"][..], &["--least", "0.1"], &["--stream"]] {
+        let command = [&["detect", "--parquet", "../data/points"][..], option].concat();
+        sprag(sandbox, &command, 2).says(&["cannot be used with", option[0]]);
+    }
     sandbox
         .sprag_reading("", &["-C", "shop", "detect", "--arrow", "--dataset", "../data"])
         .expect(4)

@@ -16,7 +16,8 @@ pub struct DetectArgs {
     pub file: Option<PathBuf>,
     /// Parts of the dataset that `sprag export series` wrote, or folders of them. The partial result for `sprag trend --from`
     /// goes to `--output`, else to standard output as a stream of Arrow.
-    #[arg(long, value_name = "PART", num_args = 1.., conflicts_with_all = ["file", "arrow"])]
+    #[arg(long, value_name = "PART", num_args = 1..,
+          conflicts_with_all = ["file", "arrow", "sensitivity", "least", "more_is_better", "stream"])]
     pub parquet: Vec<PathBuf>,
     /// Read rows of that dataset from standard input and write the partial result to standard output, as streams of Arrow.
     #[arg(long, requires = "dataset", conflicts_with_all = ["file", "output"])]
