@@ -40,16 +40,6 @@ extern "C" __global__ void fusion_gate_reference(const element* base, const elem
 // vector of pixels, keeps it in registers and goes through CHUNK channels, UNROLL at a time, all loads of which are
 // under way together; those of the first channels are before the gate is computed.
 //
-// NVRTC takes plain stores of 16 bytes apart here, for sm_80 and sm_90 (13.0 and 13.5), so they are asked for by name.
-template <int COUNT> __device__ __forceinline__ void store_whole(element* to, const Vector<COUNT>& vector) {
-#if defined(SPRAG_HOST) || __CUDA_ARCH__ < 1000
-    check_alignment<COUNT>(to);
-    __stwb((typename Raw<COUNT * sizeof(element)>::Type*)to, vector.raw);
-#else
-    store<COUNT>(to, vector);
-#endif
-}
-
 // Grid: vectors of a plane, groups of channels, samples.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     fusion_gate(const element* __restrict__ base, const element* __restrict__ detail,
@@ -89,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
         gates.at[i] = gate(edges.at[i], doubts.at[i], boundary_weight, uncertainty_weight, bias);
         open[i] = to_float(gates.at[i]);
     }
-    if (first_channel == 0) store_whole<COUNT>(alpha + proxy, gates);
+    if (first_channel == 0) store<COUNT>(alpha + proxy, gates);
 
     for (int channel = 0; channel < n_channels; channel += UNROLL) {
         if (channel > 0) fetch(channel);
@@ -99,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
             Vector<COUNT> mixed;
 #pragma unroll
             for (int i = 0; i < COUNT; ++i) mixed.at[i] = fuse(bases[j].at[i], details[j].at[i], open[i]);
-            store_whole<COUNT>(fused + (channel + j) * plane, mixed);
+            store<COUNT>(fused + (channel + j) * plane, mixed);
         }
     }
 }

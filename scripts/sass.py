@@ -7,8 +7,8 @@ SPRAG (default: target/debug/sprag) lists the variants with their registers and 
 scripts/nvrtc.txt, in the environment VIRTUAL_ENV. A row is a kernel on an architecture, over its variants: registers, bytes of
 spills, loads and stores of global memory with those of 16 bytes or more, accesses of local memory, and the share of a
 multiprocessor's warps that its registers, static shared memory and threads leave room for. The program exits with 1 if a
-kernel spills or uses local memory, if one that is to access 16 bytes at once does not, or if a word that
-blocks pass on is accessed in parts.
+kernel spills or uses local memory, if one that is to access 16 bytes at once does not (except stores of fusion_gate, see
+NARROW), or if a word that blocks pass on is accessed in parts.
 """
 
 import argparse
@@ -34,6 +34,9 @@ THREADS = {"ff_modulation": 512}
 ACCESS = re.compile(r"\b(LDG|STG|LDL|STL)\b(\S*)")
 # Words that blocks pass on hold a value and its flag, so they must be read and written at once.
 PASSED_ON = {"scan_long": ".64"}
+# NVRTC 13.0 and 13.5 take its stores apart for sm_80 and sm_90. Whole ones were 4 % slower on an H100 at the fixed profile, and
+# equal at the large one.
+NARROW = {"fusion_gate"}
 
 
 def found(name):
@@ -111,7 +114,7 @@ def main():
                 count = counts[kernel["entry"]]
                 rows[kernel["arch"], kernel["entry"]].append((kernel, count))
                 is_narrow = kernel["defines"].get("VECTOR") == 16 and kernel["entry"] + ".cu" == kernel["file"]
-                is_narrow = is_narrow and not (count["LDG", "wide"] and count["STG", "wide"])
+                is_narrow = is_narrow and not (count["LDG", "wide"] and (count["STG", "wide"] or kernel["entry"] in NARROW))
                 if kernel["spill_bytes"] or count["LDL"] + count["STL"] + count["torn"] or is_narrow:
                     faults += 1
                     print(f"fault: {kernel['entry']} {unit}: {dict(count)}, {kernel['spill_bytes']} bytes spilled")
