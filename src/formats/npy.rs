@@ -65,6 +65,17 @@ impl Array {
         Ok(Array { kind: kind.to_owned(), shape, bytes: data.to_vec() })
     }
 
+    /// The type of its elements as NumPy names it, such as `int64`.
+    pub fn type_name(&self) -> String {
+        let sort = match self.kind.as_bytes().first() {
+            Some(b'f') => "float",
+            Some(b'i') => "int",
+            Some(b'u') => "uint",
+            _ => return "bool".to_owned(),
+        };
+        format!("{sort}{}", 8 * element_bytes(&self.kind))
+    }
+
     pub fn write(&self) -> Vec<u8> {
         let endian = if element_bytes(&self.kind) == 1 { '|' } else { '<' };
         let sizes: String = self.shape.iter().map(|size| format!("{size},")).collect();

@@ -216,6 +216,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
     let cases = [
         ("broken", "file = \"kernels/broken.cu\"".to_owned(), &["nvrtc_compile_failed: kernels/broken.cu: ", "kernels/broken.cu:2"][..]),
         ("missing", "file = \"kernels/none.cu\"".to_owned(), &["source_not_read: `kernels/none.cu`"]),
+        ("unused", "entry = \"right\"\nreference = \"none\"\nconstants = { BLOK = [1, 2] }".to_owned(), &["source_not_read: the constant `BLOK` of `kernels/all.cu` occurs neither in the source nor"]),
         ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `also_right`, `before`, `endless`"]),
         ("nothing", String::new(), &["parity: `y` at n=32: element 0 is NaN (not written, or computed so), the reference has 0"]),
         ("wrong", String::new(), &["element 7 is 8, the reference has 7; 1 of 32 elements differ by more than 1e-5"]),
@@ -274,7 +275,8 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
 fn a_check_that_hangs_or_crashes_is_named_and_the_others_are_made() {
     let Some(machine) = Machine::complete() else { return };
     let serial = "check_shapes = [{ n = 7 }]\nreference = { entry = \"serial\", block = 1 }";
-    let kernels = [("endless", ""), ("far", ""), ("before", ""), ("right", serial)];
+    let nothing = "entry = \"right\"\nreference = \"none\"\nbytes = \"n - 32\"";
+    let kernels = [("endless", ""), ("far", ""), ("before", ""), ("zero", nothing), ("right", serial)];
     let sandbox = project("timeout_seconds = 4", &kernels.map(|(name, keys)| kernel(name, keys)).concat());
     let checked = |machine: &Machine, arguments: &[&str], code| {
         let all = [&["kernels", "check", "--suite", "mine"], arguments].concat();
@@ -284,7 +286,8 @@ fn a_check_that_hangs_or_crashes_is_named_and_the_others_are_made() {
         "failed: endless n=32 f32 as written: crashed in it: it sent nothing for 4 s and was stopped\n",
         "failed: far n=32 f32 as written: crashed in it: it was ended by signal 11\n",
         "failed: before n=32 f32 as written: parity: `y` at n=32: 12 bytes in front of its start are overwritten",
-        "5 checks on Sprag host emulator: 3 failed\n",
+        "failed: zero n=32 f32 as written: `bytes` is 0; it must be above zero\n",
+        "6 checks on Sprag host emulator: 4 failed\n",
     ]);
     let report = checked(&machine, &["--json", "--filter", "far", "--filter", "right"], 1).json();
     let statuses: Vec<&Value> = report["checks"].as_array().expect("checks").iter().map(|one| &one["status"]).collect();

@@ -90,6 +90,10 @@ impl Expression {
         Some(ExpressionError { text: self.text.clone(), at, fault: format!("there is no `{name}` ({defined})") })
     }
 
+    pub fn uses(&self, name: &str) -> bool {
+        self.root.names().into_iter().any(|(_, used)| used == name)
+    }
+
     pub fn value(&self, names: &Names) -> Result<i64, ExpressionError> {
         self.root.value(names).map_err(|(at, fault)| ExpressionError { text: self.text.clone(), at, fault })
     }

@@ -31,10 +31,12 @@ pub struct CustomKernel {
 impl CustomKernel {
     /// A file that cannot be read fails the benchmarks of the kernel.
     pub fn read(root: &Path, settings: &KernelSettings) -> CustomKernel {
-        let read = |file: &str| source::read(root, file, &settings.include, &settings.options).map(Arc::new);
-        let source = read(&settings.file);
+        let read = |file: &str, constants: &[&str]| {
+            source::read(root, file, &settings.include, &settings.options, constants).map(Arc::new)
+        };
+        let source = read(&settings.file, &settings.constants_of_source());
         let reference = match &settings.reference {
-            Reference::Kernel(kernel) => kernel.file.as_deref().map_or_else(|| source.clone(), read),
+            Reference::Kernel(kernel) => kernel.file.as_deref().map_or_else(|| source.clone(), |file| read(file, &[])),
             _ => source.clone(),
         };
         CustomKernel { settings: settings.clone(), root: root.to_owned(), source, reference }
@@ -75,10 +77,16 @@ impl CustomKernel {
     }
 
     /// The value of `bytes` or `flops` at a shape, with the first value of each constant; it must be above zero.
-    pub fn amount(&self, key: &str, term: Option<&Term>, shape: &Names) -> Result<Option<f64>, String> {
+    pub fn amount(&self, key: &str, shape: &Names) -> Result<Option<f64>, String> {
+        let term = if key == "bytes" { &self.settings.bytes } else { &self.settings.flops };
         let Some(term) = term else { return Ok(None) };
         let value = value(key, term, &joined(shape, &self.defaults(shape)?))?;
         if value > 0 { Ok(Some(value as f64)) } else { Err(format!("`{key}` is {value}; it must be above zero")) }
+    }
+
+    /// What is wrong with `bytes` or `flops` at a shape.
+    pub fn amounts(&self, shape: &Names) -> Result<(), String> {
+        ["bytes", "flops"].iter().try_for_each(|key| self.amount(key, shape).map(|_| ()))
     }
 
     /// The sizes of a buffer.

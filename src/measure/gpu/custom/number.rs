@@ -148,7 +148,7 @@ pub fn of_npy(data: Data, shape: &[u64], file: &[u8]) -> Result<(Data, Vec<u8>),
     }
     let found = Data::of_npy_kind(&array.kind).filter(|found| found.is_integer() == data.is_integer());
     let sort = if data.is_integer() { "integers" } else { "floating-point numbers" };
-    let found = found.ok_or_else(|| format!("has elements of the type `{}`, {sort} are needed", array.kind))?;
+    let found = found.ok_or_else(|| format!("has elements of the type `{}`, {sort} are needed", array.type_name()))?;
     Ok((found, array.bytes))
 }
 
@@ -192,9 +192,9 @@ mod tests {
             assert_eq!(of_npy(element.data(), shape, &file), Err(words.to_owned()));
         };
         check(F32, &[2], "has the shape (2, 1), (2,) is needed");
-        check(I32, &[2, 1], "has elements of the type `f4`, integers are needed");
+        check(I32, &[2, 1], "has elements of the type `float32`, integers are needed");
         let file = to_npy(Data::I8, &[], &[1]);
-        let words = "has elements of the type `i1`, floating-point numbers are needed".to_owned();
+        let words = "has elements of the type `int8`, floating-point numbers are needed".to_owned();
         assert_eq!(of_npy(Data::F64, &[], &file), Err(words));
     }
 

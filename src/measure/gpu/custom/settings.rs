@@ -318,6 +318,14 @@ impl KernelSettings {
         if allowed.is_empty() { Err("`where` leaves no combination of constants".to_owned()) } else { Ok(allowed) }
     }
 
+    /// The constants that nothing but the source can use: no expression names them.
+    pub fn constants_of_source(&self) -> Vec<&str> {
+        let expressions = self.expressions().into_iter().filter(|(keys, _)| *keys != ["where"]);
+        let expressions: Vec<Expression> = expressions.filter_map(|(_, term)| term.expression().ok()).collect();
+        let is_used = |name: &str| expressions.iter().any(|one| one.uses(name));
+        self.constants.keys().map(String::as_str).filter(|name| !is_used(name)).collect()
+    }
+
     /// What is wrong with it that shows without the files.
     pub fn fault(&self) -> Option<KernelFault> {
         self.general_fault()

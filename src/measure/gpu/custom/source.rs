@@ -31,8 +31,15 @@ impl fmt::Debug for SourceFile {
     }
 }
 
-/// Reads a kernel file in the project at `root`; or why it cannot be used.
-pub fn read(root: &Path, file: &str, include: &[String], options: &[String]) -> Result<SourceFile, String> {
+/// Reads a kernel file in the project at `root`; or why it cannot be used. A source must name each of `constants`, itself or
+/// in a header of the project.
+pub fn read(
+    root: &Path,
+    file: &str,
+    include: &[String],
+    options: &[String],
+    constants: &[&str],
+) -> Result<SourceFile, String> {
     let path = root.join(file);
     let content = read_bounded(&path, MOST_BYTES).map_err(|error| format!("source_not_read: `{file}`: {error}"))?;
     if is_image(file) {
@@ -49,6 +56,13 @@ pub fn read(root: &Path, file: &str, include: &[String], options: &[String]) -> 
     }
     let mut all = content.clone();
     add_headers(&String::from_utf8_lossy(&content), &folders, &mut BTreeSet::new(), &mut all);
+    let text = String::from_utf8_lossy(&all);
+    let texts = [&*text].into_iter().chain(options.iter().map(String::as_str));
+    let words: BTreeSet<&str> = texts.flat_map(|text| text.split(|c: char| !is_word(c))).collect();
+    if let Some(name) = constants.iter().find(|name| !words.contains(*name)) {
+        let why = "occurs neither in the source nor in the launch; all its values would run the same code";
+        return Err(format!("source_not_read: the constant `{name}` of `{file}` {why}"));
+    }
     folders.extend(probe::header_folders());
     let has_standard = options.iter().any(|one| one.trim_start_matches('-').starts_with("std"));
     let standard = if has_standard { None } else { Some("--std=c++17".to_owned()) };
@@ -259,7 +273,7 @@ mod tests {
         write("k/other.cuh", "");
         write("lib/shared/b.cuh", "#include \"c.cuh\"\n");
         write("lib/shared/c.cuh", "int c;");
-        let read = || read(folder.path(), "k/a.cu", &["lib".to_owned()], &["--use_fast_math".to_owned()]);
+        let read = || read(folder.path(), "k/a.cu", &["lib".to_owned()], &["--use_fast_math".to_owned()], &[]);
         let first = read().expect("it can be read");
         assert_eq!(
             (first.name.as_str(), &first.options[..2]),
@@ -270,10 +284,15 @@ mod tests {
         assert_eq!(read(), Ok(first.clone()));
         write("lib/shared/c.cuh", "int d;");
         assert_ne!(read().map(|one| one.digest), Ok(first.digest));
-        let fault = super::read(folder.path(), "b.cu", &[], &[]).expect_err("it is not there");
+        let fault = super::read(folder.path(), "b.cu", &[], &[], &[]).expect_err("it is not there");
         assert!(fault.starts_with("source_not_read: `b.cu`: "), "{fault}");
-        let fault = super::read(folder.path(), "k/a.cu", &["no".to_owned()], &[]).expect_err("it is not there");
+        let fault = super::read(folder.path(), "k/a.cu", &["no".to_owned()], &[], &[]).expect_err("it is not there");
         assert_eq!(fault, "source_not_read: the folder `no` of `include` is not there");
+        let with = |constant| super::read(folder.path(), "k/a.cu", &["lib".to_owned()], &[], &[constant]);
+        assert!(with("d").is_ok(), "a header names it");
+        let fault = with("BLOCK").expect_err("nothing names it");
+        let why = "occurs neither in the source nor in the launch; all its values would run the same code";
+        assert_eq!(fault, format!("source_not_read: the constant `BLOCK` of `k/a.cu` {why}"));
     }
 
     #[test]

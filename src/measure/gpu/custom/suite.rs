@@ -88,6 +88,7 @@ pub fn checks(scope: &CustomScope) -> Vec<Check> {
 fn check(kernel: Rc<CustomKernel>, shape: Names, constants: Names) -> Check {
     let program = kernel.program(&shape, &constants);
     let name = label(&constants);
+    let is_timed = kernel.settings.shapes.contains(&shape);
     Check {
         operation: kernel.settings.name.clone(),
         shape: label(&shape),
@@ -96,6 +97,9 @@ fn check(kernel: Rc<CustomKernel>, shape: Names, constants: Names) -> Check {
         kernels: program.iter().flat_map(|program| program.kernels()).cloned().collect(),
         run: Box::new(move |device, seed| {
             kernel.settings.configurations(&shape).map_err(DeviceError::Custom)?;
+            if is_timed {
+                kernel.amounts(&shape).map_err(DeviceError::Custom)?;
+            }
             Case { device, kernel: &kernel, shape: &shape }.checked_once(&constants, seed, None)
         }),
     }
@@ -136,7 +140,7 @@ struct Timed {
 impl Timed {
     /// What `bytes` comes to; preparing the benchmark reports a fault.
     fn moved(&self) -> Option<f64> {
-        self.kernel.amount("bytes", self.kernel.settings.bytes.as_ref(), &self.shape).ok().flatten()
+        self.kernel.amount("bytes", &self.shape).ok().flatten()
     }
 
     fn is_large(&self) -> bool {
@@ -145,7 +149,7 @@ impl Timed {
 
     fn workload(&self, suite: &str, compiled: Option<&Path>, track: Track) -> Result<Workload, MeasureError> {
         let settings = &self.kernel.settings;
-        let flops = self.kernel.amount("flops", settings.flops.as_ref(), &self.shape).ok().flatten();
+        let flops = self.kernel.amount("flops", &self.shape).ok().flatten();
         let moved = self.moved();
         let work = match (flops, moved) {
             (Some(flops), _) => ("operations_per_s", flops),
@@ -200,9 +204,7 @@ impl Timed {
         order: &Order<'_>,
     ) -> Result<Prepared, DeviceError> {
         let Timed { kernel, shape } = self;
-        for (key, term) in [("bytes", &kernel.settings.bytes), ("flops", &kernel.settings.flops)] {
-            kernel.amount(key, term.as_ref(), shape).map_err(DeviceError::Custom)?;
-        }
+        kernel.amounts(shape).map_err(DeviceError::Custom)?;
         let mut found = Vec::new();
         if order.check {
             let has =
