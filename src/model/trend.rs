@@ -40,6 +40,16 @@ pub struct Trend {
     pub series: Vec<SeriesTrend>,
     /// Tables of recent changes and of noise.
     pub tables: Tables,
+    /// The events that a list shows at once; 0 is all.
+    #[serde(skip)]
+    pub most: usize,
+}
+
+impl Trend {
+    /// The events that a list shows at once.
+    pub fn most_events(&self) -> usize {
+        if self.most == 0 { usize::MAX } else { self.most }
+    }
 }
 
 /// Tables next to the events.

@@ -391,6 +391,7 @@ impl Opened {
             analyse::join(&Detector::new(outline), self.found(from)?, &[], options.now, None, selected);
         let ledger = ledger::read(project)?;
         answer_events(&mut output.trend.events, &ledger, day(options.now));
+        output.trend.most = project.config.trend.most();
         Ok((output, ledger))
     }
 

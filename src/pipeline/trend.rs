@@ -122,7 +122,9 @@ pub fn analyse_both(
     let (mut output, mut as_of_other) =
         with_input(project, study, options, selected, |input| Ok(analyse::analyse_at(input, other)))?;
     answer_events(&mut output.trend.events, &study.ledger, day(options.now));
+    output.trend.most = project.config.trend.most();
     if let Some((trend, time)) = as_of_other.as_mut().zip(other) {
+        trend.most = output.trend.most;
         answer_events(&mut trend.events, &study.ledger, day(time));
     }
     Ok((output, as_of_other))

@@ -120,6 +120,7 @@ pub fn join(
         schedule: schedule_at(now),
         tables: tables_of(outline.tables.clone(), &selected_series, is_selected),
         series,
+        most: 0,
     };
     let then = other.map(|now| {
         let series = series_at(now);

@@ -358,14 +358,14 @@ mod tests {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
              [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
-             [trend]\nleast = 0.01\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ncommit_url = \"https://x.org/{sha}\"\ndownloads = true\n",
+             [trend]\nleast = 0.01\nmost = 3\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ncommit_url = \"https://x.org/{sha}\"\ndownloads = true\n",
         )
         .expect("all keys are known");
         let suite = Suite { include: vec!["tile".into()], processes: Some(2), ..Suite::of_kind(SuiteKind::Cpu) };
         assert_eq!(config.suites, BTreeMap::from([("small".to_owned(), suite)]));
         let tolerance = config.rules.choice(config.rules.default_rule(), &Parameters::default());
         assert_eq!(tolerance, Choice::Fixed(Rule::Tolerance { ratio: 0.1, abs: 1e-6 }));
-        assert_eq!(config.trend, TrendSettings { least: Some(0.01), ..TrendSettings::default() });
+        assert_eq!(config.trend, TrendSettings { least: Some(0.01), most: Some(3), ..TrendSettings::default() });
         let (reference, machine) = (config.history.reference.as_deref(), config.machine.name.as_deref());
         assert_eq!((config.project.name.as_str(), reference, machine), ("p", Some("perf"), Some("m")));
         let site = SiteSettings {

@@ -184,6 +184,8 @@ impl Rules {
 /// Smaller lasting changes are seldom worth a search, and often noise on shared machines.
 const DEFAULT_LEAST: f64 = 0.004;
 
+const DEFAULT_MOST: u32 = 10;
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Trend")]
@@ -192,6 +194,8 @@ pub struct TrendSettings {
     pub sensitivity: Option<SensitivityName>,
     /// The smallest relative change that is reported, 0 to 1. Default: 0.004.
     pub least: Option<f64>,
+    /// How many events a list, and a week of a feed, shows at once; the others are counted. 0 shows all. Default: 10.
+    pub most: Option<u32>,
     /// Settings for single metrics; the first match applies.
     pub metric: Vec<MetricTrend>,
 }
@@ -224,6 +228,10 @@ impl TrendSettings {
         let sensitivity = own.and_then(|one| one.sensitivity).or(self.sensitivity);
         let least = own.and_then(|one| one.least).or(self.least);
         (sensitivity.unwrap_or_default(), least.unwrap_or(DEFAULT_LEAST))
+    }
+
+    pub(crate) fn most(&self) -> usize {
+        self.most.unwrap_or(DEFAULT_MOST) as usize
     }
 
     pub(super) fn fault(&self) -> Option<Fault> {
@@ -329,6 +337,7 @@ mod tests {
         refused("[trend]\nsensitivty = \"loose\"\n", "2:1", &["did you mean `sensitivity`?"]);
         refused("[trend]\nbudget = 0.05\n", "2:1", &["unknown field `budget`"]);
         refused("[trend]\nleast = \"1 %\"\n", "2:9", &["invalid type"]);
+        refused("[trend]\nmost = -1\n", "2:8", &["-1"]);
         refused("[trend]\nsensitivity = \"stict\"\n", "2:15", &["unknown variant `stict`", "did you mean `strict`?"]);
         let allowed = "from 0 to 1 is allowed (0.01 is 1 %)";
         refused("[trend]\n least = 5.0\n", "2:2", &["`trend.least` is 5", allowed]);

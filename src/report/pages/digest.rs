@@ -34,8 +34,6 @@ const NAMED: usize = 50;
 
 const LATE: usize = 5;
 
-const EVENTS: usize = 8;
-
 pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let analysis = catalog.analysis;
     if analysis.suites.is_empty() {
@@ -181,7 +179,8 @@ fn events(catalog: &Catalog<'_>) -> Section {
         note = note.text(" ").link(link::WEEK_LIST, "Weekly reports").text(".");
     }
     let listed = catalog.trend.events.iter().filter(|one| trend_summary::is_listed(one));
-    event_list::digest_rows(catalog, listed).first(EVENTS).section("events", "Events", note, "No event is present.")
+    let rows = event_list::digest_rows(catalog, listed).first(catalog.trend.most_events());
+    rows.section("events", "Events", note, "No event is present.")
 }
 
 fn week_section(catalog: &Catalog<'_>) -> Section {

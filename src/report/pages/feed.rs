@@ -1,10 +1,13 @@
 //! What programs read of the site: feeds of events, a badge, a list of pages. `root` is the site's URL with a slash at its end.
 
+use std::collections::BTreeMap;
+
 use askama::Template;
-use chrono::{DateTime, NaiveTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use serde_json::{Value, json};
 
 use super::frame::page;
+use super::week::monday;
 use crate::catalog::Catalog;
 use crate::mark::Tone;
 use crate::number::counted;
@@ -44,11 +47,33 @@ struct Entry {
     updated: String,
 }
 
+/// The newest first. Of each week the worst events, and a last entry that counts its others.
 fn entries(catalog: &Catalog<'_>) -> Vec<Entry> {
     // An event that may be chance comes and goes with every run.
-    let mut events: Vec<&Event> = catalog.trend.events.iter().filter(|one| one.sure).collect();
-    events.sort_by(|a, b| b.since.cmp(&a.since).then_with(|| a.id.cmp(&b.id)));
-    events.into_iter().take(MOST).map(|one| entry(catalog, one)).collect()
+    let mut weeks: BTreeMap<NaiveDate, Vec<&Event>> = BTreeMap::new();
+    for event in catalog.trend.events.iter().filter(|one| one.sure) {
+        weeks.entry(monday(event.since)).or_default().push(event);
+    }
+    let of_week = |(monday, mut events): (NaiveDate, Vec<&Event>)| {
+        let others = events.split_off(events.len().min(catalog.trend.most_events()));
+        events.sort_by(|a, b| b.since.cmp(&a.since).then_with(|| a.id.cmp(&b.id)));
+        let entries: Vec<Entry> = events.into_iter().map(|one| entry(catalog, one)).collect();
+        entries.into_iter().chain(others_of_week(catalog, monday, &others))
+    };
+    weeks.into_iter().rev().flat_map(of_week).take(MOST).collect()
+}
+
+fn others_of_week(catalog: &Catalog<'_>, monday: NaiveDate, events: &[&Event]) -> Option<Entry> {
+    let newest = date::rfc3339(events.iter().map(|one| one.since).max()?);
+    let others = counted(events.len(), "more event", "more events");
+    Some(Entry {
+        id: id(catalog, &link::week(monday)),
+        path: link::EVENT_LIST.to_owned(),
+        title: format!("{others} in the week of {}", date::calendar_day(monday)),
+        text: "The list of all events has them.".to_owned(),
+        published: newest.clone(),
+        updated: newest,
+    })
 }
 
 /// The same wherever the site is published, so that no reader sees an entry twice.
@@ -274,6 +299,26 @@ mod tests {
         let gone = items.iter().find(|item| item["id"].as_str().is_some_and(|id| id.ends_with("e-66b0f2.html")));
         let gone = gone.expect("what was reverted was news");
         assert!(gone["date_modified"].as_str() > gone["date_published"].as_str());
+    }
+
+    #[test]
+    fn a_feed_has_the_worst_events_of_a_week_and_counts_the_others() {
+        let mut sample = sample_data::rich();
+        let worst = sample.trend.events[0].clone();
+        let alike = |place: usize| Event { id: format!("e-{place:06}"), ..worst.clone() };
+        sample.trend.events = (0..5).map(alike).collect();
+        for (most, entries) in [(0, 5), (2, 3), (4, 5), (5, 5)] {
+            sample.trend.most = most;
+            let site = feeds(&sample, Some(URL));
+            let feed = read_json(&site, link::JSON_FEED);
+            let items = feed["items"].as_array().expect("it has items");
+            assert_eq!((items.len(), elements(page(&site, link::ATOM_FEED), "entry").len()), (entries, entries));
+            assert!(items[0]["id"].as_str().is_some_and(|id| id.ends_with("e-000000.html")));
+            let last = items[entries - 1]["title"].as_str().expect("it has a title");
+            let others = [(2, "3 more events in the week of "), (4, "1 more event in the week of ")];
+            let expected = others.iter().find(|one| one.0 == most).map(|one| one.1);
+            assert_eq!(expected.is_some_and(|words| last.starts_with(words)), expected.is_some(), "{last}");
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ pub(super) fn weeks<'a>(catalog: &Catalog<'a>) -> Vec<Week<'a>> {
     weeks
 }
 
-fn monday(time: DateTime<Utc>) -> NaiveDate {
+pub(super) fn monday(time: DateTime<Utc>) -> NaiveDate {
     let day = time.date_naive();
     day.checked_sub_days(Days::new(u64::from(day.weekday().num_days_from_monday()))).unwrap_or(day)
 }
@@ -285,7 +285,7 @@ fn events(catalog: &Catalog<'_>, (id, heading, note): (&'static str, &str, &str)
         Phrase::code(words::name(good)).text(" ..").then(trend_event::end(of))
     };
     let section = Rows::new(format!("{heading} in the week"), all)
-        .first(ROWS)
+        .first(catalog.trend.most_events())
         .column("Event", "nb", |of| Phrase::page_name(catalog.event_page(&of.id), words::name(&of.id)))
         .column("What it did", "full any", |of| {
             Phrase::from(Mark { word: String::new(), ..trend_event::mark(of) }).then(trend_event::deed(of))

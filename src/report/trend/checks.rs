@@ -1,6 +1,6 @@
 //! Checks of both texts of a trend.
 
-use super::{event as trend_event, example, markdown, overview, summary};
+use super::{digest, event as trend_event, example, markdown, overview, summary};
 use crate::fit::example::{commit, event, member};
 use crate::number::NARROW;
 use sprag_model::event::{Event, EventKind, NamedCommit, NextStep, Suspect};
@@ -130,6 +130,23 @@ fn words_agree_with_their_numbers() {
     ] {
         both_say(&many, part);
     }
+}
+
+#[test]
+fn events_beyond_the_budget_are_counted() {
+    let mut trend = example::quiet();
+    trend.events = (0..4).map(|place| Event { id: format!("e-{place:06}"), ..event(EventKind::Change, 8) }).collect();
+    let shown = |text: &str| (0..4).filter(|place| text.contains(&format!("e-{place:06}"))).count();
+    for (most, count) in [(0, 4), (1, 1), (3, 3), (4, 4)] {
+        trend.most = most;
+        for text in [overview(&trend, false, None), markdown(&trend, false), digest(&trend)] {
+            assert_eq!(shown(&text), count, "{text}");
+            assert_eq!(text.contains("… and ") && text.contains(" more event"), count < 4, "{text}");
+        }
+        assert_eq!(shown(&table(&trend, false)), 4, "details are of all events");
+    }
+    trend.most = 3;
+    assert!(markdown(&trend, false).contains("… and 1 more event: `sprag trend --details` shows it."));
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub fn overview(trend: &Trend, all: bool, width: Option<usize>) -> String {
 
 /// The trend in full, for a terminal of that width; `all` lists events that may be chance or were reverted, too.
 pub fn table(trend: &Trend, all: bool, width: Option<usize>) -> String {
-    terminal::write(&tables::sheet(trend, all), width)
+    terminal::write(&tables::sheet(trend, all, usize::MAX), width)
 }
 
 /// The event whose id starts with these letters in full, for a terminal of that width; `None` where none or several do.
@@ -37,7 +37,7 @@ pub fn event(trend: &Trend, id: &str, width: Option<usize>) -> Option<String> {
 
 /// Short enough for a comment on GitHub.
 pub fn markdown(trend: &Trend, all: bool) -> String {
-    md::write(&tables::sheet(trend, all), 2, md::COMMENT)
+    md::write(&tables::sheet(trend, all, trend.most_events()), 2, md::COMMENT)
 }
 
 pub fn digest(trend: &Trend) -> String {

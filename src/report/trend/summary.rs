@@ -101,6 +101,14 @@ pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
     lines
 }
 
+/// How many of the listed events are beyond those that are shown at once.
+pub(super) fn others(listed: usize, trend: &Trend) -> Option<Phrase> {
+    let others = listed.saturating_sub(trend.most_events());
+    let words = Phrase::plain(format!("… and {}: ", counted(others, "more event", "more events")));
+    let shows = if others == 1 { " shows it." } else { " shows them." };
+    (others > 0).then(|| words.id("sprag trend --details").text(shows))
+}
+
 pub(super) fn hidden(trend: &Trend) -> Option<Phrase> {
     let doubtful = trend.events.iter().filter(|one| !one.sure).count();
     let reverted = trend.events.iter().filter(|one| one.sure && !is_listed(one)).count();

@@ -17,8 +17,7 @@ const MOST_MOVERS: usize = 10;
 
 const MOST_ROWS: usize = 40;
 
-/// The events of the overview, and its movers.
-const MOST_EVENTS: usize = 10;
+/// The movers of the overview.
 const MOST_SHOWN_MOVERS: usize = 5;
 
 /// The reasons why a series is not judged: the word, its meaning, and what to do.
@@ -299,7 +298,9 @@ fn movers_above_noise(trend: &Trend) -> Option<Section> {
 pub(super) fn overview(trend: &Trend, all: bool) -> Sheet {
     let listed: Vec<&Event> = trend.events.iter().filter(|one| all || summary::is_listed(one)).collect();
     let columns = [("Event", ""), ("Change", "n"), ("Since", ""), ("Cause", ""), ("Series", "")];
-    let events = table("Events", &columns, &listed, MOST_EVENTS, |one| event::line(one));
+    let shown: Vec<&Event> = listed.iter().copied().take(trend.most_events()).collect();
+    let events = table("Events", &columns, &shown, shown.len(), |one| event::line(one));
+    let events = events.map(|section| section.paragraph(summary::others(listed.len(), trend).unwrap_or_default()));
     let hidden = if all { None } else { summary::hidden(trend) };
     let next = listed.iter().find_map(|one| Some((*one, one.next.as_ref()?)));
     let next = next.map(|(one, next)| {
@@ -323,9 +324,10 @@ pub(super) fn overview(trend: &Trend, all: bool) -> Sheet {
     Sheet { headline: summary::headline(trend), sections, ..Sheet::default() }
 }
 
-pub(super) fn sheet(trend: &Trend, all: bool) -> Sheet {
+/// With the first events only, or with all of them.
+pub(super) fn sheet(trend: &Trend, all: bool, most: usize) -> Sheet {
     let mut sections = vec![Section::default().items(summary::lines(trend))];
-    sections.extend(events(trend, all));
+    sections.extend(events(trend, all, most));
     if trend.coverage.total > 0 {
         sections.extend(newest_section(trend));
         sections.extend(self::sections(trend));
@@ -336,12 +338,14 @@ pub(super) fn sheet(trend: &Trend, all: bool) -> Sheet {
 /// The part for the digest of a scheduled build: what changed over the history, and what may be about to.
 pub(super) fn digest(trend: &Trend) -> Sheet {
     let headline = Phrase::plain("Over the whole history: ").join(summary::headline(trend));
-    let sections = events(trend, false).chain(newest_section(trend)).collect();
+    let sections = events(trend, false, trend.most_events()).chain(newest_section(trend)).collect();
     Sheet { headline, sections, ..Sheet::default() }
 }
 
-fn events(trend: &Trend, all: bool) -> impl Iterator<Item = Section> {
-    let listed = trend.events.iter().filter(move |one| all || summary::is_listed(one)).map(event::section);
+fn events(trend: &Trend, all: bool, most: usize) -> impl Iterator<Item = Section> {
+    let listed = trend.events.iter().filter(move |one| all || summary::is_listed(one));
+    let others = if most < usize::MAX { summary::others(listed.clone().count(), trend) } else { None };
     let hidden = if all { None } else { summary::hidden(trend) };
-    listed.chain(hidden.map(|hidden| Section::default().paragraph(hidden)))
+    let words = others.into_iter().chain(hidden).map(|words| Section::default().paragraph(words));
+    listed.take(most).map(event::section).chain(words)
 }
