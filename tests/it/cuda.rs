@@ -29,6 +29,7 @@ extern "C" __global__ void before(int n, float* y) { y[int(threadIdx.x) - 3] = 1
 extern "C" __global__ void far(int n, float* y) { y[1ll << 40] = 1; }
 extern "C" __global__ void serial(int n, float* y) { for (int i = 0; i < n; ++i) y[i] = i; }
 extern "C" __global__ void input(int n, float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] = 1; }
+extern "C" __global__ void copy(int n, const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
 extern "C" __global__ void nothing(int n, float* y) {}
 extern "C" __global__ void idle(int n, int* y) {}
 extern "C" __global__ void lazy(int n, int* y) {}
@@ -217,7 +218,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         ("broken", "file = \"kernels/broken.cu\"".to_owned(), &["nvrtc_compile_failed: kernels/broken.cu: ", "kernels/broken.cu:2"][..]),
         ("missing", "file = \"kernels/none.cu\"".to_owned(), &["source_not_read: `kernels/none.cu`"]),
         ("unused", "entry = \"right\"\nreference = \"none\"\nconstants = { BLOK = [1, 2] }".to_owned(), &["source_not_read: the constant `BLOK` of `kernels/all.cu` occurs neither in the source nor"]),
-        ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `also_right`, `before`, `endless`"]),
+        ("absent", String::new(), &["kernel_not_found: `kernels/all.cu` has no kernel `absent`; there is `also_right`, `before`, `copy`"]),
         ("nothing", String::new(), &["parity: `y` at n=32: element 0 is NaN (not written, or computed so), the reference has 0"]),
         ("wrong", String::new(), &["element 7 is 8, the reference has 7; 1 of 32 elements differ by more than 1e-5"]),
         ("overrun", "block = \"n + 3\"\nreference = \"none\"".to_owned(), &["`y` at n=32: 12 bytes behind its end are overwritten, up to 12 bytes away"]),
@@ -229,6 +230,8 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         ("count", "entry = \"plain\"".to_owned(), &["launch_refused: `plain` has 4 parameters, 2 arguments are given"]),
         ("size", "entry = \"input\"\nreference = \"none\"\narguments = [{ name = \"n\", type = \"i64\", value = \"n\" }, { name = \"x\", type = \"f32\", shape = \"n\" }, { name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]".to_owned(), &["parameter 1 of `input` has 4 bytes, its argument has 8"]),
         ("overflow", "entry = \"right\"\nreference = \"none\"\nshared = \"n * 9_000_000_000_000_000_000\"".to_owned(), &["`shared`: `n * 9_000_000_000_000_000_000`, character 3: the result exceeds 64 bits"]),
+        ("blamed", format!("entry = \"copy\"\n{}", with_input.replace("\"none\"", "{ entry = \"input\" }")), &["reference_failed: in the kernel `input`, `x` at n=32: the kernel writes to it"]),
+        ("bounds", format!("entry = \"copy\"\n{}", with_input.replace("shape = \"n\" }", "shape = \"n\", fill = \"uniform\", low = 5, high = 1 }")), &["`x`: `high` is 1, which is not above `low`, 5"]),
         ("file", filled.replace("entry", ""), &["`x_32.npy`, the content of `x`, cannot be read"]),
         ("command", by("\"sh\", \"-c\", \"echo no luck >&2; exit 1\""), &["reference_failed: `sh`: exit status: 1 (no luck)"]),
         ("unset", by("\"sh\", \"-c\", \"echo set $SCALE or SCALE >&2; exit 1\""), &["(set or SCALE); not passed to it: `SCALE`, which `pass_env` allows"]),
@@ -269,6 +272,26 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
     // The reference does not outlive its worker.
     wait_for_end(std::iter::once(sandbox.read("hung").trim()));
+}
+
+#[test]
+fn a_kernel_that_overwrites_its_input_fails_alone() {
+    let Some(machine) = Machine::complete() else { return };
+    let arguments = "arguments = [{ name = \"n\", type = \"i32\", value = \"n\" }, { name = \"x\", type = \"f32\", shape = \"n\", fill = \"x.npy\" }, \
+                     { name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]";
+    let copy = format!("entry = \"copy\"\n{arguments}\nreference = {{ files = {{ y = \"x.npy\" }} }}");
+    let input = format!("{arguments}\nreference = \"none\"");
+    let sandbox = project(
+        "",
+        &[("first", &copy), ("input", &input), ("second", &copy)].map(|(name, keys)| kernel(name, keys)).concat(),
+    );
+    let values: Vec<u8> = (0..32).flat_map(|value| (value as f32).to_le_bytes()).collect();
+    std::fs::write(sandbox.project.join("x.npy"), npy("<f4", "32,", &values)).expect("a file");
+    let (_, record) = run(&sandbox, &machine, &["--quick"], 1);
+    assert!(benchmark(&record, "input")["failure"].is_string());
+    for name in ["first", "second"] {
+        assert_eq!(benchmark(&record, name)["parity"]["status"], "exact", "{}", benchmark(&record, name));
+    }
 }
 
 #[test]
@@ -361,6 +384,12 @@ fn a_fault_of_the_settings_has_its_place() {
     check("reference = \"none\"\nshapes = []", &["there is no shape to time"]);
     check("reference = \"none\"\nblok = 3", &["unknown field `blok`", "did you mean `block`?"]);
     check("reference = \"none\"\nfile = \"a.c\"", &["the file must end with `.cu`"]);
+    for file in ["../a.cu", "/a.cu"] {
+        check(
+            &format!("reference = \"none\"\nfile = \"{file}\""),
+            &["`file` of the kernel `right`: `", "lies outside the project"],
+        );
+    }
     let arguments =
         "reference = \"none\"\narguments = [{ name = \"y\", type = \"i32\", shape = \"n\", fill = \"normal\" }]";
     check(arguments, &["`arguments.fill` of the kernel `right`: `y` holds integers"]);

@@ -32,9 +32,12 @@ pub struct Device {
     modules: RefCell<BTreeMap<Unit, Rc<Module>>>,
     shared: RefCell<BTreeMap<String, Weak<DeviceBuffer>>>,
     checked: RefCell<BTreeMap<String, Checked>>,
-    expected: RefCell<Option<(String, Rc<Vec<Numbers>>)>>,
+    expected: RefCell<BTreeMap<String, Rc<Vec<Numbers>>>>,
     watch: RefCell<Option<Rc<Watch>>>,
 }
+
+/// Results of references that stay in memory together.
+const MOST_EXPECTED_BYTES: usize = 256 << 20;
 
 pub type Checked = (Parity, Option<String>);
 
@@ -82,7 +85,7 @@ impl Device {
             modules: RefCell::new(BTreeMap::new()),
             shared: RefCell::new(BTreeMap::new()),
             checked: RefCell::new(BTreeMap::new()),
-            expected: RefCell::new(None),
+            expected: RefCell::new(BTreeMap::new()),
             watch: RefCell::new(None),
         })
     }
@@ -159,13 +162,20 @@ impl Device {
         Ok(found)
     }
 
-    /// The results of a reference, if those of that name were the last ones.
+    /// The results of a reference, if they are still in memory.
     pub(super) fn expected(&self, name: &str) -> Option<Rc<Vec<Numbers>>> {
-        self.expected.borrow().as_ref().filter(|(last, _)| last == name).map(|(_, expected)| expected.clone())
+        self.expected.borrow().get(name).cloned()
     }
 
+    /// Stores the results of a reference, which all configurations and tracks need; others go where memory is short.
     pub(super) fn keep_expected(&self, name: String, expected: Rc<Vec<Numbers>>) {
-        *self.expected.borrow_mut() = Some((name, expected));
+        let mut all = self.expected.borrow_mut();
+        let bytes =
+            all.values().chain([&expected]).flat_map(|one| one.iter()).map(|one| one.bytes.len()).sum::<usize>();
+        if bytes > MOST_EXPECTED_BYTES {
+            all.clear();
+        }
+        all.insert(name, expected);
     }
 
     /// The watch of the device, made at the first call.
@@ -221,7 +231,7 @@ impl Source {
         }
     }
 
-    fn is_image(&self) -> bool {
+    pub fn is_image(&self) -> bool {
         self.image().is_some()
     }
 

@@ -90,6 +90,12 @@ impl Instance {
         })
     }
 
+    /// Gives the buffers that no call writes their content again.
+    pub fn refill(&self) -> Result<(), DeviceError> {
+        let mut read = self.program.buffers.iter().zip(&self.buffers).filter(|(spec, _)| !is_written(spec));
+        read.try_for_each(|(spec, buffer)| set(&self.device, buffer, spec, &spec.content, self.seed))
+    }
+
     /// The inputs, which come before all other buffers.
     pub fn inputs(&self) -> Result<HostInputs, DeviceError> {
         let inputs = self.program.buffers.iter().zip(&self.buffers).take_while(|(spec, _)| !is_written(spec));

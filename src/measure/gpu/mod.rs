@@ -106,7 +106,8 @@ pub enum DeviceError {
 
 impl DeviceError {
     pub fn is(&self, wanted: &str) -> bool {
-        matches!(self, DeviceError::Driver { code, .. } if code == wanted)
+        // What the driver said about it may follow the code.
+        matches!(self, DeviceError::Driver { code, .. } if code.split(' ').next() == Some(wanted))
     }
 
     /// Whether every further call of this process on the device will fail.

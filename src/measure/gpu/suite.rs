@@ -196,7 +196,10 @@ pub(super) fn instances(
     track: Track,
     order: &Order<'_>,
 ) -> Result<Vec<Rc<Instance>>, DeviceError> {
-    let sets = u32::try_from(track.sets(touched, device.cache_bytes)).unwrap_or(u32::MAX);
+    // Half of the free memory holds them all.
+    let most = device.context.memory()?.0 / 2 / program.bytes().max(1);
+    let sets = track.sets(touched, device.cache_bytes).min(most.max(2));
+    let sets = if track == Track::Rotating { u32::try_from(sets).unwrap_or(u32::MAX) } else { 1 };
     (0..sets).map(|set| Instance::new(device, program.clone(), supply(order, set)).map(Rc::new)).collect()
 }
 

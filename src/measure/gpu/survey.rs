@@ -77,15 +77,32 @@ pub struct Checked {
 pub fn compile(architectures: &[Architecture], own: Option<&CustomScope>) -> Result<Vec<CompiledKernel>, DeviceError> {
     probe::nvrtc()?;
     let supported = device::architectures()?;
-    let kernels = own.map_or_else(|| Ok(kernels()), custom::suite::kernels)?;
+    let kernels = own.map_or_else(|| kernels().into_iter().map(Ok).collect(), custom::suite::kernels);
+    let (kernels, faults): (Vec<_>, Vec<_>) = kernels.into_iter().partition(Result::is_ok);
+    let unread = faults.into_iter().filter_map(Result::err).map(|[file, entry, why]| CompiledKernel {
+        file,
+        entry,
+        dtype: Dtype::F32.word(),
+        defines: BTreeMap::new(),
+        arch: "any".to_owned(),
+        status: "failed",
+        registers: None,
+        shared_bytes: None,
+        spill_bytes: None,
+        log: Some(why),
+    });
+    let mut seen = BTreeSet::new();
+    let mut is_new = |kernel: &CudaKernel| seen.insert((kernel.source.clone(), kernel.dtype, kernel.defines.clone()));
     let units: Vec<(CudaKernel, Architecture)> = kernels
         .into_iter()
+        .flatten()
+        .filter(|kernel| is_new(kernel))
         .flat_map(|kernel| architectures.iter().map(move |one| (kernel.clone(), *one)))
         .filter(|(kernel, one)| kernel.dtype != Dtype::E4m3 || fp8_unavailable(Some((one / 10, one % 10))).is_none())
         .collect();
     let compiled: Vec<Vec<CompiledKernel>> =
         units.par_iter().map(|(kernel, architecture)| compile_unit(kernel, *architecture, &supported)).collect();
-    Ok(compiled.into_iter().flatten().collect())
+    Ok(unread.chain(compiled.into_iter().flatten()).collect())
 }
 
 /// All kernels of a file with one set of macros, for an architecture.

@@ -44,7 +44,7 @@ PUBLIC int cuModuleLoadDataEx(void** handle, const void* image, unsigned count, 
         if (options[k] == ERROR_LOG) log = static_cast<char*>(values[k]);
         if (options[k] == ERROR_LOG_BYTES) bytes = reinterpret_cast<size_t>(values[k]);
     }
-    if (code == INVALID_IMAGE && log) std::snprintf(log, bytes, "the image has no first line;\n  nothing else\n");
+    if ((code == INVALID_IMAGE || code == UNSUPPORTED_PTX_VERSION) && log) std::snprintf(log, bytes, "the image has no first line;\n  nothing else\n");
     return code;
 }
 

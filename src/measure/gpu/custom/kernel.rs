@@ -182,7 +182,13 @@ impl CustomKernel {
                 "zeros" => Fill::Integer(0),
                 "iota" => Fill::Iota,
                 "uniform" if is_integer => bounds().map(|(low, high)| Fill::Integers(low as i64, high as i64))?,
-                "uniform" => bounds().map(|(low, high)| Fill::Uniform(low, high))?,
+                "uniform" => match bounds()? {
+                    (low, high) if low < high => Fill::Uniform(low, high),
+                    (low, high) => {
+                        let name = &argument.name;
+                        return Err(format!("`{name}`: `high` is {high}, which is not above `low`, {low}"));
+                    }
+                },
                 "normal" => Fill::Normal,
                 path => Fill::File(self.root.join(with_sizes(path, names)), sizes.to_vec()),
             },

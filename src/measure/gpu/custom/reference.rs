@@ -46,8 +46,10 @@ const MOST_FILE_BYTES: usize = 16 << 30;
 /// The worker is stopped before where its own time is up.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// What each result should hold, in the order of the arguments; `None` where nothing checks it. That of the last shape stays
-/// in memory: all configurations and tracks need it.
+/// What each result should hold, in the order of the arguments; `None` where nothing checks it.
+///
+/// # Errors
+/// A reference kernel that writes to its inputs or next to a buffer is itself wrong.
 pub(super) fn expected(case: &Case<'_>, supply: Supply) -> Result<Option<Rc<Vec<Numbers>>>, DeviceError> {
     let Case { device, kernel, shape } = case;
     if matches!(kernel.settings.reference, Reference::Word(_)) {
@@ -59,11 +61,13 @@ pub(super) fn expected(case: &Case<'_>, supply: Supply) -> Result<Option<Rc<Vec<
     }
     let program = kernel.reference_program(shape).map_err(DeviceError::Custom)?;
     let expected = match (&kernel.settings.reference, program) {
-        (_, Some(program)) => {
+        (Reference::Kernel(reference), Some(program)) => {
             let instance = Instance::new(device, program, Supply { outputs: SET, ..supply })?;
             // Integers that neither writes must differ.
             instance.poison_with(REFERENCE_POISON)?;
-            instance.call()?;
+            if let Some(fault) = case.call(&instance)? {
+                return Err(reference_failed(format!("in the kernel `{}`, {fault}", reference.entry)));
+            }
             downloaded(case, &instance)?
         }
         (Reference::Command(command), _) => by_command(case, command, supply)?,

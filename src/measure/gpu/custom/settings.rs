@@ -342,6 +342,15 @@ impl KernelSettings {
         if let Some((key, entry)) = bad_entry {
             return fault(&[key], format!("`{}` is not the name of a function", entry.escape_debug()));
         }
+        let of_reference = match &self.reference {
+            Reference::Kernel(kernel) => kernel.file.as_deref(),
+            _ => None,
+        };
+        let files = [("file", Some(self.file.as_str())), ("reference", of_reference)];
+        if let Some((key, Some(file))) = files.into_iter().find(|(_, file)| file.is_some_and(is_outside)) {
+            let why = "lies outside the project, so commits could not be compared; give a path from its root";
+            return fault(&[key], format!("`{}` {why}", file.escape_debug()));
+        }
         if !is_image && !self.file.ends_with(".cu") {
             return fault(&["file"], "the file must end with `.cu`, `.ptx`, `.cubin` or `.fatbin`".to_owned());
         }
@@ -549,6 +558,10 @@ impl KernelSettings {
 fn is_same(a: &str, b: &str) -> bool {
     let parts = |path| Path::new(path).components().filter(|part| *part != Component::CurDir).collect::<Vec<_>>();
     parts(a) == parts(b)
+}
+
+fn is_outside(path: &str) -> bool {
+    Path::new(path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// The words of `fill`.

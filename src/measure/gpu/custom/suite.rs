@@ -10,11 +10,10 @@ use super::expression::Names;
 use super::kernel::{CustomKernel, label};
 use super::reference::Case;
 use super::settings::{CustomScope, Reference};
-use super::source::is_image;
 use crate::MeasureError;
 use crate::gpu::device::Device;
 use crate::gpu::facts::DeviceFacts;
-use crate::gpu::program::CudaKernel;
+use crate::gpu::program::{CudaKernel, DeviceProgram};
 use crate::gpu::settings::Track;
 use crate::gpu::suite::{OnDevice, TUNED, instances, key};
 use crate::gpu::survey::Check;
@@ -57,17 +56,25 @@ pub fn keys(suite: &str, scope: &CustomScope, device: &DeviceFacts) -> Result<BT
     timed(scope).iter().map(one).collect()
 }
 
-/// Every kernel in every configuration of constants at its first shape, to be compiled. What is compiled already is left out.
-pub fn kernels(scope: &CustomScope) -> Result<BTreeSet<CudaKernel>, DeviceError> {
+/// Every kernel in every configuration of constants, and its reference, to be compiled; or the file, the name of the kernel and
+/// why it cannot be. What is compiled already is left out.
+pub fn kernels(scope: &CustomScope) -> BTreeSet<Result<CudaKernel, [String; 3]>> {
     let mut kernels = BTreeSet::new();
-    for one in timed(scope).into_iter().filter(|one| !is_image(&one.kernel.settings.file)) {
-        let configurations = one.kernel.settings.configurations(&one.shape).map_err(DeviceError::Custom)?;
-        for constants in configurations {
-            let program = one.kernel.program(&one.shape, &constants).map_err(DeviceError::Custom)?;
-            kernels.extend(program.kernels().cloned());
+    for one in timed(scope) {
+        let settings = &one.kernel.settings;
+        let programs = || -> Result<Vec<DeviceProgram>, String> {
+            let own = settings.configurations(&one.shape)?.into_iter();
+            let own: Vec<DeviceProgram> =
+                own.map(|constants| one.kernel.program(&one.shape, &constants)).collect::<Result<_, _>>()?;
+            Ok(own.into_iter().chain(one.kernel.reference_program(&one.shape)?).collect())
+        };
+        match programs() {
+            Ok(programs) => kernels.extend(programs.iter().flat_map(|program| program.kernels().cloned().map(Ok))),
+            Err(why) => kernels.extend([Err([settings.file.clone(), settings.entry().to_owned(), why])]),
         }
     }
-    Ok(kernels)
+    kernels.retain(|kernel| kernel.as_ref().map_or(true, |kernel| !kernel.source.is_image()));
+    kernels
 }
 
 /// Every kernel in every configuration at every shape, those that are only checked first.
