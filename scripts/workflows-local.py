@@ -126,12 +126,12 @@ class Project:
             table[known] = text
         return run(self.world, self.clone / ".github/workflows" / workflow, table)
 
-    def pull_request(self, workflow, files, repository="us/kernels", gated=None, **variables):
-        """A branch from the first commit with these files changed, and these suites gated, judged."""
+    def pull_request(self, workflow, files, repository="us/kernels", edits=(), **variables):
+        """A branch from the first commit with these files changed, and these words of the workflow, judged."""
         git(self.clone, "checkout", "--quiet", "-B", "topic", self.first)
         self.write(files)
-        if gated:
-            self.edit("perf.yml", "PERF_SUITES: own", f"PERF_SUITES: {gated}")
+        for old, new in edits:
+            self.edit(workflow, old, new)
         head = self.commit("::set-output name=a::b <script> %0A::error::gone")
         git(self.clone, "push", "--quiet", "--force", "origin", "HEAD:refs/heads/topic")
         event = {
@@ -204,17 +204,17 @@ def gate(project, checks):
     checks.results("a broken change", ended, scope="success", measure="failure", gate="failure")
     more = CONFIGURATION + '[suites.later]\nkind = "command"\ncommand = ["python3", "later.py"]\n'
     new = {"sprag.toml": more, "later.py": BENCH, "perf/later.annotations": "::error title=sprag::stale\n"}
-    ended = project.pull_request("perf.yml", new, gated="own later")
+    ended = project.pull_request("perf.yml", new, edits=[("PERF_SUITES: own", "PERF_SUITES: own later")])
     checks.results("a change that adds a suite", ended, scope="success", measure="success", gate="success")
     checks.expect("a change that adds a suite: that it has no baseline is told", "the suite `later` is new" in ended.log, ended)
     checks.expect("a change that adds a suite: nothing stale is told", not any("stale" in line for line in ended.heard), ended)
-    ended = project.pull_request("perf.yml", new | {"later.py": "raise SystemExit(3)\n"}, gated="own later")
+    ended = project.pull_request("perf.yml", new | {"later.py": "raise SystemExit(3)\n"}, edits=[("PERF_SUITES: own", "PERF_SUITES: own later")])
     checks.results("a change that adds a broken suite", ended, scope="success", measure="failure", gate="failure")
     loose = CONFIGURATION + "[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 9.0\n"
     ended = project.pull_request("perf.yml", {"src/speed": "0.002\n", "sprag.toml": loose})
     checks.results("a slower change with looser rules", ended, scope="success", measure="failure", gate="failure")
     checks.expect("a slower change with looser rules: it is said", any("edits what the gate" in line for line in ended.heard), ended)
-    ended = project.pull_request("perf.yml", {"src/speed": "0.002\n"}, gated='""')
+    ended = project.pull_request("perf.yml", {"src/speed": "0.002\n"}, edits=[("PERF_SUITES: own", 'PERF_SUITES: ""')])
     checks.results("a slower change that gates nothing", ended, scope="success", measure="failure", gate="failure")
     ended = project.pull_request("perf.yml", {"README.md": "changed\n", "docs/x": "changed\n"})
     checks.results("a change of words", ended, scope="success", measure="skipped", gate="success")
@@ -239,6 +239,48 @@ def gpu(project, checks):
     expect("GPU, a branch", project.pull_request("perf_gpu.yml", kernel, **enabled), "success", "skipped", "success", "success")
     broken = kernel | {"bench.py": "raise SystemExit(3)\n"}
     expect("GPU, a broken branch", project.pull_request("perf_gpu.yml", broken, **enabled), "success", "skipped", "failure", "failure")
+    judged_by_the_base(project, checks, expect, enabled)
+
+
+def judged_by_the_base(project, checks, expect, enabled):
+    """Rules, suites, scope, baselines and ledger of a branch on a GPU are those of the base."""
+    project.follow()
+    project.sprag("run", "--suite", "device", "--output-run", "run.json")
+    project.sprag("baseline", "emit", "--run", "run.json")
+    (project.clone / "run.json").unlink()
+    project.first = project.commit("Take a baseline")
+    project.push("main")
+    [baseline] = (project.clone / "baselines").glob("device.*.json")
+    place, held = f"baselines/{baseline.name}", baseline.read_text()
+    failed, said = ("success", "skipped", "failure", "failure"), "this change edits what the gate judges by: "
+    slower, kernel = {"src/speed": "0.002\n", "kernels/x.cu": "changed\n"}, {"kernels/x.cu": "changed\n"}
+
+    def judged(what, files, edited, wanted=failed, edits=()):
+        ended = project.pull_request("perf_gpu.yml", files, edits=edits, **enabled)
+        expect(f"GPU, {what}", ended, *wanted)
+        warned = [line.split(said)[1] for line in ended.heard if said in line]
+        checks.expect(f"GPU, {what}: as edited are shown {warned}", warned == edited, ended)
+        return ended
+
+    judged("as fast as the baseline", kernel, [], ("success", "skipped", "success", "success"))
+    judged("slower", slower, [])
+    loose = CONFIGURATION + "[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 9.0\n"
+    judged("slower, with looser rules", slower | {"sprag.toml": loose, place: held.replace("0.001", "0.002")}, ["sprag.toml baselines"])
+    empty = CONFIGURATION.split("[suites.own]")[0]
+    judged("slower, without rules, suites and baseline", slower | {"sprag.toml": empty, place: "{}"}, ["sprag.toml baselines"])
+    constant = CONFIGURATION.replace("bench.py", "constant.py")
+    unmeasured = {"sprag.toml": constant, "constant.py": BENCH.replace('open("src/speed").read()', "0.001")}
+    judged("slower, with a suite that measures nothing", slower | unmeasured, ["sprag.toml"])
+    workflow = [".github/workflows/perf_gpu.yml"]
+    judged("slower, which gates nothing", slower, workflow, edits=[("GPU_SUITES: device", 'GPU_SUITES: ""')])
+    scope = [(":(glob)**/*.cu\n", ":(glob)**/*.none\n"), ("    kernels\n", "")]
+    judged("slower, out of its own scope", slower, workflow, edits=scope)
+    more = CONFIGURATION + '[suites.later]\nkind = "command"\ncommand = ["python3", "later.py"]\n'
+    edits = [("GPU_SUITES: device", "GPU_SUITES: device later")]
+    ended = judged("a suite more", {"sprag.toml": more, "later.py": BENCH}, [f"sprag.toml {workflow[0]}"],
+                   ("success", "skipped", "success", "success"), edits)
+    kept = {path.name for path in (ended.artifacts / "perf-gpu-regression-artifacts").glob("later.*")}
+    checks.expect(f"GPU, a suite more: it is judged, too: {sorted(kept)}", {"later.json", "later.check.json"} <= kept, ended)
 
 
 def bisect(project, checks):

@@ -134,6 +134,7 @@ class Job:
         self.home = self.world.folder / "machines" / secrets.token_hex(4)
         self.workspace = self.home / "work"
         self.workspace.mkdir(parents=True)
+        (self.home / "temp").mkdir()
         if self.key in self.world.lost:
             self.ended.results[self.key] = "failure"
             return
@@ -182,6 +183,7 @@ class Job:
         environment = {
             "PATH": os.pathsep.join([*self.paths, os.environ["PATH"]]),
             "HOME": str(self.home),
+            "RUNNER_TEMP": str(self.home / "temp"),
             "LANG": "C.UTF-8",
             "CI": "true",
             "GITHUB_ACTIONS": "true",

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, FILE_NAME, RECORDS_BRANCH, Suite};
 use crate::error::Context as _;
+use crate::text::{self, warn};
 use crate::{Error, refuse};
 use sprag_base::files::{open_lock, read_bounded, write_atomic};
 use sprag_history::{self as history, HistoryError, Store, Target};
@@ -100,8 +101,9 @@ impl Project {
         })
     }
 
-    /// Takes suites and rules from a commit, except suites that only the checkout has. Gives the sections that differ.
-    pub fn use_config_of(&mut self, commit: &str) -> crate::Result<Vec<String>> {
+    /// Takes suites and rules from a commit, except suites that only the checkout has. Warns where they differ, and gives the
+    /// commit with the sections that do.
+    pub fn use_config_of(&mut self, commit: &str) -> crate::Result<String> {
         let files = history::files_of(self.store()?, commit, FILE_NAME)?;
         let bytes = files.first().map_or(&[][..], |(_, bytes)| bytes);
         let path = format!("{commit}:{FILE_NAME}");
@@ -122,7 +124,12 @@ impl Project {
             }
         }
         self.config.on_request = base.on_request;
-        Ok(edited)
+        if edited.is_empty() {
+            return Ok(commit.to_owned());
+        }
+        let from = format!("{commit}, as the checkout edits `{}`", edited.join("`, `"));
+        warn(&format!("`{FILE_NAME}` is that of {}", text::printable(&from)));
+        Ok(from)
     }
 
     /// An error other than that there is no repository.

@@ -229,6 +229,9 @@ fn no_change_loosens_what_it_is_judged_by() {
     let new = ["compare", "v1", "HEAD", "--measure", "--suite", "new", "--config-from", "v1"];
     sprag(&sandbox, &new).expect(1).prints(&["new/sort"]);
     sprag(&sandbox, &["compare", "v1", "HEAD", "--config-from", "v1"]).expect(2);
+    let run = ["run", "--quick", "--suite", "theirs", "--config-from", "v1"];
+    sprag(&sandbox, &run[..4]).expect(2);
+    sprag(&sandbox, &run).expect(0).says(&["as the checkout edits `[suites.theirs]`"]);
     let unknown = ["compare", "v1", "HEAD", "--measure", "--config-from", "v9"];
     sprag(&sandbox, &unknown).expect(2).says(&["v9"]);
 }

@@ -21,8 +21,8 @@ impl Complaints {
 
 type Rule = fn(&Workflows, &mut Complaints);
 
-const RULES: [Rule; 9] =
-    [triggers, permissions, actions, limits, concurrency, final_jobs, own_runners, silence, writers];
+const RULES: [Rule; 10] =
+    [triggers, permissions, actions, limits, concurrency, final_jobs, own_runners, bases, silence, writers];
 
 pub(crate) fn complaints(workflows: &Workflows) -> Vec<String> {
     let mut wrong = Complaints::default();
@@ -235,6 +235,18 @@ fn own_runners(workflows: &Workflows, wrong: &mut Complaints) {
                   github.event.pull_request.head.repo.full_name != github.repository";
     let refuses = blocked.condition() == wanted && blocked.scripts().ends_with("exit 1\n");
     wrong.require(refuses, "perf_gpu.yml: nothing says that code of a fork was refused");
+}
+
+/// A change is judged by suites, rules and baselines of its base.
+fn bases(workflows: &Workflows, wrong: &mut Complaints) {
+    for (file, key, command) in [
+        ("perf.yml", "measure", "sprag compare \"$BASE\" HEAD --measure --config-from \"$BASE\" "),
+        ("perf_gpu.yml", "gpu-perf-regression", "\"${options[@]}\" --config-from \"$BASE\" "),
+        ("perf_gpu.yml", "gpu-perf-regression", "sprag check -C \"$RUNNER_TEMP/base\" "),
+    ] {
+        let is_so = workflows.job(file, key).scripts().contains(command);
+        wrong.require(is_so, format!("{file}: {key}: a change is judged by what it brings itself"));
+    }
 }
 
 /// The runner takes no commands from output that others can write.

@@ -57,6 +57,10 @@ fn a_broken_rule_is_reported() {
         ("perf.yml", "${{ needs.measure.result }}", "success", "does not look at `measure`"),
         ("perf.yml", "    needs: scope\n", "    continue-on-error: true\n", "goes on where something failed"),
         (WEEKLY, "        if: always() # Also", "        # Also", "nobody says what failed"),
+        // What judges a change.
+        ("perf.yml", " --config-from \"$BASE\"", "", "measure: a change is judged by what it brings"),
+        ("perf_gpu.yml", " --config-from \"$BASE\"", "", "gpu-perf-regression: a change is judged by"),
+        ("perf_gpu.yml", " -C \"$RUNNER_TEMP/base\"", "", "gpu-perf-regression: a change is"),
         // Self-hosted runners.
         ("perf.yml", "runs-on: ubuntu-24.04", "runs-on: [self-hosted, gpu]", "may not have a self-hosted runner"),
         ("perf_gpu.yml", "head.repo.full_name == github.repository)", "head.repo.full_name != '')", "the guard is"),

@@ -50,12 +50,7 @@ pub fn compare_interleaved(
     let mut project = Project::open(&request.gate.folder)?;
     let mut request = request.clone();
     if let Some(commit) = &request.config_from {
-        let edited = project.use_config_of(commit)?.join("`, `");
-        if !edited.is_empty() {
-            let from = format!("{commit}, as the checkout edits `{edited}`");
-            warn(&format!("`{FILE_NAME}` is that of {}", text::printable(&from)));
-            request.config_from = Some(from);
-        }
+        request.config_from = Some(project.use_config_of(commit)?);
     }
     let request = &request;
     let builds = Builds::new(&project, host.observer, true);

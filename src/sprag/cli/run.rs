@@ -128,6 +128,9 @@ pub struct RunArgs {
     /// failure is an error; nothing is recorded.
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["output", "count_instructions", "retune"])]
     pub commit: Option<String>,
+    /// Take suites from `sprag.toml` of this commit, except those it lacks, so that no change edits what it is judged by.
+    #[arg(long, value_name = "COMMIT")]
+    pub config_from: Option<String>,
     /// Re-run CUDA autotuning even if a cached choice exists.
     ///
     /// Choices are cached in `.sprag/autotune.json` for exactly these kernels, compiler, driver and device. The one in use

@@ -20,7 +20,10 @@ use sprag_pipeline::{Result, refuse};
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let effort = effort::from_args(&args.effort)?;
-    let project = Project::open(folder)?;
+    let mut project = Project::open(folder)?;
+    if let Some(commit) = &args.config_from {
+        project.use_config_of(commit)?;
+    }
     let mut asked = project.config.select(&args.suites)?;
     let commit = args.commit.as_deref().map(|named| commit_build::commit(&project, named)).transpose()?;
     if commit.is_some() {
