@@ -25,6 +25,8 @@ pub(super) struct Svg {
     body: String,
     /// What the next shape of its kind may join.
     open: Open,
+    /// Coordinates are multiples of so many tenths.
+    grain: i32,
 }
 
 enum Open {
@@ -36,7 +38,12 @@ enum Open {
 
 impl Svg {
     pub(super) fn new(width: i32, height: i32) -> Svg {
-        Svg { width, height, body: String::new(), open: Open::None }
+        Svg { width, height, body: String::new(), open: Open::None, grain: 1 }
+    }
+
+    /// On whole units, where so many points are drawn that tenths do not show.
+    pub(super) fn on_whole_units(self) -> Svg {
+        Svg { grain: 10, ..self }
     }
 
     /// The picture as wide as its place; the ids of title and description begin with `id`.
@@ -187,7 +194,10 @@ impl Svg {
     }
 
     fn clamped(&self, (x, y): At) -> At {
-        (x.clamp(0, 10 * self.width), y.clamp(0, 10 * self.height))
+        let grain = self.grain;
+        [(x, self.width), (y, self.height)]
+            .map(|(at, most)| (at.clamp(0, 10 * most) + grain / 2) / grain * grain)
+            .into()
     }
 
     fn coordinates(&self, at: At) -> [String; 2] {

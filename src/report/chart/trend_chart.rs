@@ -35,6 +35,9 @@ pub fn draw(trend: &Trend) -> String {
     }
     let plot = Plot::new(trend);
     let mut svg = Svg::new(WIDTH, HEIGHT);
+    if runs_a_dot(trend.dots.len()) > 1 {
+        svg = svg.on_whole_units();
+    }
     layers(&plot, &mut svg);
     let picture = svg.captioned("fill wide", ["trend", &trend.title, &trend.description]);
     // For the script: the table of points, the places at the edges of the area, and the edges.
