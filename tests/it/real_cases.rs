@@ -54,6 +54,9 @@ const TABLE: (&str, &str) = (TIGERBEETLE, "indices 15 and 71");
 const TABLE_MOVES: [(u64, Move); 2] = [(15, Down), (71, Up)];
 const OUTLIER: u64 = 10;
 
+/// A step by a third, from many levels to one.
+const ROUGH: (&str, u64) = ("detect/example21.csv", 682);
+
 /// A case that no detector of lasting changes can find: the file shows one deviating run, then the old level.
 const LEFT_OUT: (&str, &str) = (NEUREKA, "4dd60e6 / fe975e92b..fd4f5b40");
 
@@ -102,6 +105,9 @@ fn acknowledged_changes_are_detected_at_their_commits() {
     }
     let (_, ranges) = table.changes("tigerbeetle");
     assert!(ranges.iter().all(|[first, last]| !(first..=last).contains(&&OUTLIER)), "{ranges:?}");
+    let rough = History::read(&folder, ROUGH.0);
+    let name = rough.series.keys().next().expect("a series");
+    assert_eq!(rough.moves(name, ROUGH.1), Some(Down), "{}", rough.report);
 }
 
 #[test]

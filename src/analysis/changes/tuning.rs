@@ -126,7 +126,7 @@ impl Tuning {
         chance_correlation: 2.0,
         certain_penalty: 20.0,
         change_price: 9.0,
-        short_series: 3.0,
+        short_series: 2.55,
         short_series_square: 105.0,
         prior_points: 8.0,
         rank_ceiling: 0.8,
