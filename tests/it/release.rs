@@ -150,6 +150,8 @@ fn what_blocks_is_named_with_its_exit_code() {
     ] {
         check(&|p| p.edit(path, from, to), code, &words);
     }
+    let of_first = good.sprag(&["release", "checklist", "v1"]).expect(1);
+    of_first.prints(&["first release may lack runs: `sprag release waive --release v1 --item coverage --reason"]);
     good.checklist(2, &["--artifact", "note=x"]).says(&["no item of the checklist needs", "did you mean `notes`"]);
     check(&|p| drop(p.git(&["tag", "-f", "v2", &first])), 4, &["the tag `v2` moved", &second]);
     check(&|p| drop(p.git(&["tag", "-f", "v1", &second])), 4, &["the tag `v1` moved"]);

@@ -209,7 +209,13 @@ pub fn table(checklist: &FilledChecklist) -> String {
     };
     let today = day(checklist.as_of);
     section("ledger", checklist.items.iter().filter_map(|item| waiver(item, today)).collect());
-    let next = |item: &Filled| format!("  {}: {}", item.id, item.mend.as_deref().unwrap_or("check its evidence"));
+    let next = |item: &Filled| {
+        let is_early =
+            (item.rule.as_str(), item.status) == ("coverage", Status::Pending) && checklist.previous.is_none();
+        let waive = format!("sprag release waive --release {release} --item {} --reason TEXT", item.id);
+        let why = if is_early { format!("; a first release may lack runs: `{waive}`") } else { String::new() };
+        format!("  {}: {}{why}", item.id, item.mend.as_deref().unwrap_or("check its evidence"))
+    };
     section("next", checklist.blocking().map(next).collect());
     let counts: Vec<String> = checklist.counts().iter().map(|(word, count)| format!("{count} {word}")).collect();
     text.push_str(&format!("\n{release}: {} ({})\n", checklist.word(), counts.join(", ")));
