@@ -364,9 +364,10 @@ impl Opened {
                 );
                 return Err(damaged(message, "partial results join with the export that they were detected in"));
             }
-            rows.extend(read);
+            let path = path.display().to_string();
+            rows.extend(read.into_iter().map(|row| (path.clone(), row)));
         }
-        let partials = rows.iter().map(|row| (row.series.as_str(), row.found.as_slice()));
+        let partials = rows.iter().map(|(path, row)| (path.as_str(), row.series.as_str(), row.found.as_slice()));
         in_order(&self.dataset.outline, partials).map_err(|error| {
             let message =
                 format!("the partial results are not all of the dataset: {}", text::printable(&error.to_string()));

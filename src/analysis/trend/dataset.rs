@@ -135,7 +135,8 @@ impl Dataset {
 
     /// Reads what [`Dataset::to_bytes`] wrote; absent for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Dataset> {
-        rmp_serde::from_slice(bytes).ok()
+        let dataset: Dataset = rmp_serde::from_slice(bytes).ok()?;
+        (dataset.outline.has_axes() && dataset.sums.len() == dataset.outline.series.len()).then_some(dataset)
     }
 }
 
@@ -287,8 +288,10 @@ fn points(rows: Rows) -> Vec<Point> {
 /// Why partial results are not all of a dataset.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    #[error("what is found in the series `{0}` is damaged, or was written by another version")]
-    Damaged(String),
+    #[error(
+        "`{file}` is damaged, or was changed: what it holds of the series `{series}` cannot be what was found there"
+    )]
+    Damaged { file: String, series: String },
     #[error("the series `{0}` comes twice")]
     Doubled(String),
     #[error("the series `{0}` is not one of the dataset")]
@@ -297,31 +300,32 @@ pub enum JoinError {
     Missing { missing: usize, all: usize, first: String },
 }
 
-/// The findings of partial results, each with the id of its series, in the order of the outline.
+/// The findings of partial results, each with its file and the id of its series, in the order of the outline.
 ///
 /// # Errors
 /// When they are not all of the series, once.
 pub fn in_order<'f>(
     outline: &Outline,
-    partials: impl Iterator<Item = (&'f str, &'f [u8])>,
+    partials: impl Iterator<Item = (&'f str, &'f str, &'f [u8])>,
 ) -> Result<Vec<Found>, JoinError> {
-    let mut of_series: HashMap<&str, Found> = HashMap::new();
-    for (series, bytes) in partials {
-        let found = rmp_serde::from_slice::<Found>(bytes).ok().filter(|found| found.id == series);
-        let found = found.ok_or_else(|| JoinError::Damaged(series.to_owned()))?;
-        if of_series.insert(series, found).is_some() {
-            return Err(JoinError::Doubled(series.to_owned()));
+    let series = &outline.series;
+    let numbers: HashMap<&str, usize> = series.iter().map(|one| one.series.id.as_str()).zip(0..).collect();
+    let mut all: Vec<Option<Found>> = series.iter().map(|_| None).collect();
+    for (file, id, bytes) in partials {
+        let number = *numbers.get(id).ok_or_else(|| JoinError::Unknown(id.to_owned()))?;
+        let is_possible = |found: &Found| outline.is_possible(&series[number], found);
+        let found = rmp_serde::from_slice(bytes).ok().filter(is_possible);
+        let found = found.ok_or_else(|| JoinError::Damaged { file: file.to_owned(), series: id.to_owned() })?;
+        if all[number].replace(found).is_some() {
+            return Err(JoinError::Doubled(id.to_owned()));
         }
     }
-    let all = outline.series.len();
-    let found: Vec<Option<Found>> = outline.series.iter().map(|one| of_series.remove(one.series.id.as_str())).collect();
-    if let Some(series) = of_series.keys().min() {
-        return Err(JoinError::Unknown((*series).to_owned()));
-    }
-    let missing = found.iter().filter(|one| one.is_none()).count();
-    let first = found.iter().zip(&outline.series).find(|(one, _)| one.is_none());
-    match first {
-        Some((_, first)) => Err(JoinError::Missing { missing, all, first: first.series.id.clone() }),
-        None => Ok(found.into_iter().flatten().collect()),
+    let mut missing = all.iter().zip(series).filter(|(found, _)| found.is_none());
+    match missing.next() {
+        Some((_, first)) => {
+            let first = first.series.id.clone();
+            Err(JoinError::Missing { missing: 1 + missing.count(), all: series.len(), first })
+        }
+        None => Ok(all.into_iter().flatten().collect()),
     }
 }

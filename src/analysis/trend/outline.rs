@@ -76,6 +76,8 @@ pub struct Listed {
     pub(super) at_tip: bool,
     pub(super) last: DateTime<Utc>,
     pub(super) setting: Setting,
+    /// How many points it has on its axis, and how many runs are left out: of changed trees, and of other commits.
+    pub(super) counts: [usize; 3],
 }
 
 /// The newest state of a suite on a machine.
@@ -106,6 +108,18 @@ impl SuiteState {
 impl Outline {
     pub fn new(input: &Input<'_>) -> Outline {
         Outline::with_points(input).0
+    }
+
+    /// Whether each series has an axis, as in those that [`Outline::new`] makes.
+    pub(super) fn has_axes(&self) -> bool {
+        let of_machine = |listed: &Listed| self.machines.get(&listed.series.machine);
+        self.series.iter().all(|listed| of_machine(listed).is_some_and(|axis| *axis < self.axes.len()))
+    }
+
+    /// Whether it can be what was found in a series.
+    pub(super) fn is_possible(&self, listed: &Listed, found: &Found) -> bool {
+        let commits = self.axes[self.machines[&listed.series.machine]].commits.len();
+        found.id == listed.series.id && found.is_possible(listed.counts, commits, self.orders, self.as_of)
     }
 
     /// And the points of each of its series.
@@ -142,19 +156,20 @@ impl Outline {
             orders: self_test::orders(pooled.iter().map(|one| one.points.len()).sum()),
             records: input.records.to_vec(),
             tables: input.tables.clone(),
-            series: series.iter().map(|one| listed(one, input)).collect(),
+            series: series.iter().zip(&pooled).map(|(one, pooled)| listed(one, pooled, input)).collect(),
         };
         (outline, pooled)
     }
 }
 
-fn listed(one: &SeriesAnalysis, input: &Input<'_>) -> Listed {
+fn listed(one: &SeriesAnalysis, pooled: &Pooled, input: &Input<'_>) -> Listed {
     Listed {
         series: one.series.bare(),
         judged: one.judged,
         at_tip: one.at_tip,
         last: one.last,
         setting: (input.setting)(&one.series.benchmark, &one.series.metric.name),
+        counts: [pooled.points.len(), pooled.dirty, pooled.elsewhere],
     }
 }
 

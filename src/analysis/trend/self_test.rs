@@ -28,7 +28,7 @@ const NEAR: usize = 3;
 const TRIALS: usize = 5;
 const FEWEST_ALARMS: usize = 2;
 const LEAST_RAISE: f64 = 1.2;
-const MOST_RAISE: f64 = 2.0;
+pub(super) const MOST_RAISE: f64 = 2.0;
 
 /// How many points on either side give the level of a series that moves slowly.
 const AROUND: usize = 15;

@@ -1,11 +1,15 @@
 //! Whole histories with planted events.
 
 use super::analyse::{Output, analyse, join};
+use super::dataset::{Dataset, in_order};
 use super::draft::drafts;
 use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, events, input, noisy, point, sha};
-use super::outline::{Detector, Input, Listed, Outline};
-use chrono::TimeDelta;
+use super::outline::{Detector, Input, Listed};
+use super::series_changes::Found;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
 use sprag_base::stats::random::SplitMix64;
+use sprag_model::analysis::Analysis;
 use sprag_model::commit::CommitLine;
 use sprag_model::environment::Environment;
 use sprag_model::event::{Direction, Event, EventKind, EventState};
@@ -597,8 +601,8 @@ fn two_points_that_are_worse_are_likelier_strays_than_two_that_are_better() {
     }
 }
 
-#[test]
-fn what_is_found_elsewhere_joins_to_the_same_trend() {
+/// Series of which each shows something else.
+fn each_kind() -> Analysis {
     let mut series: Vec<Series> = quiet(9, 200);
     series.push(noisy("slow", 200, 1, &[(0, 1.0), (90, 1.08)], 1));
     series.push(elsewhere(noisy("slow", 200, 2, &[(0, 1.0), (90, 1.08)], 2), OTHER));
@@ -611,22 +615,31 @@ fn what_is_found_elsewhere_joins_to_the_same_trend() {
         &(0..40).map(|step| (5 * step, 1.0 + 0.01 * step as f64)).collect::<Vec<_>>(),
         5,
     ));
-    let analysis = analysis(series);
+    let modes: Vec<(usize, f64)> = (0..25).map(|step| (8 * step + step % 3, 1.0 + 0.2 * (step % 2) as f64)).collect();
+    series.push(noisy("modes", 200, 1, &modes, 6));
+    analysis(series)
+}
+
+/// What is found in the series of a dataset.
+fn found_in(dataset: &Dataset, analysis: &Analysis) -> Vec<Found> {
+    let detector = Detector::new(&dataset.outline);
+    let points_of = |listed: &Listed| analysis.series.iter().find(|one| one.series.id == listed.series.id);
+    let found = |listed| detector.found(listed, &points_of(listed).expect("it is one of them").series);
+    dataset.outline.series.iter().map(found).collect()
+}
+
+#[test]
+fn what_is_found_elsewhere_joins_to_the_same_trend() {
+    let analysis = each_kind();
     let one = analyse(input(&analysis));
     assert!(one.trend.events.len() > 2 && one.trend.newest.len() == 1);
 
-    let bytes = rmp_serde::to_vec_named(&Outline::new(&input(&analysis))).expect("plain values");
-    let outline: Outline = rmp_serde::from_slice(&bytes).expect("it was just written");
-    let detector = Detector::new(&outline);
-    let of_series = |listed: &Listed| analysis.series.iter().find(|one| one.series.id == listed.series.id);
-    let found: Vec<Vec<u8>> = outline
-        .series
-        .iter()
-        .rev()
-        .map(|listed| detector.found(listed, &of_series(listed).expect("it is one of them").series))
-        .map(|found| rmp_serde::to_vec(&found).expect("plain values"))
-        .collect();
-    let found = found.iter().rev().map(|bytes| rmp_serde::from_slice(bytes).expect("it was just written")).collect();
+    let dataset = Dataset::from_bytes(&Dataset::new(&input(&analysis)).to_bytes()).expect("it was just written");
+    let found = found_in(&dataset, &analysis);
+    let bytes: Vec<_> = found.iter().rev().map(|one| ("p", one.id.as_str(), one.to_bytes())).collect();
+    let found = in_order(&dataset.outline, bytes.iter().map(|(file, id, bytes)| (*file, *id, bytes.as_slice())));
+    let found = found.expect("it was just found");
+    let detector = Detector::new(&dataset.outline);
     let (joined, _) = join(&detector, found, &[], one.trend.now, None, &|_| true);
     // The points are shown, and nothing depends on them.
     let without_points = |mut trend: Trend| {
@@ -635,4 +648,95 @@ fn what_is_found_elsewhere_joins_to_the_same_trend() {
     };
     assert_eq!(without_points(joined.trend), without_points(one.trend));
     assert_eq!(joined.steps, one.steps);
+}
+
+/// Each number of a value in turn by some others, and each list without its last; of lists only the first and the last.
+fn mutations(value: &Value) -> Vec<Value> {
+    let inside = |of: &dyn Fn(Value) -> Value, part: &Value| mutations(part).into_iter().map(of).collect::<Vec<_>>();
+    match value {
+        Value::Number(_) => {
+            [json!(0), json!(1), json!(199), json!(200), json!(-1.0), json!(1e300), json!(u64::MAX)].into()
+        }
+        Value::Array(all) if !all.is_empty() => {
+            let last = all.len() - 1;
+            let with = |place: usize, one: Value| {
+                let mut all = all.clone();
+                all[place] = one;
+                Value::Array(all)
+            };
+            let mut found = vec![Value::Array(all[..last].to_vec()), Value::Array([&all[..], &all[last..]].concat())];
+            found.extend(inside(&|one| with(0, one), &all[0]));
+            found.extend(inside(&|one| with(last, one), &all[last]));
+            found
+        }
+        Value::Object(all) => {
+            let with = |key: &str, one: Value| {
+                let mut all = all.clone();
+                all.insert(key.to_owned(), one);
+                Value::Object(all)
+            };
+            all.iter().flat_map(|(key, part)| inside(&|one| with(key, one), part)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn what_cannot_have_been_found_is_refused_by_its_file_and_never_panics() {
+    let analysis = each_kind();
+    let dataset = Dataset::new(&input(&analysis));
+    let detector = Detector::new(&dataset.outline);
+    let all = found_in(&dataset, &analysis);
+    let bytes: Vec<(&str, Vec<u8>)> = all.iter().map(|one| (one.id.as_str(), one.to_bytes())).collect();
+    let is_refused = |place: usize, changed: &Found| {
+        let changed = changed.to_bytes();
+        let bytes_of = |number: usize| if number == place { &changed } else { &bytes[number].1 };
+        let partials = bytes.iter().enumerate().map(|(number, (id, _))| ("p", *id, bytes_of(number).as_slice()));
+        match in_order(&dataset.outline, partials) {
+            Ok(found) => {
+                join(&detector, found, &[], DateTime::default(), None, &|_| true);
+                false
+            }
+            Err(error) => {
+                let expected =
+                    format!("`p` is damaged, or was changed: what it holds of the series `{}`", bytes[place].0);
+                assert!(error.to_string().starts_with(&expected), "{error}");
+                true
+            }
+        }
+    };
+    let (mut refused, mut joined) = (0, 0);
+    let place_of = |is_it: &dyn Fn(&Found) -> bool| all.iter().position(is_it).expect("there is one");
+    let stepped = place_of(&|one| one.changes.points.len() == 1);
+    let kinds = [
+        stepped,
+        place_of(&|one| !one.changes.drifts.is_empty()),
+        place_of(&|one| !one.changes.modes.is_empty()),
+        place_of(&|one| one.apart.is_some()),
+        place_of(&|one| one.values.is_empty()),
+    ];
+    for place in kinds {
+        let value = serde_json::to_value(&all[place]).expect("plain values");
+        for changed in mutations(&value).into_iter().filter_map(|value| serde_json::from_value(value).ok()) {
+            *if is_refused(place, &changed) { &mut refused } else { &mut joined } += 1;
+        }
+    }
+    assert!(refused > 200 && joined > 200, "{refused} refused, {joined} joined");
+
+    let changes: [fn(&mut Found); 9] = [
+        |found| found.values[3] = f64::NAN,
+        |found| found.newest = f64::INFINITY,
+        |found| found.changes.points[0].chance = f64::NAN,
+        |found| found.changes.points[0].before.lower = f64::NAN,
+        |found| found.changes.points[0].last = usize::MAX,
+        |found| found.changes.points[0].likelihoods.clear(),
+        |found| found.points[9].time = DateTime::<Utc>::MAX_UTC,
+        |found| found.points.swap(0, 199),
+        |found| found.raised = f64::NAN,
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut found = all[stepped].clone();
+        change(&mut found);
+        assert!(is_refused(stepped, &found), "{number}");
+    }
 }
