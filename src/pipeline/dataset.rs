@@ -23,12 +23,13 @@ use sprag_analysis::frame::{self, PartialRow, RowsError};
 use sprag_analysis::ledger::answer_events;
 use sprag_analysis::trend::analyse::{self, Output};
 use sprag_analysis::trend::dataset::{Dataset, Gathered, Parts, each_series, in_order};
-use sprag_analysis::trend::outline::{Detector, Input};
+use sprag_analysis::trend::outline::{Detector, Input, Outline};
 use sprag_analysis::trend::series_changes::Found;
 use sprag_base::digest::sha256_hex;
 use sprag_base::files::{read_bounded, write_atomic, write_cache};
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::series::{Point, Series};
+use sprag_model::trend::{Tables, Trend};
 
 const KIND: FolderKind = FolderKind { name: "export", marker: ".sprag-series" };
 const MANIFEST: &str = "manifest.json";
@@ -394,6 +395,24 @@ impl Opened {
         answer_events(&mut output.trend.events, &ledger, day(options.now));
         output.trend.most = project.config.trend.most();
         Ok((output, ledger))
+    }
+
+    /// The trend of the history that was exported, with what partial results hold of its series in place of detection.
+    pub fn trend(&self, project: &Project, study: &Study, from: &[PathBuf]) -> crate::Result<Trend> {
+        let options =
+            TrendOptions { days: Some(self.dataset.outline.tables.days), ..TrendOptions::events(study.present()) };
+        let (output, _) = trend::with_input(project, study, &options, &|_| true, |input| {
+            let found = |outline: &Outline| {
+                if sha256_hex(&Dataset::of(outline.clone(), &input).to_bytes()) != self.manifest.outline.sha256 {
+                    let message =
+                        format!("the dataset at `{}` is not of this history as it is now", self.root.display());
+                    return Err(damaged(message, EXPORT_AGAIN));
+                }
+                self.found(from).map(Some)
+            };
+            analyse::analyse_or(&input, None, found)
+        })?;
+        Ok(Trend { tables: Tables::default(), ..output.trend })
     }
 
     pub fn series(&self) -> Vec<&Series> {

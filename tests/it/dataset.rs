@@ -29,6 +29,17 @@ fn joins(sandbox: &Sandbox, folder: &str, partials: &str) {
     }
 }
 
+/// The site with detection from partial results has the bytes of each file that it has without.
+fn renders(sandbox: &Sandbox) {
+    let from = ["--from", "../found", "--dataset", "../data"];
+    sprag(sandbox, &["site", "--out", "../whole"], 0);
+    sprag(sandbox, &[&["site", "--out", "../joined"], &from[..]].concat(), 0);
+    let [whole, joined] = ["whole", "joined"].map(|folder| files(&sandbox.project.join(folder)));
+    assert!(whole.len() > 100 && whole.keys().eq(joined.keys()), "{} and {} files", whole.len(), joined.len());
+    assert!(whole == joined, "{:?}", whole.iter().find(|(name, bytes)| joined[*name] != **bytes).map(|one| one.0));
+    sprag(sandbox, &[&["site", "--check"], &from[..]].concat(), 2).says(&["cannot be used with"]);
+}
+
 fn parts(sandbox: &Sandbox, folder: &str) -> Vec<String> {
     let names = files(&sandbox.project.join(folder)).into_keys();
     names.filter(|name| name.starts_with("points/")).collect()
@@ -41,6 +52,8 @@ fn what_is_found_in_parts_joins_to_what_one_machine_finds() {
     assert!(export(&sandbox, "../data", &[]).contains(" series in "));
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
+
+    renders(&sandbox);
 
     faulty_partials_are_named(&sandbox);
     faulty_parts_are_named(&sandbox);
@@ -58,6 +71,9 @@ fn what_is_found_in_parts_joins_to_what_one_machine_finds() {
     assert!(before.iter().all(|part| after.contains(part)) && after.len() == before.len() + 1, "{after:?}");
     let join = ["trend", "--from", "../found", "--dataset", "../data"];
     sprag(&sandbox, &join, 4).says(&["was detected in the dataset", "hint: partial results join with"]);
+    let site = ["site", "--out", "../joined", "--from", "../found", "--dataset"];
+    sprag(&sandbox, &[&site[..], &["../other"]].concat(), 4)
+        .says(&["is not of this history as it is now", "hint: export"]);
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
 

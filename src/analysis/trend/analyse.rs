@@ -1,6 +1,7 @@
 //! From an analysed history to its events, suspects of the newest points, and coverage.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -30,10 +31,26 @@ pub fn analyse(input: Input<'_>) -> Output {
 /// Likewise, with the trend as of another time: only what is late and what was measured lately depends on the present, so
 /// that the series need not be analysed again.
 pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
-    let (outline, pooled) = Outline::with_points(&input);
+    let analysed: Result<_, Infallible> = analyse_or(&input, other, |_| Ok(None));
+    let Ok(analysed) = analysed;
+    analysed
+}
+
+/// Likewise, unless `elsewhere` has what was found in each series of the outline, in their order.
+///
+/// # Errors
+/// Those of `elsewhere`.
+pub fn analyse_or<E>(
+    input: &Input<'_>,
+    other: Option<DateTime<Utc>>,
+    elsewhere: impl FnOnce(&Outline) -> Result<Option<Vec<Found>>, E>,
+) -> Result<(Output, Option<Trend>), E> {
+    let (outline, pooled) = Outline::with_points(input);
     let detector = Detector::new(&outline);
-    let found = outline.series.par_iter().zip(&pooled).map(|(one, pooled)| detector.found_in(one, pooled)).collect();
-    join(&detector, found, &outline::shown(pooled), input.now, other, input.selected)
+    let detect =
+        || outline.series.par_iter().zip(&pooled).map(|(one, pooled)| detector.found_in(one, pooled)).collect();
+    let found = elsewhere(&outline)?.unwrap_or_else(detect);
+    Ok(join(&detector, found, &outline::shown(pooled), input.now, other, input.selected))
 }
 
 /// Joins what was found in each series of an outline, in their order. `points` are those of the series, or nothing where

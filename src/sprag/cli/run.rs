@@ -58,6 +58,13 @@ pub struct SiteArgs {
     /// Write nothing; check that the folder equals a clean rebuild byte for byte. Exits with 1 if it does not.
     #[arg(long, conflicts_with = "serve")]
     pub check: bool,
+    /// Take what was detected from these partial results of `sprag detect`, or folders of them. Records, commits and points still
+    /// come from the history; only detection is left out.
+    #[arg(long, value_name = "PARTIAL", num_args = 1.., requires = "dataset", conflicts_with = "check")]
+    pub from: Vec<PathBuf>,
+    /// The dataset that they were detected in, as `sprag export series` wrote it of this history.
+    #[arg(long, value_name = "FOLDER", requires = "from")]
+    pub dataset: Option<PathBuf>,
     /// Serve the site to browsers on this machine until Ctrl-C.
     #[arg(long)]
     pub serve: bool,

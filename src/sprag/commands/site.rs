@@ -1,10 +1,11 @@
 //! `sprag site`: renders the history without measuring, checks a site, and shows it to a browser on this machine.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::SiteArgs;
 use crate::commands::serve;
+use sprag_pipeline::dataset::Opened;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::text::{self, count};
@@ -19,7 +20,14 @@ pub(super) fn run(folder: &Path, args: &SiteArgs, out: &mut dyn Write) -> Result
     }
     publish::check(&project, site_folder.as_deref())?;
     let mut study = study::study(&project)?;
-    let site = publish::publish(&project, &mut study, site_folder.as_deref())?;
+    let site = match &args.dataset {
+        None => publish::publish(&project, &mut study, site_folder.as_deref())?,
+        Some(dataset) => {
+            let from: Vec<PathBuf> = args.from.iter().map(|path| folder.join(path)).collect();
+            let trend = Opened::open(&folder.join(dataset))?.trend(&project, &study, &from)?;
+            publish::publish_trend(&project, &mut study, trend, site_folder.as_deref())?
+        }
+    };
     writeln!(
         out,
         "{}, {} series: {}",
