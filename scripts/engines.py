@@ -5,8 +5,8 @@
 
 For each size (200x60 if none is given) it makes a history, exports it with `sprag export series`, and detects
 
-  - in Spark, `local-cluster` with two workers, by `mapInArrow`: from rows, and from numbers of buckets,
-  - in Dask, two processes, a task a bucket, by `sprag detect --parquet`.
+  - in Spark, `local-cluster` with two workers, by `sprag.spark`, and by `mapInArrow` from rows,
+  - in Dask and in Ray, two processes each, by `sprag.dask` and `sprag.ray`.
 
 In each, a worker is killed while its first task runs. `sprag trend --from` joins what each found. JSON and text must be
 those of `sprag trend`. --figures kills nobody and prints the times. Needs what scripts/engines.sh installs.
@@ -45,13 +45,18 @@ def timed(what, work):
     return result
 
 
-def held(hold):
-    """Waits in the first task until its worker is killed."""
-    if hold and os.path.exists(hold):
-        with open(f"{hold}.seen", "a") as seen:
-            seen.write(f"{os.getpid()}\n")
-        while os.path.exists(hold):
-            time.sleep(0.05)
+def holding(binary, hold):
+    """A program that is the binary, but for its first calls, which wait until a worker is killed."""
+    path = pathlib.Path(f"{hold}.sh")
+    path.write_text(f"""#!/bin/sh
+if [ -e {hold!r} ]; then
+  echo $$ >>{hold + ".seen"!r}
+  while [ -e {hold!r} ]; do sleep 0.05; done
+fi
+exec {binary!r} "$@"
+""")
+    path.chmod(0o755)
+    return str(path)
 
 
 def descendants(process):
@@ -59,7 +64,7 @@ def descendants(process):
     parents = {}
     for place in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            parents[int(place.name)] = int((place / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            parents[int(place.name)] = parent_of(place.name)
         except (OSError, ValueError):
             continue
     below, news = set(), {process}
@@ -101,25 +106,25 @@ def killing(hold, of_worker, work):
     return result
 
 
+def parent_of(process):
+    return int(pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+
+
 def executor_of(task):
-    """The Java process of Spark that has that Python worker."""
+    """The Java process of Spark that a task is of."""
     own = descendants(os.getpid())
     while task in own:
-        command = pathlib.Path(f"/proc/{task}/cmdline").read_bytes()
-        if b"CoarseGrainedExecutorBackend" in command:
+        if b"CoarseGrainedExecutorBackend" in pathlib.Path(f"/proc/{task}/cmdline").read_bytes():
             return task
-        task = int(pathlib.Path(f"/proc/{task}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        task = parent_of(task)
     return None
 
 
 def in_spark(binary, data, found, hold):
     import pyspark
+    import sprag
     from pyspark.sql import SparkSession
     from sprag import engines
-
-    def detect(batches):
-        held(hold)
-        yield from engines.detector(data, binary)(batches)
 
     os.environ["SPARK_HOME"] = str(pathlib.Path(pyspark.__file__).parent)
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -136,40 +141,45 @@ def in_spark(binary, data, found, hold):
         # The workers come up with the first job.
         spark.range(8, numPartitions=4).count()
 
-        def job():
+        def by_rows():
             points = spark.read.parquet(f"{data}/points").repartition(4, "bucket")
-            points.mapInArrow(detect, engines.SCHEMA).write.parquet(found)
+            points.mapInArrow(engines.detector(data, binary), engines.SCHEMA).write.parquet(f"{found}-rows")
 
-        def by_bucket():
-            buckets = spark.range(16, numPartitions=16).withColumnRenamed("id", "bucket")
-            buckets.mapInArrow(engines.bucket_detector(data, binary), engines.SCHEMA).write.parquet(f"{found}-buckets")
-
-        killing(hold, executor_of, lambda: timed("Spark, two workers, rows", job))
-        timed("Spark, two workers, buckets", by_bucket)
-        return [found, f"{found}-buckets"]
+        killing(hold, executor_of, lambda: timed("Spark, two workers, buckets", lambda: sprag.spark(spark, data, found, binary)))
+        timed("Spark, two workers, rows", by_rows)
+        return [found, f"{found}-rows"]
     finally:
         spark.stop()
 
 
-def detect_bucket(binary, bucket, output, hold):
-    held(hold)
-    subprocess.run([binary, "detect", "--parquet", bucket, "--output", output], check=True)
-
-
 def in_dask(binary, data, found, hold):
+    import sprag
     from dask.distributed import Client, LocalCluster
 
-    os.makedirs(found)
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with LocalCluster(**settings) as cluster, Client(cluster) as client:
-        def job():
-            buckets = sorted(pathlib.Path(data, "points").iterdir())
-            tasks = [client.submit(detect_bucket, binary, str(bucket), f"{found}/{bucket.name}.parquet", hold, retries=3)
-                     for bucket in buckets]
-            client.gather(tasks)
+        work = lambda: timed("Dask, two processes", lambda: sprag.dask(client, data, found, binary))
+        killing(hold, parent_of, work)
+    return [found]
 
-        killing(hold, lambda task: task, lambda: timed("Dask, two processes", job))
+
+def in_ray(binary, data, found, hold):
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    import ray
+    import sprag
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
+             runtime_env={"env_vars": {"PYTHONPATH": PYTHON}})
+    try:
+        # The workers come up with the first tasks.
+        ray.get([ray.remote(lambda: os.getpid()).remote() for _ in range(4)])
+        killing(hold, parent_of, lambda: timed("Ray, two processes", lambda: sprag.ray(data, found, binary)))
         return [found]
+    finally:
+        ray.shutdown()
+
+
+ENGINES = {"Spark": ("pyspark", in_spark), "Dask": ("distributed", in_dask), "Ray": ("ray", in_ray)}
 
 
 def check(binary, runs, series, folder, figures):
@@ -192,12 +202,15 @@ def check(binary, runs, series, folder, figures):
     if figures:
         output = str(folder / "own.parquet")
         timed("sprag detect, own threads", lambda: sprag("detect", "--parquet", f"{data}/points", "--output", output))
-    for name, engine in [("Spark", in_spark), ("Dask", in_dask)]:
+    for name, (module, engine) in ENGINES.items():
+        if not importlib.util.find_spec(module):
+            print(f"  skipped: {name} is not installed here", flush=True)
+            continue
         found = str(folder / f"found-{name}")
         shutil.rmtree(found, ignore_errors=True)
-        shutil.rmtree(f"{found}-buckets", ignore_errors=True)
+        shutil.rmtree(f"{found}-rows", ignore_errors=True)
         hold = "" if figures else f"{found}.hold"
-        results = engine(binary, data, found, hold)
+        results = engine(holding(binary, hold) if hold else binary, data, found, hold)
         for (form, expected), found in itertools.product(zip(forms, whole), results):
             joined = timed(f"sprag trend --from {' '.join(form)}",
                            lambda: sprag("trend", *at, *form, "--from", found, "--dataset", data))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Detects the changes of generated histories in Spark and in Dask, and compares what the parts join to with what one machine
-# finds, byte for byte; see scripts/engines.py. Installs both engines from an index under target/. Usage:
+# Detects the changes of generated histories in Spark, Dask and Ray, and compares what the parts join to with what one machine
+# finds, byte for byte; see scripts/engines.py. Installs them from an index under target/. Usage:
 # scripts/engines.sh BINARY [RUNSxSERIES...]. Says `skipped` where Java or the packages cannot be had.
 set -euo pipefail
 binary=$(realpath "$1")

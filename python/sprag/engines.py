@@ -1,19 +1,56 @@
-"""Detects changes in the points that `sprag export series` wrote, in engines that hand on batches of Arrow: Spark, Ray or Dask.
+"""Detects changes in the points that `sprag export series` wrote: in Spark, Dask or Ray, or in any engine that hands on batches
+of Arrow (`points.mapInArrow(detector("data"), SCHEMA)`, with all rows of a bucket in one partition, needs pyarrow).
+`sprag trend --from FOUND --dataset DATASET` joins the partial results.
 
-    buckets = spark.range(16, numPartitions=16).withColumnRenamed("id", "bucket")
-    buckets.mapInArrow(sprag.engines.bucket_detector("data"), sprag.engines.SCHEMA).write.parquet("found")
+    sprag.spark(session, "data", "found")
+    sprag.dask(client, "data", "found")
+    sprag.ray("data", "found")
 
-Needs pyarrow, and the folder of the dataset on each worker.
+The folders must be the same on all workers, each of which needs this package.
 """
 
 import io
 import pathlib
 import subprocess
 
+from sprag.detection import program as own
+
 SCHEMA = "series string, dataset string, sprag string, points long, changes long, drifts long, found binary"
 
 
-def detector(dataset, program="sprag"):
+def spark(session, dataset, found, program=None):
+    """Detects by the workers of Spark, a task a bucket. Writes the partial results to the folder `found`."""
+    names = buckets(dataset)
+    tasks = session.sparkContext.parallelize(names, max(1, len(names)))
+    tasks.foreach(lambda name: detect_bucket(dataset, name, found, program))
+
+
+def dask(client, dataset, found, program=None):
+    """Detects by the workers of a client of `dask.distributed`, a task a bucket. Writes to the folder `found`."""
+    client.gather([client.submit(detect_bucket, dataset, name, found, program, pure=False) for name in buckets(dataset)])
+
+
+def ray(dataset, found, program=None):
+    """Detects by the workers of Ray, a task a bucket. Writes the partial results to the folder `found`."""
+    import ray as engine
+
+    task = engine.remote(detect_bucket)
+    engine.get([task.remote(dataset, name, found, program) for name in buckets(dataset)])
+
+
+def buckets(dataset):
+    """The names of the folders of a dataset, each of which holds all points of its series."""
+    return sorted(folder.name for folder in pathlib.Path(dataset, "points").glob("bucket=*"))
+
+
+def detect_bucket(dataset, name, found, program=None):
+    """Detects in the folder of that name. Writes the partial result to a file of that name in the folder `found`."""
+    pathlib.Path(found).mkdir(parents=True, exist_ok=True)
+    part, output = pathlib.Path(dataset, "points", name), pathlib.Path(found, f"{name}.parquet")
+    subprocess.run([program or own(), "detect", "--parquet", str(part), "--output", str(output)], check=True)
+
+
+def detector(dataset, program=None):
     """A function from record batches of points to those of results. All rows of a bucket must be in one call."""
 
     def detect(batches):
@@ -26,24 +63,8 @@ def detector(dataset, program="sprag"):
         if writer is None:
             return
         writer.close()
-        command = [program, "detect", "--arrow", "--dataset", str(dataset)]
+        command = [program or own(), "detect", "--arrow", "--dataset", str(dataset)]
         done = subprocess.run(command, input=stream.getbuffer(), stdout=subprocess.PIPE, check=True)
         yield from pyarrow.ipc.open_stream(done.stdout)
-
-    return detect
-
-
-def bucket_detector(dataset, program="sprag"):
-    """A function from record batches of numbers of buckets to those of results. It moves no rows, as it reads the parts."""
-
-    def detect(batches):
-        import pyarrow
-
-        for bucket in (bucket for batch in batches for bucket in batch.column("bucket").to_pylist()):
-            folder = pathlib.Path(dataset, "points", f"bucket={bucket}")
-            if folder.is_dir():
-                command = [program, "detect", "--parquet", str(folder)]
-                done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-                yield from pyarrow.ipc.open_stream(done.stdout)
 
     return detect

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use sprag_analysis::changes::detect;
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
@@ -39,8 +39,11 @@ fn changes_are_listed_by_series() {
     let table =
         [HEADER.to_owned(), rows("a/1", &[(40, 1.0), (30, 1.1)]), rows("\"b, \"\"2\"\"\"", &[(50, 3e9)])].concat();
     let sandbox = sandbox(&table);
+    let steps = &sandbox.sprag(&["detect", "t.csv"]).expect(0).json()["a/1"]["steps"];
+    let levels: Vec<f64> = steps[0].as_array().expect("two levels").iter().filter_map(Value::as_f64).collect();
+    assert!((levels[0] - 1.0).abs() < 1e-4 && (levels[1] - 1.1).abs() < 1e-4 && levels.len() == 2, "{steps}");
     let expected = json!({
-        "a/1": { "changes": [40], "drifts": [], "ranges": [[40, 40]] },
+        "a/1": { "changes": [40], "drifts": [], "ranges": [[40, 40]], "steps": steps },
         "b, \"2\"": { "changes": [], "drifts": [], "ranges": [] },
     });
     assert_eq!(sandbox.sprag(&["detect", "t.csv"]).expect(0).json(), expected);

@@ -32,6 +32,9 @@ struct SeriesChanges {
     changes: Vec<u64>,
     drifts: Vec<[u64; 2]>,
     ranges: Vec<[u64; 2]>,
+    /// The levels before and after each change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<[f64; 2]>,
     /// Where the series alternates between two levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     modes: Vec<Modes>,
@@ -152,6 +155,7 @@ fn series_changes(series: &TableSeries, changes: &Changes) -> SeriesChanges {
         changes: changes.points.iter().map(|point| index(point.index)).collect(),
         drifts: changes.drifts.iter().map(|drift| [index(drift.begin), end(drift.end)]).collect(),
         ranges: changes.points.iter().map(|point| [first(point.first), index(point.last)]).collect(),
+        steps: changes.points.iter().map(|point| [point.before.value, point.after.value]).collect(),
         modes: changes.modes.iter().map(modes).collect(),
     }
 }
