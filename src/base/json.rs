@@ -9,7 +9,7 @@
 //! Strict: no object has a key twice, of which readers would take different values; and the number of values is limited, as a
 //! value of two bytes takes some seventy in memory.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -25,23 +25,36 @@ use serde_json::{Map, Number, Value};
 /// assert_eq!(sprag_base::json::to_canonical(&value), r#"{"a":[1,true,"\u00e9"],"b":1e-05}"#);
 /// ```
 pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> String {
-    text(&sorted(value), CompactFormatter)
+    let bytes = RefCell::new(Vec::new());
+    let layout = Python(Sorting { bytes: &bytes, objects: Vec::new() });
+    let mut serializer = Serializer::with_formatter(Shared(&bytes), layout);
+    value.serialize(&mut serializer).expect("our values have keys of text, and a vector takes all bytes");
+    drop(serializer);
+    String::from_utf8(bytes.into_inner()).expect("all but ASCII is escaped")
 }
 
 /// The text of Python's `json.dumps(value, sort_keys=True, indent=2)`, and a line feed.
 pub fn to_pretty<T: Serialize + ?Sized>(value: &T) -> String {
-    text(&sorted(value), PrettyFormatter::new()) + "\n"
+    let mut value = serde_json::to_value(value).expect("our values have keys of text, and nothing else fails");
+    value.sort_all_objects();
+    to_indented(&value) + "\n"
 }
 
 /// The text of Python's `json.dumps(value, indent=2)`.
 pub fn to_indented<T: Serialize + ?Sized>(value: &T) -> String {
-    text(value, PrettyFormatter::new())
+    let mut bytes = Vec::new();
+    let mut serializer = Serializer::with_formatter(&mut bytes, Python(PrettyFormatter::new()));
+    value.serialize(&mut serializer).expect("our values have keys of text, and a vector takes all bytes");
+    String::from_utf8(bytes).expect("all but ASCII is escaped")
 }
 
 /// A finite float as canonical JSON writes it.
 pub fn float_text(value: f64) -> String {
     // Of two equally short and near texts, the standard library chooses a different one than Python and serde_json.
     let written = Number::from_f64(value).map_or_else(|| "null".to_owned(), |number| number.to_string());
+    if !written.contains('e') && !written.trim_start_matches('-').starts_with("0.0000") {
+        return written;
+    }
     let (sign, written) = written.strip_prefix('-').map_or(("", &*written), |rest| ("-", rest));
     let (mantissa, power) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -66,17 +79,67 @@ pub fn float_text(value: f64) -> String {
     }
 }
 
-fn sorted<T: Serialize + ?Sized>(value: &T) -> Value {
-    let mut value = serde_json::to_value(value).expect("our values have keys of text, and nothing else fails");
-    value.sort_all_objects();
-    value
+/// Compact, with the entries of each object by their keys. They are sorted as text: a tree of a record takes six times as long.
+struct Sorting<'a> {
+    bytes: &'a RefCell<Vec<u8>>,
+    /// Where each entry of the open objects begins, and where its key ends.
+    objects: Vec<Vec<[usize; 2]>>,
 }
 
-fn text<T: Serialize + ?Sized>(value: &T, layout: impl Formatter) -> String {
-    let mut bytes = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut bytes, Python(layout));
-    value.serialize(&mut serializer).expect("our values have keys of text, and a vector takes all bytes");
-    String::from_utf8(bytes).expect("all but ASCII is escaped")
+impl Formatter for Sorting<'_> {
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.objects.push(Vec::new());
+        CompactFormatter.begin_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, is_first: bool) -> io::Result<()> {
+        CompactFormatter.begin_object_key(writer, is_first)?;
+        let place = self.bytes.borrow().len();
+        self.objects.last_mut().expect("an object is open").push([place; 2]);
+        Ok(())
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        let entry = self.objects.last_mut().and_then(|entries| entries.last_mut()).expect("an entry is open");
+        entry[1] = self.bytes.borrow().len();
+        CompactFormatter.begin_object_value(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        sort_entries(&mut self.bytes.borrow_mut(), &self.objects.pop().expect("an object is open"));
+        CompactFormatter.end_object(writer)
+    }
+}
+
+/// Sorts the entries of an object, which are the end of the text.
+fn sort_entries(text: &mut Vec<u8>, entries: &[[usize; 2]]) {
+    let keys = || entries.iter().map(|&[begin, end]| &text[begin + 1..end - 1]);
+    // Escaped characters have another order.
+    if keys().is_sorted() && !keys().any(|key| key.contains(&b'\\')) {
+        return;
+    }
+    let ends = entries.iter().skip(1).map(|next| next[0] - 1).chain([text.len()]);
+    let key = |range: &[usize; 2]| serde_json::from_slice(&text[range[0]..range[1]]).expect("a key was written there");
+    let mut sorted: Vec<(String, &[u8])> =
+        entries.iter().zip(ends).map(|(entry, end)| (key(entry), &text[entry[0]..end])).collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    let joined = sorted.into_iter().map(|(_, entry)| entry).collect::<Vec<&[u8]>>().join(&b',');
+    text.truncate(entries[0][0]);
+    text.extend(joined);
+}
+
+/// Writes to bytes that the formatter reads meanwhile.
+struct Shared<'a>(&'a RefCell<Vec<u8>>);
+
+impl Write for Shared<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Floats and texts as Python writes them, laid out by another formatter.
@@ -92,6 +155,9 @@ impl<F: Formatter> Formatter for Python<F> {
     }
 
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return writer.write_all(fragment.as_bytes());
+        }
         let mut rest = fragment;
         while let Some(place) = rest.find(|c: char| !matches!(c, ' '..='~')) {
             writer.write_all(&rest.as_bytes()[..place])?;
@@ -299,6 +365,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use proptest::collection::vec;
     use serde_json::json;
 
     use super::*;
@@ -398,6 +465,17 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn keys_are_sorted_at_every_level(entries in vec((".{0,3}", vec((".{0,3}", proptest::num::f64::ANY), 0..4)), 0..6)) {
+            let map = |(key, of): (String, Vec<(String, f64)>)| (key, of.into_iter().map(|(k, v)| (k, json!(v))).collect());
+            let value = Value::Object(entries.into_iter().map(map).collect());
+            let read: Value = serde_json::from_str(&to_canonical(&value)).expect("it is JSON");
+            let mut sorted = value;
+            sorted.sort_all_objects();
+            // With the order of keys, which `==` does not compare.
+            proptest::prop_assert_eq!(to_indented(&read), to_indented(&sorted));
+        }
+
         #[test]
         fn every_finite_float_reads_back_to_the_same_bits(bits in proptest::num::u64::ANY) {
             let value = f64::from_bits(bits);

@@ -25,7 +25,7 @@ use std::fmt;
 use rayon::prelude::*;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use super::frame::{Format, PART, Read, Recognised, Source, Take, check_count};
 use super::outputs::{self, Notes, sampled_entries};
@@ -289,9 +289,36 @@ const MOST_TEXT: usize = 500;
 struct Bench {
     name: Word,
     unit: Word,
-    value: Strict,
-    range: Option<Strict>,
-    extra: Option<Strict>,
+    value: Small,
+    range: Option<Small>,
+    extra: Option<Box<Small>>,
+}
+
+/// A value that takes a third of the memory while it is a number or a text.
+enum Small {
+    Number(Number),
+    Text(Box<str>),
+    Other(Box<Value>),
+}
+
+impl<'de> Deserialize<'de> for Small {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Small, D::Error> {
+        Ok(match Strict::deserialize(deserializer)?.0 {
+            Value::Number(number) => Small::Number(number),
+            Value::String(text) => Small::Text(text.into()),
+            other => Small::Other(Box::new(other)),
+        })
+    }
+}
+
+impl Small {
+    fn value(&self) -> Value {
+        match self {
+            Small::Number(number) => Value::Number(number.clone()),
+            Small::Text(text) => Value::from(&**text),
+            Small::Other(value) => (**value).clone(),
+        }
+    }
 }
 
 /// A text; a number is read as its digits.
@@ -311,12 +338,12 @@ impl Bench {
     /// The benchmark as an entry; one with an impossible number has failed.
     fn entry(&self, tool: &str, series: String) -> Entry {
         let (metric, factor) = reading(tool, &self.unit.0);
-        let value = field::figure("value", &self.value.0, &metric, factor);
+        let value = field::figure("value", &self.value.value(), &metric, factor);
         let observed = value.map(|value| vec![Observation::summary(metric, &self.unit.0, value)]);
         let mut entry = Entry { name: self.name.0.clone(), ..outputs::entry(&series, observed) };
         // The unit of the range is uncertain: the action rescales values and not ranges.
-        for (key, source) in [("range", &self.range), ("extra", &self.extra)] {
-            if let Some(value) = source.as_ref().and_then(|Strict(value)| plain(value)) {
+        for (key, source) in [("range", self.range.as_ref()), ("extra", self.extra.as_deref())] {
+            if let Some(value) = source.and_then(|small| plain(&small.value())) {
                 entry.extras.insert(key.to_owned(), value);
             }
         }
@@ -344,9 +371,9 @@ impl Bench {
 
     /// Its fields in a list, for the digest of the run.
     fn into_json(self) -> Value {
-        let source = |part: Option<Strict>| part.map_or(Value::Null, |Strict(value)| value);
+        let source = |part: Option<&Small>| part.map_or(Value::Null, Small::value);
         let (name, unit) = (Value::String(self.name.0), Value::String(self.unit.0));
-        Value::Array(vec![name, unit, self.value.0, source(self.range), source(self.extra)])
+        Value::Array(vec![name, unit, self.value.value(), source(self.range.as_ref()), source(self.extra.as_deref())])
     }
 }
 

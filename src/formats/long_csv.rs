@@ -14,13 +14,15 @@
 //! and metric too are samples of one observation, whose value is their median. Errors name a row by the
 //! line that it begins on; the header is row 1.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use csv::{ReaderBuilder, StringRecord, Trim};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::frame::{Format, Read, Recognised};
+use super::frame::{Format, PART, Read, Recognised, Take};
 use super::provenance::commit_id;
 use super::quantity::{metric_of, quantity};
 use super::{FormatError, MOST_BENCHMARKS, MOST_RUNS, field, json, outputs, provenance, table_csv};
@@ -38,7 +40,7 @@ pub(crate) const FORMAT: Format = Format {
     title: "table of suite, benchmark, metric, unit, better, commit, commit_time, machine, value and params",
     files: &[".csv"],
     recognised: Recognised::Each(is_table),
-    read: Read::Together(read),
+    read: Read::InParts(read),
 };
 
 /// In bytes.
@@ -53,13 +55,14 @@ fn is_table(output: &Output) -> bool {
 }
 
 /// Reads tables, one run a suite, commit and machine.
-fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
+fn read(outputs: &[&Output], take: Take<'_>) -> Result<(), FormatError> {
+    let at =
+        |file: usize, row: usize, reason: String| outputs::schema(outputs[file], format!("has in row {row}: {reason}"));
     let mut gathered = Gathered::default();
-    for output in outputs {
+    for (file, output) in outputs.iter().enumerate() {
         let text = json::text(output)?;
-        let at = |row: usize, reason: String| outputs::schema(output, format!("has in row {row}: {reason}"));
         if let Some(line) = text.lines().position(|line| line.len() > MOST_LINE) {
-            return Err(at(line + 1, format!("more than {MOST_LINE} bytes on one line")));
+            return Err(at(file, line + 1, format!("more than {MOST_LINE} bytes on one line")));
         }
         let mut reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(text.as_bytes());
         let mut record = StringRecord::new();
@@ -67,15 +70,14 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
         let before = gathered.rows;
         loop {
             let row = line(text, reader.position());
-            if !reader.read_record(&mut record).map_err(|error| at(row, reason(&error)))? {
+            if !reader.read_record(&mut record).map_err(|error| at(file, row, reason(&error)))? {
                 break;
             }
             let Some(header) = &header else {
-                header = Some(Header::read(&record).map_err(|reason| at(row, reason))?);
+                header = Some(Header::read(&record).map_err(|reason| at(file, row, reason))?);
                 continue;
             };
-            let read = Row::read(header, &record).and_then(|read| gathered.take(read, row, &output.name));
-            read.map_err(|reason| at(row, reason))?;
+            gathered.take(header, &record, (file, row)).map_err(|reason| at(file, row, reason))?;
             if gathered.runs.len() > MOST_RUNS {
                 return Err(FormatError::ManyRuns(output.name.clone()));
             }
@@ -84,7 +86,26 @@ fn read(outputs: &[&Output]) -> Result<Imported, FormatError> {
             return Err(FormatError::Nothing(output.name.clone()));
         }
     }
-    Ok(outputs::imported("csv", gathered.runs.into_iter().map(Gathering::finish).collect(), Vec::new()))
+    let suites = gathered.runs.iter().map(|run| run.0.suite.as_str());
+    let has_suites = suites.clone().any(|suite| suites.clone().next() != Some(suite));
+    let mut runs = gathered.runs.into_iter();
+    loop {
+        let part: Vec<(RunKey, Vec<Row>)> = runs.by_ref().take(PART).collect();
+        if part.is_empty() {
+            return Ok(());
+        }
+        let read = part.into_par_iter().map(|(key, rows)| {
+            let mut gathering = Gathering::default();
+            for row in rows {
+                let (file, number) = row.place;
+                let taken = gathering.take(&key, row, &outputs[file].name);
+                taken.map_err(|reason| at(file, number, reason))?;
+            }
+            Ok(gathering.finish())
+        });
+        let runs = read.collect::<Result<_, FormatError>>()?;
+        take(Imported { has_suites, ..outputs::imported("csv", runs, Vec::new()) });
+    }
 }
 
 /// The line on which the next row begins, after empty ones.
@@ -104,17 +125,24 @@ fn reason(error: &csv::Error) -> String {
     }
 }
 
-/// Suite, commit and machine.
-type RunKey = (String, Option<String>, String);
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct RunKey {
+    suite: String,
+    /// The id in lower case, or a name that a repository may know, such as a tag.
+    commit: Option<String>,
+    machine: String,
+}
 
 /// The runs in the order of their first rows.
 #[derive(Default)]
 struct Gathered {
-    runs: Vec<Gathering>,
+    runs: Vec<(RunKey, Vec<Row>)>,
     rows: usize,
     places: BTreeMap<RunKey, usize>,
     /// The `commit_time` of a run, and the row that gave it.
     times: BTreeMap<RunKey, (DateTime<Utc>, usize)>,
+    /// What is measured, by the cells that say so: most rows share it with one of each other run.
+    subjects: HashMap<String, Arc<Subject>>,
 }
 
 #[derive(Default)]
@@ -127,50 +155,61 @@ struct Gathering {
 }
 
 impl Gathered {
-    fn take(&mut self, row: Row, number: usize, file: &str) -> Result<(), String> {
+    fn take(&mut self, header: &Header, record: &StringRecord, place: (usize, usize)) -> Result<(), String> {
         self.rows += 1;
-        let key = (row.suite.clone(), row.commit.clone(), row.machine.clone());
-        if let (Some(commit), Some(time)) = (&row.commit, row.commit_time) {
-            let (first, place) = *self.times.entry(key.clone()).or_insert((time, number));
+        let cells = ["benchmark", "params", "metric", "unit", "better"].map(|column| header.cell(record, column));
+        let cells = cells.join("\0");
+        let subject = match self.subjects.get(&cells) {
+            Some(subject) => subject,
+            None => self.subjects.entry(cells).or_insert(Arc::new(Subject::read(header, record)?)),
+        };
+        let (key, row) = Row::read(header, record, subject, place)?;
+        if let (Some(commit), Some(time)) = (&key.commit, row.commit_time) {
+            let (first, number) = *self.times.entry(key.clone()).or_insert((time, place.1));
             if first != time {
-                return Err(format!("`commit_time` of `{commit}` is another than in row {place}"));
+                return Err(format!("`commit_time` of `{commit}` is another than in row {number}"));
             }
         }
-        let place = *self.places.entry(key).or_insert_with(|| {
-            self.runs.push(Gathering::default());
-            self.runs.len() - 1
-        });
-        let gathering = self.runs.get_mut(place).expect("the place was given when the run was added");
-        gathering.take(row, number, file)
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None => {
+                self.runs.push((key.clone(), Vec::new()));
+                self.places.insert(key, self.runs.len() - 1);
+                self.runs.len() - 1
+            }
+        };
+        self.runs.get_mut(place).expect("the place was given when the run was added").1.push(row);
+        Ok(())
     }
 }
 
 impl Gathering {
-    fn take(&mut self, row: Row, number: usize, file: &str) -> Result<(), String> {
+    fn take(&mut self, key: &RunKey, row: Row, file: &str) -> Result<(), String> {
         let time = row.commit_time.map(|time| time.to_rfc3339());
         let value = row.value.as_ref().map_or_else(|reason| json!(reason), |value| json!(value));
-        let metric = &row.metric;
-        let identity = json!([row.suite, row.commit, time, row.machine, row.benchmark, row.params]);
+        let (subject, number) = (&*row.subject, row.place.1);
+        let metric = &subject.metric;
+        let identity = json!([key.suite, key.commit, time, key.machine, subject.benchmark, subject.params]);
         let line = json!([identity, metric.name, metric.unit.symbol(), metric.better, value]);
         self.hash.add(to_canonical(&line).as_bytes());
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        self.run.suite = named(&row.suite);
-        self.run.machine = named(&row.machine);
-        if let Some(sha) = &row.commit {
+        self.run.suite = named(&key.suite);
+        self.run.machine = named(&key.machine);
+        if let Some(sha) = &key.commit {
             let named_at = commit_id(sha).is_none().then(|| format!("{file}, row {number}"));
             let first = ImportedCommit { named_at, ..provenance::commit(sha.clone()) };
             let commit = self.run.commit.get_or_insert(first);
             commit.time = row.commit_time.or(commit.time);
         }
-        let series = row.series();
+        let series = subject.series();
         let place = match self.entries.get(&series).copied() {
             Some(place) => place,
             None if self.run.entries.len() == MOST_BENCHMARKS => {
                 return Err(format!("one benchmark more than the {MOST_BENCHMARKS} that a run may have"));
             }
             None => {
-                let (name, variant) = row.name_and_variant();
-                let (name, variant, params) = (name.to_owned(), variant.map(str::to_owned), row.params.clone());
+                let (name, variant) = subject.name_and_variant();
+                let (name, variant, params) = (name.to_owned(), variant.map(str::to_owned), subject.params.clone());
                 self.run.entries.push(Entry { series: series.clone(), name, variant, params, ..Entry::default() });
                 self.entries.insert(series, self.run.entries.len() - 1);
                 self.run.entries.len() - 1
@@ -187,13 +226,13 @@ impl Gathering {
             }
         };
         let next = (entry.observations.len(), number);
-        let (at, first) = *self.observations.entry((place, row.metric.name.clone())).or_insert(next);
+        let (at, first) = *self.observations.entry((place, metric.name.clone())).or_insert(next);
         match entry.observations.get_mut(at) {
             None => {
-                let observation = Observation::sampled(row.metric, &row.unit, value, vec![value]);
+                let observation = Observation::sampled(metric.clone(), &subject.unit, value, vec![value]);
                 entry.observations.push(observation);
             }
-            Some(observation) if observation.metric == row.metric => observation.samples.push(value),
+            Some(observation) if observation.metric == *metric => observation.samples.push(value),
             Some(observation) => {
                 let name = observation.metric.name.escape_debug();
                 return Err(format!("the metric `{name}` has another unit or direction than in row {first}"));
@@ -251,34 +290,35 @@ impl Header {
     }
 }
 
-#[derive(Debug)]
-struct Row {
-    suite: String,
+/// What a row is of.
+struct Subject {
     benchmark: String,
     params: BTreeMap<String, String>,
     metric: Metric,
     unit: String,
-    /// The id in lower case, or a name that a repository may know, such as a tag.
-    commit: Option<String>,
+    /// From a value to one in the base unit.
+    factor: f64,
+}
+
+/// What is left of a row once the run that it belongs to is known.
+struct Row {
+    subject: Arc<Subject>,
     commit_time: Option<DateTime<Utc>>,
-    machine: String,
     /// The number in the base unit, or why the benchmark cannot have it.
     value: Result<f64, String>,
+    /// The file, and the line on which it begins.
+    place: (usize, usize),
 }
 
 impl Row {
-    fn read(header: &Header, row: &StringRecord) -> Result<Row, String> {
+    fn read(
+        header: &Header,
+        row: &StringRecord,
+        subject: &Arc<Subject>,
+        place: (usize, usize),
+    ) -> Result<(RunKey, Row), String> {
         let cell = |column: &str| header.cell(row, column);
         let text = |column: &str| table_csv::unguarded(cell(column)).to_owned();
-        if cell("benchmark").is_empty() {
-            return Err("`benchmark` is empty".to_owned());
-        }
-        let better = match cell("better") {
-            "lower" => Better::Lower,
-            "higher" => Better::Higher,
-            other => return Err(format!("`better` is `{}`, where `lower` or `higher` is needed", shown(other))),
-        };
-        let metric = metric(cell("metric"), cell("unit"), better)?;
         let commit = match cell("commit") {
             "" => None,
             id => Some(named_commit(id)?),
@@ -293,17 +333,30 @@ impl Row {
         if number.is_err() {
             return Err(format!("`value` is `{}`, where a number is needed", shown(cell("value"))));
         }
-        let value = field::figure("value", &Value::from(cell("value")), &metric, quantity(cell("unit")).factor);
-        Ok(Row {
-            suite: text("suite"),
+        let value = field::figure("value", &Value::from(cell("value")), &subject.metric, subject.factor);
+        let key = RunKey { suite: text("suite"), commit, machine: text("machine") };
+        Ok((key, Row { subject: Arc::clone(subject), commit_time, value, place }))
+    }
+}
+
+impl Subject {
+    fn read(header: &Header, row: &StringRecord) -> Result<Subject, String> {
+        let cell = |column: &str| header.cell(row, column);
+        let text = |column: &str| table_csv::unguarded(cell(column)).to_owned();
+        if cell("benchmark").is_empty() {
+            return Err("`benchmark` is empty".to_owned());
+        }
+        let better = match cell("better") {
+            "lower" => Better::Lower,
+            "higher" => Better::Higher,
+            other => return Err(format!("`better` is `{}`, where `lower` or `higher` is needed", shown(other))),
+        };
+        Ok(Subject {
             benchmark: text("benchmark"),
+            metric: metric(cell("metric"), cell("unit"), better)?,
             params: params(cell("params"))?,
-            metric,
             unit: text("unit"),
-            commit,
-            commit_time,
-            machine: text("machine"),
-            value,
+            factor: quantity(cell("unit")).factor,
         })
     }
 
