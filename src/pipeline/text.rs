@@ -97,8 +97,9 @@ pub fn percent_size(share: f64) -> String {
     terminal::typed(&number::percent_size(share))
 }
 
-/// Ignores a closed standard error: the exit code still shows the outcome.
+/// Ignores a closed standard error: the exit code still shows the outcome. Escapes again what may hold text of others.
 pub fn say(line: &str) {
+    let line = &line.split('\n').map(printable).collect::<Vec<String>>().join("\n");
     let mut error = std::io::stderr();
     let _ = match width().filter(|_| error.is_terminal() && !line.contains('\n')) {
         Some(width) => write!(error, "{}", terminal::paragraph(line, Some(width))),

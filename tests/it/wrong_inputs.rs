@@ -136,6 +136,7 @@ fn arguments_do_not_control_the_terminal() {
         &["trend", "--\u{1b}[2Jno"],
         &["history", "log", "--limit", "\u{1b}]0;x\u{7}"],
         &["check", "--report", "\u{1b}[31m"],
+        &["detect", "--parquet", "\u{1b}[31m"],
     ] {
         let ended = sandbox.sprag(arguments).expect(2);
         assert!(!ended.both().contains(['\u{1b}', '\u{7}']), "{}", ended.both().escape_debug());
