@@ -17,6 +17,7 @@ pub mod study;
 pub mod trend;
 mod span;
 pub mod measuring;
+pub mod fleet;
 pub mod pending;
 pub mod records;
 pub mod init;

@@ -67,6 +67,24 @@ fn a_complete_set_of_shards_is_judged_as_one_run() {
 }
 
 #[test]
+fn a_suite_is_planned_on_the_machine_that_measured_it_last() {
+    let sandbox = sandbox();
+    sandbox.sprag_with(&[("SPRAG_MACHINE", "b")], &["run", "--quick", "--record"]).expect(0);
+    let fleet = "[[machine]]\nname = \"a\"\nclass = \"x\"\n[[machine]]\nname = \"b\"\nclass = \"y z\"\n";
+    sandbox.write("fleet.toml", fleet);
+    let plan = |format: &str| sandbox.sprag(&["plan", "--machines", "fleet.toml", "--format", format]).expect(0).out;
+    assert_contains(&plan("github"), &["\"machine\": \"b\"", "\"suite\": \"cpu\"", "\"shard\": null"]);
+    assert_contains(&plan("table"), &["b                    y z                  cpu\n"]);
+    // The scripts are of words that a shell takes as they are.
+    sandbox.write("plan.sh", &plan("slurm"));
+    assert_eq!(sandbox.step(&[], "sh -n plan.sh").code, 0);
+    sandbox.write("fleet.toml", &fleet.replace("\"a\"", "\"a;b\""));
+    let ended = sandbox.sprag(&["plan", "--machines", "fleet.toml"]).expect(2);
+    ended.says(&["fleet.toml:2:1: `name` has `a;b`"]);
+    sandbox.sprag(&["plan", "--machines", "none.toml"]).expect(2).says(&["none.toml"]);
+}
+
+#[test]
 fn a_shard_without_benchmarks_leaves_no_record() {
     let sandbox = Sandbox::new();
     let runs: Vec<String> = (1..=2)

@@ -284,7 +284,7 @@ fn unreadable(path: &Path, error: io::Error) -> Error {
 }
 
 /// The fault with its place; a suggestion where serde says "unknown field `x`, expected one of `a`, `b`".
-fn content_error(error: TomlError) -> Error {
+pub(crate) fn content_error(error: TomlError) -> Error {
     let TomlError { path, line, column, message } = error;
     let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();

@@ -27,7 +27,7 @@ pub use crate::cli::release::{
     AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs,
 };
 pub use crate::cli::run::{
-    BenchArgs, DigestFormat, EffortArgs, ReportArgs, RunArgs, SingleCallArgs, SiteArgs, TrtArgs, WeeklyArgs,
+    BenchArgs, DigestFormat, EffortArgs, PlanArgs, ReportArgs, RunArgs, SingleCallArgs, SiteArgs, TrtArgs, WeeklyArgs,
 };
 pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
 
@@ -77,6 +77,8 @@ pub enum Command {
     Bisect(Box<BisectArgs>),
     /// Measure commits of the past into the history, coarse to fine.
     Backfill(BackfillArgs),
+    /// Print which suite to run on which machine of a fleet, and when.
+    Plan(PlanArgs),
     /// Show regressions, improvements and drifts over the recorded history.
     Trend(TrendArgs),
     /// Render the site from the recorded history, without measuring.

@@ -6,6 +6,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesPars
 use clap::{Args, ValueEnum};
 
 use sprag_measure::gpu::settings::AskedDtype;
+use sprag_pipeline::fleet::PlanFormat;
 
 #[derive(Args, Clone, Debug)]
 pub struct EffortArgs {
@@ -275,6 +276,27 @@ pub struct GpuBenchArgs {
     #[arg(long = "trt-input-shape", value_name = "NAME=AxB", requires = "trt_engine_path")]
     pub trt_input_shapes: Vec<String>,
 }
+
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// The machines, as TOML: `[[machine]]` with `name`, `class` and `labels`, `[shards]` with numbers by suite, and `image`.
+    #[arg(long, value_name = "FILE")]
+    pub machines: PathBuf,
+    /// Only this suite; may be given several times.
+    #[arg(long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// Output format.
+    #[arg(long, value_parser = words(&PLAN_FORMATS), default_value = "table")]
+    pub format: PlanFormat,
+}
+
+const PLAN_FORMATS: [Word<PlanFormat>; 5] = [
+    ("table", "Text for a terminal", PlanFormat::Table),
+    ("json", "A list of tasks", PlanFormat::Json),
+    ("github", "A matrix for a workflow on GitHub", PlanFormat::Github),
+    ("slurm", "A script that submits an array for each machine", PlanFormat::Slurm),
+    ("kubernetes", "Jobs, as JSON for `kubectl apply -f -`", PlanFormat::Kubernetes),
+];
 
 const DTYPES: [Word<AskedDtype>; 4] = [
     ("fp16", "16-bit floating point", AskedDtype::Fp16),

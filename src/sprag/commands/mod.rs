@@ -47,6 +47,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Exit> {
         Command::Detect(args) => detect::run(&folder, &args, std::io::stdin().lock(), out),
         Command::Trend(args) => trend::run(&folder, &args, out),
         Command::Import(args) => exchange::import(&folder, args, out),
+        Command::Plan(args) => run::plan(&folder, &args, out),
         Command::Backfill(args) => builds::backfill(&folder, args, out),
         Command::Cache(args) => builds::cache(&args, out),
         Command::History(command) => history::history(&folder, command, out),

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::{BenchArgs, RunArgs};
+use crate::cli::{BenchArgs, PlanArgs, RunArgs};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use crate::commands::{effort, report_options, run_options};
 use sprag_base::files::{check_writable, write_atomic};
@@ -16,7 +16,7 @@ use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, apex_x_report, 
 use sprag_pipeline::options::{NamedFile, check_distinct, shard_option};
 use sprag_pipeline::pending;
 use sprag_pipeline::project::Project;
-use sprag_pipeline::{Result, refuse};
+use sprag_pipeline::{Result, fleet, refuse};
 
 pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     let effort = effort::from_args(&args.effort)?;
@@ -89,6 +89,12 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
         Some(report) if !apex_x_report::write(&report, &measured, &project, &progress, out)? => Ok(Exit::Failed),
         _ => Ok(exit),
     }
+}
+
+pub(super) fn plan(folder: &Path, args: &PlanArgs, out: &mut dyn Write) -> Result<Exit> {
+    let plan = fleet::plan(&Project::open(folder)?, &folder.join(&args.machines), &args.suites)?;
+    out.write_all(plan.text(args.format).as_bytes())?;
+    Ok(Exit::Done)
 }
 
 pub(super) fn bench(folder: &Path, args: BenchArgs, out: &mut dyn Write) -> Result<Exit> {
