@@ -22,9 +22,8 @@ const ALL: usize = usize::MAX / 4;
 /// Each constant, what it is without effect, and how it is set so.
 type Ablation = (&'static str, &'static str, fn(&mut Tuning));
 
-const ABLATIONS: [Ablation; 54] = [
+const ABLATIONS: [Ablation; 52] = [
     ("isolated", "no clipping", |t| t.isolated = f64::INFINITY),
-    ("tick_share", "1", |t| t.tick_share = 1.0),
     ("chance_correlation", "0", |t| t.chance_correlation = 0.0),
     ("certain_penalty", "that of a change", |t| t.certain_penalty = 12.0),
     ("change_price", "0", |t| t.change_price = 0.0),
@@ -49,7 +48,6 @@ const ABLATIONS: [Ablation; 54] = [
     ("fewest_near", "never", |t| t.fewest_near = ALL),
     ("nearest", "none", |t| t.nearest = 0),
     ("tail", "the fewest points", |t| t.tail = 0.0),
-    ("fewest_in_tail", "1", |t| t.fewest_in_tail = 1),
     ("tail_prior_points", "1", |t| t.tail_prior_points = 1.0),
     ("tail_prior_reach", "1 deviation", |t| t.tail_prior_reach = 1.0),
     ("reach_for_rank", "0", |t| t.reach_for_rank = 0.0),

@@ -34,7 +34,7 @@ impl Noise {
     pub(super) fn new(scaled: &Scaled, sensitivity: &Sensitivity) -> Noise {
         let (values, tuning) = (&scaled.values[..], &sensitivity.tuning);
         let doubt = doubt(values.len() as f64, tuning);
-        let deviation = deviation(values, scaled.floor(), tuning);
+        let deviation = deviation(values, scaled.floor());
         let middle = median(&mut values.to_vec());
         let clipped = clipped(values, deviation, tuning);
         let with_penalty = |inflation: f64, penalty: f64| partition(&clipped, middle, deviation * inflation, penalty);
@@ -108,10 +108,10 @@ fn inflation(rho: f64) -> f64 {
 
 /// The deviation by the differences of neighbours: the median deviation of these, and where most are zero, as with a clock
 /// that ticks, the root of the mean square of all but the largest.
-fn deviation(values: &[f64], floor: f64, tuning: &Tuning) -> f64 {
+fn deviation(values: &[f64], floor: f64) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let robust = scaled_median_deviation(&mut differences.clone()) / 2.0_f64.sqrt();
-    let found = if robust > 0.0 { robust } else { tuning.tick_share * trimmed(&mut differences) };
+    let found = if robust > 0.0 { robust } else { trimmed(&mut differences) };
     if found.is_finite() { found.max(floor) } else { f64::MAX }
 }
 

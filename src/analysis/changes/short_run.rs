@@ -152,7 +152,7 @@ pub(super) fn beyond(values: &[f64], is_before: bool, run: (usize, usize), next:
 /// two gamma variables, and `P(ratio > x)` the sum over `i < j` of `C(k + i - 1, i) (1 + x)^-k (x / (1 + x))^i`.
 fn beyond_tail(run: &[f64], others: &[f64], sign: f64, deviation: f64, tuning: &Tuning) -> f64 {
     let mut sorted: Vec<f64> = others.iter().map(|value| value * sign).collect();
-    let tail = ((sorted.len() as f64 * tuning.tail).round() as usize).max(tuning.fewest_in_tail).min(sorted.len() - 1);
+    let tail = ((sorted.len() as f64 * tuning.tail).round() as usize).max(1).min(sorted.len() - 1);
     let place = sorted.len() - 1 - tail;
     let (_, begin, above) = sorted.select_nth_unstable_by(place, f64::total_cmp);
     let begin = *begin;

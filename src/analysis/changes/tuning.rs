@@ -5,8 +5,6 @@
 pub struct Tuning {
     /// Single outliers are clipped before the partition to so many deviations beyond both neighbours.
     pub isolated: f64,
-    /// The deviation where most neighbours are equal, over the root mean square of differences.
-    pub tick_share: f64,
     /// The autocorrelation that is treated as chance, times the root of the number of points.
     pub chance_correlation: f64,
     /// The penalty of a change that is certain where autocorrelation is estimated, in squares of the deviation.
@@ -55,8 +53,6 @@ pub struct Tuning {
     pub nearest: usize,
     /// The share of the points around a run that makes up the tail.
     pub tail: f64,
-    /// The fewest points of the tail.
-    pub fewest_in_tail: usize,
     /// The weight of the prior of the tail, in points.
     pub tail_prior_points: f64,
     /// The mean excess of the prior of the tail, in deviations.
@@ -122,7 +118,6 @@ impl Default for Tuning {
 impl Tuning {
     pub const FITTED: Tuning = Tuning {
         isolated: 2.5,
-        tick_share: 0.75,
         chance_correlation: 2.0,
         certain_penalty: 20.0,
         change_price: 9.0,
@@ -147,7 +142,6 @@ impl Tuning {
         fewest_near: 12,
         nearest: 10,
         tail: 0.15,
-        fewest_in_tail: 4,
         tail_prior_points: 28.0,
         tail_prior_reach: 0.55,
         reach_for_rank: 5.0,
