@@ -76,8 +76,11 @@ impl ProcessGroup {
     /// Without process groups only the program itself can be ended.
     #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no signals"))]
     fn signal(&self, signal: Signal) {
+        if self.is_foreground {
+            return;
+        }
         #[cfg(unix)]
-        if !self.is_foreground {
+        {
             let leader = self.guard.as_ref().map_or(&self.child, |guard| &guard.0);
             // It fails for an empty group.
             let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(leader), signal);
