@@ -16,8 +16,8 @@ def detect(series, times=None, labels=None, *, sensitivity="balanced", least=Non
     """What changed in a series of numbers, oldest first: a list of dictionaries, by their `index` in the series.
 
     `kind` is `change`, a new level from `index` on, which began at `first` at the earliest and at `last` at the latest, with
-    the levels `before` and `after`; `drift`, a ramp up to `end`; or `modes`, where the series alternates between the levels
-    `low` and `high` up to `end`, with the `share` of the higher one. `times` and `labels`, if given, have an entry for each
+    the levels `before` and `after`; `drift`, a ramp up to `end`, the first index after it; or `modes`, where the series alternates between
+    the levels `low` and `high` up to `end`, with the `share` of the higher one. `times` and `labels`, if given, have an entry for each
     number; each finding then has the `time` and the `label` of its index. Numbers that are not finite are left out.
 
     `sensitivity`, `least` and `more_is_better` are the options of `sprag detect`.
@@ -29,8 +29,8 @@ def detect(series, times=None, labels=None, *, sensitivity="balanced", least=Non
             raise ValueError(f"there are {len(values)} numbers and {len(given)} {name}s; give one for each number")
     if not values:
         return []
-    options = ["--sensitivity", sensitivity]
-    options += [] if least is None else ["--least", str(least)]
+    options = [f"--sensitivity={sensitivity}"]
+    options += [] if least is None else [f"--least={least}"]
     options += ["--more-is-better"] if more_is_better else []
     rows = [f"series,{index},{value!r}\n" for index, value in enumerate(values)]
     table = "series,index,value\n" + "".join(rows)
@@ -40,6 +40,8 @@ def detect(series, times=None, labels=None, *, sensitivity="balanced", least=Non
         raise ValueError(messages.strip())
     sys.stderr.write(messages)
     found = json.loads(done.stdout)["series"]
+    if len(found.get("steps", [])) < len(found["changes"]):
+        raise RuntimeError("this package needs a newer program `sprag`")
     steps = zip(found["changes"], found["ranges"], found.get("steps", []))
     findings = [{"kind": "change", "index": index, "first": first, "last": last, "before": before, "after": after}
                 for index, (first, last), (before, after) in steps]

@@ -10,6 +10,7 @@ The folders must be the same on all workers, each of which needs this package.
 """
 
 import io
+import os
 import pathlib
 import subprocess
 
@@ -20,26 +21,30 @@ SCHEMA = "series string, dataset string, sprag string, points long, changes long
 
 def spark(session, dataset, found, program=None):
     """Detects by the workers of Spark, a task a bucket. Writes the partial results to the folder `found`."""
-    names = buckets(dataset)
+    names, dataset, found = buckets(dataset), os.path.abspath(dataset), os.path.abspath(found)
     tasks = session.sparkContext.parallelize(names, max(1, len(names)))
     tasks.foreach(lambda name: detect_bucket(dataset, name, found, program))
 
 
 def dask(client, dataset, found, program=None):
     """Detects by the workers of a client of `dask.distributed`, a task a bucket. Writes to the folder `found`."""
-    client.gather([client.submit(detect_bucket, dataset, name, found, program, pure=False) for name in buckets(dataset)])
+    names, dataset, found = buckets(dataset), os.path.abspath(dataset), os.path.abspath(found)
+    client.gather([client.submit(detect_bucket, dataset, name, found, program, pure=False) for name in names])
 
 
 def ray(dataset, found, program=None):
     """Detects by the workers of Ray, a task a bucket. Writes the partial results to the folder `found`."""
     import ray as engine
 
+    names, dataset, found = buckets(dataset), os.path.abspath(dataset), os.path.abspath(found)
     task = engine.remote(detect_bucket)
-    engine.get([task.remote(dataset, name, found, program) for name in buckets(dataset)])
+    engine.get([task.remote(dataset, name, found, program) for name in names])
 
 
 def buckets(dataset):
     """The names of the folders of a dataset, each of which holds all points of its series."""
+    if not pathlib.Path(dataset, "manifest.json").is_file():
+        raise FileNotFoundError(f"there is no dataset at {dataset}; `sprag export series --out {dataset}` makes one")
     return sorted(folder.name for folder in pathlib.Path(dataset, "points").glob("bucket=*"))
 
 
@@ -47,7 +52,10 @@ def detect_bucket(dataset, name, found, program=None):
     """Detects in the folder of that name. Writes the partial result to a file of that name in the folder `found`."""
     pathlib.Path(found).mkdir(parents=True, exist_ok=True)
     part, output = pathlib.Path(dataset, "points", name), pathlib.Path(found, f"{name}.parquet")
-    subprocess.run([program or own(), "detect", "--parquet", str(part), "--output", str(output)], check=True)
+    command = [program or own(), "detect", "--parquet", str(part), "--output", str(output)]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace")
+    if done.returncode:
+        raise RuntimeError(f"{name}: {done.stderr.strip()}")
 
 
 def detector(dataset, program=None):

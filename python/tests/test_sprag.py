@@ -46,6 +46,8 @@ class Detect(unittest.TestCase):
             self.assertEqual(len(sprag.detect(STEP, **options)), 1)
         with self.assertRaisesRegex(ValueError, "invalid value 'very'"):
             sprag.detect(STEP, sensitivity="very")
+        with self.assertRaisesRegex(ValueError, "'-1'"):
+            sprag.detect(STEP, least=-1)
         with self.assertRaisesRegex(ValueError, "40 numbers and 2 labels"):
             sprag.detect(STEP, labels=["a", "b"])
 
@@ -59,6 +61,7 @@ class Engines(unittest.TestCase):
         self.data, self.found = pathlib.Path(folder.name, "data"), pathlib.Path(folder.name, "found")
         for bucket in (0, 3):
             (self.data / "points" / f"bucket={bucket}").mkdir(parents=True)
+        (self.data / "manifest.json").touch()
         self.program = pathlib.Path(folder.name, "program")
         self.program.write_text('#!/bin/sh\necho "$1 $2 ${3#$(dirname "$0")/}" > "$5"\n')
         self.program.chmod(0o755)
@@ -103,6 +106,11 @@ class Engines(unittest.TestCase):
         client = types.SimpleNamespace(submit=submit, gather=list)
         sprag.dask(client, self.data, self.found, os.fspath(self.program))
         self.check()
+        with self.assertRaisesRegex(FileNotFoundError, "no dataset at"):
+            sprag.dask(client, self.found, self.found)
+        self.program.write_text("#!/bin/sh\necho 'error: torn' >&2\nexit 4\n")
+        with self.assertRaisesRegex(RuntimeError, "bucket=0: error: torn"):
+            sprag.dask(client, self.data, self.found, os.fspath(self.program))
 
 
 if __name__ == "__main__":
