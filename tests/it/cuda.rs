@@ -387,7 +387,7 @@ fn a_fault_of_the_settings_has_its_place() {
     for file in ["../a.cu", "/a.cu"] {
         check(
             &format!("reference = \"none\"\nfile = \"{file}\""),
-            &["`file` of the kernel `right`: `", "lies outside the project"],
+            &["`file` of the kernel `right`: `", "must be a path from the root of the project"],
         );
     }
     let arguments =

@@ -237,13 +237,24 @@ impl DeviceBuffer {
     }
 
     pub fn download(&self) -> Result<Vec<u8>, DeviceError> {
-        self.context.wait()?;
-        let mut bytes = vec![0; self.bytes];
-        if !bytes.is_empty() {
-            // SAFETY: the buffer is alive and has as many bytes as the slice.
-            checked("cuMemcpyDtoH", unsafe { result::memcpy_dtoh_sync(&mut bytes, self.pointer) })?;
-        }
+        let mut bytes = Vec::with_capacity(self.bytes);
+        self.read(self.bytes, |part| bytes = part)?;
         Ok(bytes)
+    }
+
+    /// Hands on its content in parts of so many bytes at most.
+    pub fn read(&self, most: usize, mut each: impl FnMut(Vec<u8>)) -> Result<(), DeviceError> {
+        self.context.wait()?;
+        let mut begin = 0;
+        while begin < self.bytes {
+            let mut bytes = vec![0; most.min(self.bytes - begin)];
+            // SAFETY: the buffer is alive and has as many bytes as the slice from there on.
+            let answer = unsafe { result::memcpy_dtoh_sync(&mut bytes, self.pointer + begin as u64) };
+            checked("cuMemcpyDtoH", answer)?;
+            begin += bytes.len();
+            each(bytes);
+        }
+        Ok(())
     }
 }
 

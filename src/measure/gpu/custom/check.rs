@@ -60,7 +60,11 @@ impl Case<'_> {
     pub(super) fn call(&self, instance: &Instance) -> Result<Option<String>, DeviceError> {
         let inputs = || self.buffers().filter(|(_, argument)| !argument.is_written());
         let digests = || -> Result<Vec<Vec<u64>>, DeviceError> {
-            inputs().map(|(place, _)| Ok(digests(&instance.buffer(place).download()?))).collect()
+            let digests = |(place, _): (usize, _)| {
+                let mut all = Vec::new();
+                instance.buffer(place).read(READ, |part| all.extend(digests(&part))).map(|()| all)
+            };
+            inputs().map(digests).collect()
         };
         let before = digests()?;
         instance.call()?;
@@ -79,6 +83,9 @@ impl Case<'_> {
         Ok(fault)
     }
 }
+
+/// Bytes that are read at once.
+const READ: usize = 64 << 20;
 
 /// A digest of each part.
 fn digests(bytes: &[u8]) -> Vec<u64> {

@@ -348,7 +348,7 @@ impl KernelSettings {
         };
         let files = [("file", Some(self.file.as_str())), ("reference", of_reference)];
         if let Some((key, Some(file))) = files.into_iter().find(|(_, file)| file.is_some_and(is_outside)) {
-            let why = "lies outside the project, so commits could not be compared; give a path from its root";
+            let why = "must be a path from the root of the project, without `..`, so that commits can be compared";
             return fault(&[key], format!("`{}` {why}", file.escape_debug()));
         }
         if !is_image && !self.file.ends_with(".cu") {
