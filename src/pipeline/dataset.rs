@@ -412,7 +412,7 @@ impl Opened {
             };
             analyse::analyse_or(&input, None, found)
         })?;
-        Ok(Trend { tables: Tables::default(), ..output.trend })
+        Ok(Trend { tables: Tables::default(), most: project.config.trend.most(), ..output.trend })
     }
 
     pub fn series(&self) -> Vec<&Series> {

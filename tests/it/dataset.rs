@@ -32,6 +32,7 @@ fn joins(sandbox: &Sandbox, folder: &str, partials: &str) {
 /// The site with detection from partial results has the bytes of each file that it has without.
 fn renders(sandbox: &Sandbox) {
     let from = ["--from", "../found", "--dataset", "../data"];
+    sandbox.append("shop/sprag.toml", "[trend]\nmost = 1\n");
     sprag(sandbox, &["site", "--out", "../whole"], 0);
     sprag(sandbox, &[&["site", "--out", "../joined"], &from[..]].concat(), 0);
     let [whole, joined] = ["whole", "joined"].map(|folder| files(&sandbox.project.join(folder)));
