@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::content_error;
-use crate::error::Context as _;
+use crate::error::{Context as _, refuse};
 use crate::project::Project;
 use crate::{cache, study};
 use sprag_base::files::read_bounded;
@@ -29,9 +29,10 @@ struct Fleet {
     /// The number of shards of a suite.
     #[serde(default)]
     shards: BTreeMap<String, u32>,
-    /// The container image of jobs of Kubernetes.
-    #[serde(default)]
+    /// The container image of jobs of Kubernetes, with the project, Sprag and a shell.
     image: Option<String>,
+    /// The claim of a volume to which they write results.
+    volume: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,6 +49,8 @@ pub struct Plan {
     fleet: Fleet,
     /// By time, then by machine.
     tasks: Vec<Task>,
+    /// What to know about it, for standard error.
+    pub notes: Vec<String>,
 }
 
 struct Task {
@@ -76,7 +79,8 @@ pub fn plan(project: &Project, path: &Path, asked: &[String]) -> crate::Result<P
     let fleet: Fleet = text.parse().map_err(content_error)?;
     let suites: Vec<(&str, f64)> =
         project.config.select(asked)?.iter().map(|(name, suite)| (*name, f64::from(suite.processes()))).collect();
-    fault(&fleet, &suites, &text).map_or(Ok(()), |fault| Err(content_error(fault)))?;
+    let all: Vec<&str> = project.config.all_suites().map(|(name, _)| name).collect();
+    fault(&fleet, &all, &text).map_or(Ok(()), |fault| Err(content_error(fault)))?;
     let seconds = cache::seconds(project);
     let heads = match project.find_store() {
         Some(store) => study::load(project, store)?.runs.heads().to_vec(),
@@ -87,7 +91,7 @@ pub fn plan(project: &Project, path: &Path, asked: &[String]) -> crate::Result<P
     Ok(scheduled(fleet, suites.into_iter().map(lasting).collect(), &heads))
 }
 
-fn fault(fleet: &Fleet, suites: &[(&str, f64)], text: &TomlText<'_>) -> Option<TomlError> {
+fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlError> {
     let fine = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@".contains(c));
     let mut names = BTreeSet::new();
     for (place, machine) in fleet.machine.iter().enumerate() {
@@ -109,12 +113,13 @@ fn fault(fleet: &Fleet, suites: &[(&str, f64)], text: &TomlText<'_>) -> Option<T
         let message = format!("`shards.{suite}` is {shards}, from 1 to 1000 is allowed");
         return Some(text.error_at_key(&["shards", suite], message));
     }
-    let is_unknown = |name: &&String| suites.iter().all(|(suite, _)| suite != name);
-    if let Some(suite) = fleet.shards.keys().find(is_unknown) {
-        return Some(text.error_at_key(&["shards", suite], format!("no suite that is planned is called `{suite}`")));
+    if let Some(suite) = fleet.shards.keys().find(|name| !suites.contains(&name.as_str())) {
+        return Some(text.error_at_key(&["shards", suite], format!("there is no suite `{suite}`")));
     }
-    if fleet.image.as_ref().is_some_and(|image| !fine(image)) {
-        return Some(text.error_at_key(&["image"], "`image` is not the name of an image".to_owned()));
+    for (key, word) in [("image", &fleet.image), ("volume", &fleet.volume)] {
+        if word.as_ref().is_some_and(|word| !fine(word)) {
+            return Some(text.error_at_key(&[key], format!("`{key}` allows letters, digits and `-_./:@`")));
+        }
     }
     fleet.machine.is_empty().then(|| text.error(0, "there is no `[[machine]]` with `name` and `class`".to_owned()))
 }
@@ -125,7 +130,7 @@ fn scheduled(fleet: Fleet, mut suites: Vec<(String, Option<f64>)>, heads: &[RunH
     let minutes = |suite: &(String, Option<f64>)| suite.1.unwrap_or(ASSUMED_MINUTES);
     suites.sort_by(|a, b| minutes(b).total_cmp(&minutes(a)).then_with(|| a.0.cmp(&b.0)));
     let mut free = vec![0.0; fleet.machine.len()];
-    let mut tasks = Vec::new();
+    let (mut tasks, mut notes) = (Vec::new(), Vec::new());
     for suite in suites {
         let of_suite = heads.iter().filter(|head| head.suite == suite.0);
         let last = of_suite.max_by_key(|head| head.timestamp).map(|head| (&*head.machine.name, &*head.machine.class));
@@ -145,6 +150,10 @@ fn scheduled(fleet: Fleet, mut suites: Vec<(String, Option<f64>)>, heads: &[RunH
         }
         if own.is_empty() {
             own = places(&|one| least == Some(&*one.class));
+            notes.extend(last.map(|(name, class)| {
+                let (name, class) = (printable(name), printable(class));
+                format!("`{}` was last measured on `{name}` of the class `{class}`, which is not listed", suite.0)
+            }));
         }
         for shard in 1..=count {
             let first = own.iter().copied().min_by(|a, b| free[*a].total_cmp(&free[*b]));
@@ -162,13 +171,15 @@ fn scheduled(fleet: Fleet, mut suites: Vec<(String, Option<f64>)>, heads: &[RunH
         }
     }
     tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.machine.cmp(&b.machine)));
-    Plan { fleet, tasks }
+    Plan { fleet, tasks, notes }
 }
 
 impl Plan {
-    pub fn text(&self, format: PlanFormat) -> String {
+    /// # Errors
+    /// If the file lacks what the format needs.
+    pub fn text(&self, format: PlanFormat) -> crate::Result<String> {
         let indented = |value: &Value| format!("{value:#}\n");
-        match format {
+        Ok(match format {
             PlanFormat::Table => self.table(),
             PlanFormat::Json => {
                 indented(&json!({ "tasks": self.tasks.iter().map(|one| self.json(one)).collect::<Vec<_>>() }))
@@ -177,12 +188,18 @@ impl Plan {
                 indented(&json!({ "include": self.tasks.iter().map(|one| self.job(one)).collect::<Vec<_>>() }))
             }
             PlanFormat::Slurm => self.slurm(),
-            PlanFormat::Kubernetes => indented(&self.kubernetes()),
-        }
+            PlanFormat::Kubernetes => indented(&self.kubernetes()?),
+        })
     }
 
     fn machine(&self, task: &Task) -> &FleetMachine {
         &self.fleet.machine[task.machine]
+    }
+
+    /// The name of the machine in records. Parts of a suite are one run only if they have one name, that of the class.
+    fn recorded(&self, task: &Task) -> &str {
+        let FleetMachine { name, class, .. } = self.machine(task);
+        if task.shard.is_some() { class } else { name }
     }
 
     fn table(&self) -> String {
@@ -214,7 +231,7 @@ impl Plan {
     fn job(&self, task: &Task) -> Value {
         let FleetMachine { name, labels, .. } = self.machine(task);
         let labels = if labels.is_empty() { json!([name]) } else { json!(labels) };
-        json!({ "suite": task.suite, "shard": shard(task), "machine": name, "labels": labels })
+        json!({ "suite": task.suite, "shard": shard(task), "machine": self.recorded(task), "labels": labels })
     }
 
     /// The tasks of each machine, in order.
@@ -229,52 +246,65 @@ impl Plan {
         let mut text = "#!/bin/sh\nset -e\n".to_owned();
         for (machine, tasks) in self.by_machine() {
             let name = &machine.name;
-            let minutes = tasks.iter().map(|task| 3.0 * task.minutes).fold(10.0, f64::max).ceil();
-            let (last, cases) = (tasks.len() - 1, cases(machine, &tasks, "SLURM_ARRAY_TASK_ID"));
+            let (last, cases) = (tasks.len() - 1, self.cases(machine, &tasks, "SLURM_ARRAY_TASK_ID", ""));
             let _ = write!(
                 text,
-                "sbatch --job-name=sprag-{name} --nodelist={name} --exclusive --array=0-{last}%1 --time={minutes} <<'END'\n\
+                "sbatch --job-name=sprag-{name} --nodelist={name} --exclusive --array=0-{last}%1 <<'END'\n\
                  #!/bin/sh\n{cases}END\n"
             );
         }
         text
     }
 
-    fn kubernetes(&self) -> Value {
-        let image = self.fleet.image.as_deref().unwrap_or("sprag");
+    fn kubernetes(&self) -> crate::Result<Value> {
+        let (Some(image), Some(volume)) = (&self.fleet.image, &self.fleet.volume) else {
+            let hint =
+                "`image` starts a shell in the project and has Sprag; `volume` is the claim of a volume for results";
+            return refuse("Jobs of Kubernetes need `image` and `volume` in the file", hint);
+        };
         let job = |(machine, tasks): (&FleetMachine, Vec<&Task>)| {
-            let command = cases(machine, &tasks, "JOB_COMPLETION_INDEX");
-            let name = machine.name.to_lowercase().replace(['/', ':', '@', '_'], "-");
-            let container = json!({ "name": "sprag", "image": image, "command": ["sh", "-c", command] });
+            let command = self.cases(machine, &tasks, "JOB_COMPLETION_INDEX", "/results/");
+            let name: String =
+                machine.name.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+            let container = json!({
+                "name": "sprag", "image": image, "command": ["sh", "-c", command],
+                "volumeMounts": [{ "name": "results", "mountPath": "/results" }],
+            });
             json!({
                 "apiVersion": "batch/v1", "kind": "Job",
-                "metadata": { "name": format!("sprag-{name}") },
+                "metadata": { "generateName": format!("sprag-{name}-") },
                 "spec": {
                     "completions": tasks.len(), "parallelism": 1, "completionMode": "Indexed", "backoffLimit": 0,
                     "template": { "spec": {
                         "nodeSelector": { "kubernetes.io/hostname": machine.name },
                         "restartPolicy": "Never", "containers": [container],
+                        "volumes": [{ "name": "results", "persistentVolumeClaim": { "claimName": volume } }],
                     } },
                 },
             })
         };
-        json!({ "apiVersion": "v1", "kind": "List", "items": self.by_machine().map(job).collect::<Vec<_>>() })
+        Ok(json!({ "apiVersion": "v1", "kind": "List", "items": self.by_machine().map(job).collect::<Vec<_>>() }))
+    }
+
+    /// The command of each task, by the number of it in a variable.
+    fn cases(&self, machine: &FleetMachine, tasks: &[&Task], variable: &str, folder: &str) -> String {
+        let mut text = format!("case ${variable} in\n");
+        for (number, task) in tasks.iter().enumerate() {
+            let shard = shard(task).map_or_else(String::new, |shard| format!(" --shard {shard}"));
+            let recorded = self.recorded(task).replace('\'', r"'\''");
+            let (suite, name) = (&task.suite, machine.name.replace(['/', ':'], "-"));
+            let _ = writeln!(
+                text,
+                "{number}) SPRAG_MACHINE='{recorded}' sprag run --suite {suite}{shard} \
+                 --output-run {folder}{suite}-{name}-{number}.json ;;"
+            );
+        }
+        text + "esac\n"
     }
 }
 
 fn shard(task: &Task) -> Option<String> {
     task.shard.map(|(one, all)| format!("{one}/{all}"))
-}
-
-/// The command of each task, by the number of it in a variable. All names are words that no shell changes.
-fn cases(machine: &FleetMachine, tasks: &[&Task], variable: &str) -> String {
-    let mut text = format!("export SPRAG_MACHINE={}\ncase ${variable} in\n", machine.name);
-    for (number, task) in tasks.iter().enumerate() {
-        let shard = shard(task).map_or_else(String::new, |shard| format!(" --shard {shard}"));
-        let file = format!("{}-{}-{number}", task.suite, machine.name.replace(['/', ':'], "-"));
-        let _ = writeln!(text, "{number}) sprag run --suite {}{shard} --output-run {file}.json ;;", task.suite);
-    }
-    text + "esac\n"
 }
 
 #[cfg(test)]
@@ -291,32 +321,38 @@ mod tests {
 
     #[test]
     fn shards_of_a_suite_are_on_machines_of_one_class_and_no_machine_does_two_things_at_once() {
-        let plan = made(&[("short", Some(1.0)), ("long", Some(30.0)), ("new", None)]);
+        let mut plan = made(&[("short", Some(1.0)), ("long", Some(30.0)), ("new", None)]);
         let of = |suite: &str| -> Vec<(&str, f64, f64)> {
             let tasks = plan.tasks.iter().filter(|task| task.suite == suite);
             tasks.map(|task| (&*plan.machine(task).name, task.start, task.minutes)).collect()
         };
         assert_eq!(of("long"), [("a", 0.0, 15.0), ("b", 0.0, 15.0)]);
         assert_eq!((of("new"), of("short")), (vec![("c", 0.0, 10.0)], vec![("c", 10.0, 1.0)]));
-        let slurm = plan.text(PlanFormat::Slurm);
-        assert!(slurm.contains("--nodelist=b --exclusive --array=0-0%1 --time=45 <<'END'"), "{slurm}");
-        let case = "\n0) sprag run --suite long --shard 2/2 --output-run long-b-0.json ;;\nesac\nEND\n";
+        let slurm = plan.text(PlanFormat::Slurm).expect("it is complete");
+        assert!(slurm.contains("--nodelist=b --exclusive --array=0-0%1 <<'END'"), "{slurm}");
+        let case =
+            "\n0) SPRAG_MACHINE='x' sprag run --suite long --shard 2/2 --output-run long-b-0.json ;;\nesac\nEND\n";
         assert!(slurm.contains(case), "{slurm}");
-        let read = |format| serde_json::from_str::<Value>(&plan.text(format)).expect("it is JSON");
+        let read =
+            |format| serde_json::from_str::<Value>(&plan.text(format).expect("it is complete")).expect("it is JSON");
         let matrix = &read(PlanFormat::Github)["include"];
-        assert_eq!(matrix[1], json!({ "suite": "long", "shard": "2/2", "machine": "b", "labels": ["perf"] }));
+        assert_eq!(matrix[1], json!({ "suite": "long", "shard": "2/2", "machine": "x", "labels": ["perf"] }));
+        assert!(plan.text(PlanFormat::Kubernetes).is_err());
+        (plan.fleet.image, plan.fleet.volume) = (Some("bench".to_owned()), Some("results".to_owned()));
+        let read =
+            |format| serde_json::from_str::<Value>(&plan.text(format).expect("it is complete")).expect("it is JSON");
         let jobs = &read(PlanFormat::Kubernetes)["items"];
         assert_eq!((jobs[2]["spec"]["completions"].as_u64(), jobs.as_array().map(Vec::len)), (Some(2), Some(3)));
         assert_eq!(read(PlanFormat::Json)["tasks"][2]["assumed"], json!(true));
         let row = "0.0     15.0  b                    x                    long, shard 2 of 2\n";
-        assert!(plan.text(PlanFormat::Table).contains(row), "{}", plan.text(PlanFormat::Table));
+        assert!(plan.text(PlanFormat::Table).expect("it is complete").contains(row));
     }
 
     #[test]
     fn faults_of_a_fleet_name_their_line() {
         let check = |text: &str, line: usize, words: &str| {
             let text = TomlText::new("fleet.toml", text);
-            let fault = text.parse::<Fleet>().map_or_else(Some, |fleet| fault(&fleet, &[("long", 1.0)], &text));
+            let fault = text.parse::<Fleet>().map_or_else(Some, |fleet| fault(&fleet, &["long"], &text));
             let fault = fault.expect("it is faulty");
             assert!(fault.line == line && fault.message.contains(words), "{fault}");
         };
@@ -326,7 +362,7 @@ mod tests {
         check("[[machine]]\nname = \"a\"\nclass = \"\"\n", 3, "`class` is empty");
         check(&FLEET.replace("\"b\"", "\"a\""), 5, "`a` is listed twice");
         check(&FLEET.replace("long = 2", "long = 0"), 12, "from 1 to 1000");
-        check(&FLEET.replace("long = 2", "other = 2"), 12, "no suite that is planned is called `other`");
+        check(&FLEET.replace("long = 2", "other = 2"), 12, "there is no suite `other`");
         check(&FLEET.replace("labels", "label"), 7, "unknown field `label`");
     }
 }

@@ -93,7 +93,8 @@ pub(super) fn run(folder: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<
 
 pub(super) fn plan(folder: &Path, args: &PlanArgs, out: &mut dyn Write) -> Result<Exit> {
     let plan = fleet::plan(&Project::open(folder)?, &folder.join(&args.machines), &args.suites)?;
-    out.write_all(plan.text(args.format).as_bytes())?;
+    out.write_all(plan.text(args.format)?.as_bytes())?;
+    plan.notes.iter().for_each(|note| sprag_pipeline::text::note(note));
     Ok(Exit::Done)
 }
 
