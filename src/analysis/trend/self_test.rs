@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::series_changes::{SeriesChanges, Tested};
+use super::series_changes::{MOST_RAISE, SeriesChanges, Tested};
 use crate::changes::context::Context;
 use crate::changes::detect::changes_in_context;
 use sprag_base::digest;
@@ -24,11 +24,10 @@ const BLOCK: usize = 10;
 /// The blocks next to one another that change places.
 const NEAR: usize = 3;
 
-/// In how many orders a series is tried, how many alarms in these raise its limits, and by what factor at least and at most.
+/// In how many orders a series is tried, how many alarms in these raise its limits, and by what factor at least.
 const TRIALS: usize = 5;
 const FEWEST_ALARMS: usize = 2;
 const LEAST_RAISE: f64 = 1.2;
-pub(super) const MOST_RAISE: f64 = 2.0;
 
 /// How many points on either side give the level of a series that moves slowly.
 const AROUND: usize = 15;

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pooled};
 use super::common::CommonNoise;
-use super::self_test::MOST_RAISE;
 use super::steady;
 use crate::changes::context::Context;
 use crate::changes::detect::changes_in_context;
@@ -23,6 +22,9 @@ use sprag_model::sample::{CALIBRATION, Role};
 use sprag_model::series::Series;
 use sprag_model::trend::PooledPoint;
 use sprag_model::unit::Unit;
+
+/// The most by which the self-test raises the limits of a series.
+pub(super) const MOST_RAISE: f64 = 2.0;
 
 /// From how many points with several equal values on a series is treated as exact, if none has values that differ.
 const SHOWN_EXACT: usize = 5;
