@@ -60,8 +60,8 @@ pub fn read(
     let texts = [&*text].into_iter().chain(options.iter().map(String::as_str));
     let words: BTreeSet<&str> = texts.flat_map(|text| text.split(|c: char| !is_word(c))).collect();
     // Headers of libraries, such as `cub/cub.cuh`, are not read, and may use any of them.
-    let has_library =
-        text.lines().any(|line| line.trim_start().starts_with('#') && line.contains("include <") && line.contains('/'));
+    let is_own = |header: &str| folders.iter().any(|folder| folder.join(header).is_file());
+    let has_library = text.lines().filter_map(included).any(|header| header.contains('/') && !is_own(header));
     if let Some(name) = constants.iter().find(|name| !has_library && !words.contains(*name)) {
         let why = "occurs neither in the source nor in the launch; all its values would run the same code";
         return Err(format!("source_not_read: the constant `{name}` of `{file}` {why}"));
@@ -77,9 +77,7 @@ pub fn read(
 /// Adds the text of each header in these folders, with what it includes. Others belong to the compiler.
 fn add_headers(text: &str, folders: &[PathBuf], seen: &mut BTreeSet<PathBuf>, all: &mut Vec<u8>) {
     for line in text.lines() {
-        let Some(rest) = line.trim_start().strip_prefix('#') else { continue };
-        let Some(rest) = rest.trim_start().strip_prefix("include") else { continue };
-        let Some(header) = rest.split(['"', '<', '>']).nth(1) else { continue };
+        let Some(header) = included(line) else { continue };
         let Some(path) = folders.iter().map(|folder| folder.join(header)).find(|path| path.is_file()) else { continue };
         if seen.len() >= MOST_HEADERS || !seen.insert(path.clone()) {
             continue;
@@ -91,6 +89,12 @@ fn add_headers(text: &str, folders: &[PathBuf], seen: &mut BTreeSet<PathBuf>, al
         let folders: Vec<PathBuf> = own.into_iter().chain(folders.iter().cloned()).collect();
         add_headers(&String::from_utf8_lossy(&content), &folders, seen, all);
     }
+}
+
+/// The header that a line includes.
+fn included(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+    rest.split(['"', '<', '>']).nth(1)
 }
 
 /// Whether the file holds a compiled kernel.
@@ -296,6 +300,8 @@ mod tests {
         let fault = with("BLOCK").expect_err("nothing names it");
         let why = "occurs neither in the source nor in the launch; all its values would run the same code";
         assert_eq!(fault, format!("source_not_read: the constant `BLOCK` of `k/a.cu` {why}"));
+        write("k/b.cu", "#include <cub/cub.cuh>\n");
+        assert!(super::read(folder.path(), "k/b.cu", &[], &[], &["BLOCK"]).is_ok(), "a library may use it");
     }
 
     #[test]
