@@ -195,13 +195,12 @@ fn a_change_of_the_gate_is_shown_and_takes_nothing_out_of_it() {
     for (path, reference) in
         [(path, ""), (".github/workflows/ours.yml", "us/k/.github/workflows/ours.yml@refs/heads/x")]
     {
-        for named in ["  PERF_SUITES: \"own other\" # both\n", "      suites: own other\n", "  PERF_SUITES: $(false)\n"]
-        {
+        for named in ["  PERF_SUITES: \"own other\" # both\n", "      suites: 'own other'\n", "  PERF_SUITES: \"\"\n"] {
             let sandbox = Sandbox::new();
             sandbox.write(path, named);
             sandbox.commit("Gate two suites");
             let base = sandbox.git(&["rev-parse", "HEAD"]);
-            sandbox.write(path, "  PERF_SUITES: \"\"\n");
+            sandbox.write(path, "  PERF_SUITES: \"\" # none\n");
             sandbox.commit("Gate none");
             let variables =
                 [("BASE", &*base), ("PERF_SUITES", ""), ("PERF_PATHS", ""), ("GITHUB_WORKFLOW_REF", reference)];
@@ -213,6 +212,25 @@ fn a_change_of_the_gate_is_shown_and_takes_nothing_out_of_it() {
                 .expect(0)
                 .prints(&["::warning title=sprag::this change edits what the gate judges by: .github/workflows/"]);
             assert_contains(&ran.summary, &["Suites and rules of the base hold"]);
+        }
+    }
+}
+
+#[test]
+fn suites_of_the_base_that_are_no_list_of_names_fail_the_gate() {
+    let workflows = ours();
+    let gpu = ("perf_gpu.yml", "scope", Some("Decide whether a device is wanted"));
+    for (step, key) in [(("perf.yml", "scope", None), "PERF_SUITES"), (gpu, "GPU_SUITES")] {
+        for named in ["$(false)", "${{ vars.SUITES }}"] {
+            let (sandbox, path) = (Sandbox::new(), format!(".github/workflows/{}", step.0));
+            sandbox.write(&path, &format!("  {key}: {named}\n"));
+            sandbox.commit("Gate some");
+            let base = sandbox.git(&["rev-parse", "HEAD"]);
+            sandbox.write(&path, &format!("  {key}: \"\"\n"));
+            sandbox.commit("Gate none");
+            let variables = [("BASE", &*base), ("EVENT", "pull_request"), ("ENABLED", "true"), (key, "")];
+            let ran = run(&sandbox, &workflows, step, &variables);
+            ran.ended.expect(1).prints(&["::error title=sprag::", "of the base is not a list of names"]);
         }
     }
 }

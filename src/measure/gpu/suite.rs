@@ -199,7 +199,7 @@ pub(super) fn instances(
     // Half of the free memory holds them all.
     let most = device.context.memory()?.0 / 2 / program.bytes().max(1);
     let sets = track.sets(touched, device.cache_bytes).min(most.max(2));
-    let sets = if track == Track::Rotating { u32::try_from(sets).unwrap_or(u32::MAX) } else { 1 };
+    let sets = u32::try_from(sets).unwrap_or(u32::MAX);
     (0..sets).map(|set| Instance::new(device, program.clone(), supply(order, set)).map(Rc::new)).collect()
 }
 

@@ -147,6 +147,7 @@ fn events_beyond_the_budget_are_counted() {
     }
     trend.most = 3;
     assert!(markdown(&trend, false).contains("… and 1 more event: `sprag trend --details` shows it."));
+    assert!(markdown(&trend, true).contains("… and 1 more event: `sprag trend --details --all` shows it."));
 }
 
 #[test]

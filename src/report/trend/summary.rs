@@ -102,11 +102,12 @@ pub(crate) fn stale(trend: &Trend) -> Vec<Phrase> {
 }
 
 /// How many of the listed events are beyond those that are shown at once.
-pub(super) fn others(listed: usize, trend: &Trend) -> Option<Phrase> {
+pub(super) fn others(listed: usize, trend: &Trend, all: bool) -> Option<Phrase> {
     let others = listed.saturating_sub(trend.most_events());
     let words = Phrase::plain(format!("… and {}: ", counted(others, "more event", "more events")));
     let shows = if others == 1 { " shows it." } else { " shows them." };
-    (others > 0).then(|| words.id("sprag trend --details").text(shows))
+    let command = if all { "sprag trend --details --all" } else { "sprag trend --details" };
+    (others > 0).then(|| words.id(command).text(shows))
 }
 
 pub(super) fn hidden(trend: &Trend) -> Option<Phrase> {

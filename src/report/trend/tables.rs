@@ -300,7 +300,7 @@ pub(super) fn overview(trend: &Trend, all: bool) -> Sheet {
     let columns = [("Event", ""), ("Change", "n"), ("Since", ""), ("Cause", ""), ("Series", "")];
     let shown: Vec<&Event> = listed.iter().copied().take(trend.most_events()).collect();
     let events = table("Events", &columns, &shown, shown.len(), |one| event::line(one));
-    let events = events.map(|section| section.paragraph(summary::others(listed.len(), trend).unwrap_or_default()));
+    let events = events.map(|section| section.paragraph(summary::others(listed.len(), trend, all).unwrap_or_default()));
     let hidden = if all { None } else { summary::hidden(trend) };
     let next = listed.iter().find_map(|one| Some((*one, one.next.as_ref()?)));
     let next = next.map(|(one, next)| {
@@ -344,7 +344,7 @@ pub(super) fn digest(trend: &Trend) -> Sheet {
 
 fn events(trend: &Trend, all: bool, most: usize) -> impl Iterator<Item = Section> {
     let listed = trend.events.iter().filter(move |one| all || summary::is_listed(one));
-    let others = if most < usize::MAX { summary::others(listed.clone().count(), trend) } else { None };
+    let others = if most < usize::MAX { summary::others(listed.clone().count(), trend, all) } else { None };
     let hidden = if all { None } else { summary::hidden(trend) };
     let words = others.into_iter().chain(hidden).map(|words| Section::default().paragraph(words));
     listed.take(most).map(event::section).chain(words)

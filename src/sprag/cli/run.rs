@@ -279,7 +279,8 @@ pub struct GpuBenchArgs {
 
 #[derive(Args, Debug)]
 pub struct PlanArgs {
-    /// The machines, as TOML: `[[machine]]` with `name`, `class` and `labels`, `[shards]` with numbers by suite, and `image`.
+    /// The machines, as TOML: `[[machine]]` with `name`, `class` and `labels`, `[shards]` with numbers by suite, and
+    /// for Kubernetes `image` and `volume`.
     #[arg(long, value_name = "FILE")]
     pub machines: PathBuf,
     /// Only this suite; may be given several times.
@@ -295,7 +296,7 @@ const PLAN_FORMATS: [Word<PlanFormat>; 5] = [
     ("json", "A list of tasks", PlanFormat::Json),
     ("github", "A matrix for a workflow on GitHub", PlanFormat::Github),
     ("slurm", "A script that submits an array for each machine", PlanFormat::Slurm),
-    ("kubernetes", "Jobs, as JSON for `kubectl apply -f -`", PlanFormat::Kubernetes),
+    ("kubernetes", "Jobs, as JSON for `kubectl create -f -`", PlanFormat::Kubernetes),
 ];
 
 const DTYPES: [Word<AskedDtype>; 4] = [
