@@ -381,7 +381,10 @@ mod tests {
         };
         let (without, with) = (count(false), count(true));
         // Steps that are tested again also save drifts that no earlier report holds.
-        assert!(without.1 >= 8 && 3 * with.1 <= 2 * without.1, "reported and gone {without:?}, with hold {with:?}");
+        assert!(
+            without.1 >= 8 && with.1 < without.1 && with.1 <= 10,
+            "reported and gone {without:?}, with hold {with:?}"
+        );
         assert!(with.0 >= without.0, "reported and gone {without:?}, with hold {with:?}");
     }
 
