@@ -160,10 +160,14 @@ impl History {
                 }
             }
             None => {
-                for row in text.lines().skip(1) {
-                    let cells: Vec<&str> = row.split(',').collect();
+                let mut rows = text.lines().map(|row| row.split(',').collect::<Vec<&str>>());
+                let header = rows.next().expect("a table has a header");
+                let column =
+                    |name: &str| header.iter().position(|cell| *cell == name).expect("the table has the column");
+                let [series, index, value] = ["series", "index", "value"].map(column);
+                for cells in rows {
                     let number = |cell: usize| cells[cell].parse::<f64>().expect("a number");
-                    points.push((cells[0].to_owned(), number(1) as u64, number(4)));
+                    points.push((cells[series].to_owned(), number(index) as u64, number(value)));
                 }
             }
         }
