@@ -133,7 +133,7 @@ impl Append<'_> {
                     packs::write(self.repository, &blobs)?;
                 }
             }
-            let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
+            let commit = self.commit(tip.as_ref(), &appended.added, &signature)?;
             watch(Step::CommitWritten);
             if !prepared {
                 self.prepare(branch, watch)?;
@@ -214,7 +214,7 @@ impl Append<'_> {
     /// Writes the commit, and the blobs unless they are in a pack.
     fn commit(
         &self,
-        tip: Option<&Commit<'_>>,
+        tip: Option<&(Commit<'_>, String)>,
         paths: &[String],
         signature: &Signature<'_>,
     ) -> Result<Oid, HistoryError> {
@@ -228,9 +228,15 @@ impl Append<'_> {
             }
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
-        let change = |base: &Tree<'_>| update.create_updated(self.repository, base);
+        let inherited = tip.filter(|(_, name)| Some(name) == self.target.inherited.as_ref());
+        let change = |base: &Tree<'_>| match inherited {
+            None => update.create_updated(self.repository, base),
+            Some((code, _)) => update.create_updated(self.repository, &objects::records_of(self.repository, code)?),
+        };
+        let ancestor = tip.filter(|_| inherited.is_none()).map(|(commit, _)| commit);
         let message = self.message();
-        let (commit, tree) = write_commit(self.repository, None, tip, signature, &message, change).map_err(refused())?;
+        let (commit, tree) =
+            write_commit(self.repository, None, ancestor, signature, &message, change).map_err(refused())?;
         // A pack is flushed already.
         let folder = |path: &String| if are_packed { parent(path).to_owned() } else { path.clone() };
         let unflushed: BTreeSet<String> = paths.iter().map(folder).collect();

@@ -1,5 +1,7 @@
 //! The branch that holds the history.
 
+use std::path::Path;
+
 use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository, Tree};
 use sprag_model::run::LAYOUT_VERSION;
 
@@ -16,14 +18,16 @@ pub struct Target {
     pub reference: String,
     /// The branch of a remote that is used while `reference` does not exist, as in a fresh clone.
     pub remote: Option<String>,
+    /// The ref of the code, if it has records. They are read while the branch exists nowhere, and the branch begins with them.
+    pub inherited: Option<String>,
     /// Whether `[history] ref` names it, so that it need not be the branch of the code.
     pub configured: bool,
 }
 
 /// The branch that records go to: the configured one, else the one that is checked out.
 ///
-/// The first record makes a configured branch that does not exist, on top of the branch of that name at the remote, else with a
-/// root commit. It may also be the first commit of an unborn branch: refusing would waste a measurement.
+/// The first record makes a configured branch that does not exist: on top of the branch of that name at the remote, else with a
+/// root commit, which takes over the records that were kept with the code. It may also be the first commit of an unborn branch: refusing would waste a measurement.
 pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
     let repository = &store.repository;
     let target = match configured {
@@ -33,7 +37,7 @@ pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, History
                 return Err(HistoryError::Busy { activity, reference: head.unwrap_or_else(|| "HEAD".to_owned()) });
             }
             (None, None) => return Err(HistoryError::Detached),
-            (Some(reference), None) => Target { reference, remote: None, configured: false },
+            (Some(reference), None) => Target { reference, remote: None, inherited: None, configured: false },
         },
     };
     if let Some(activity) = activity_on(repository, &target.reference)? {
@@ -48,12 +52,22 @@ pub fn source(store: &Store, configured: Option<&str>) -> Result<Target, History
     let repository = &store.repository;
     match configured {
         Some(name) => configured_branch(repository, name),
-        None => {
-            let reference = head_branch(repository)?.or_else(|| bisected_from(repository));
-            let reference = reference.unwrap_or_else(|| "HEAD".to_owned());
-            Ok(Target { reference, remote: None, configured: false })
-        }
+        None => Ok(Target { reference: code_reference(repository)?, remote: None, inherited: None, configured: false }),
     }
+}
+
+fn code_reference(repository: &Repository) -> Result<String, HistoryError> {
+    let reference = head_branch(repository)?.or_else(|| bisected_from(repository));
+    Ok(reference.unwrap_or_else(|| "HEAD".to_owned()))
+}
+
+/// The ref of the code, if its commit has records.
+fn checked_out_records(repository: &Repository) -> Option<String> {
+    let reference = code_reference(repository).ok()?;
+    let target = Target { reference, remote: None, inherited: None, configured: false };
+    let (commit, _) = tip(repository, &target).ok()??;
+    let folder = format!("{FOLDER}/v{LAYOUT_VERSION}");
+    commit.tree().ok()?.get_path(Path::new(&folder)).is_ok().then_some(target.reference)
 }
 
 /// Whether this repository keeps records on a branch of its code: the one that is checked out, where git's bisection began, any
@@ -123,7 +137,7 @@ pub(crate) fn tip<'r>(
     repository: &'r Repository,
     target: &Target,
 ) -> Result<Option<(Commit<'r>, String)>, HistoryError> {
-    for name in std::iter::once(&target.reference).chain(&target.remote) {
+    for name in std::iter::once(&target.reference).chain(&target.remote).chain(&target.inherited) {
         if let Some(commit) = commit_of(repository, name) {
             return Ok(Some((commit, name.clone())));
         }
@@ -161,7 +175,8 @@ fn configured_branch(repository: &Repository, name: &str) -> Result<Target, Hist
         return Err(bad("it points to something that is not a branch"));
     }
     let remote = remote_branch(repository, &reference);
-    Ok(Target { reference, remote, configured: true })
+    let inherited = checked_out_records(repository).filter(|code| *code != reference);
+    Ok(Target { reference, remote, inherited, configured: true })
 }
 
 /// The branch of that name of `origin`, else of the only remote that has it.

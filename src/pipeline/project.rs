@@ -81,7 +81,7 @@ impl Project {
     pub fn source(&self) -> crate::Result<Target> {
         let store = self.store()?;
         match &self.pinned {
-            Some(commit) => Ok(Target { reference: commit.clone(), remote: None, configured: false }),
+            Some(commit) => Ok(Target { reference: commit.clone(), remote: None, inherited: None, configured: false }),
             None => Ok(history::source(store, self.config.history.reference.as_deref())?),
         }
     }

@@ -183,6 +183,23 @@ fn a_fresh_clone_builds_upon_the_branch_of_its_remote() {
 }
 
 #[test]
+fn a_branch_of_its_own_begins_with_the_records_of_the_code() {
+    let fixture = Fixture::new();
+    fixture.append(&records(1..3), minute(1));
+    let store = fixture.store();
+    let branch = target(&store, Some("records")).unwrap();
+    let loaded = load(&store, &branch).unwrap();
+    assert_eq!((loaded.runs.len(), loaded.reference.as_str()), (2, "refs/heads/main"));
+    append(&store, &branch, &records(3..4), minute(2)).unwrap();
+    let loaded = load(&store, &branch).unwrap();
+    assert_eq!((loaded.runs.len(), loaded.reference.as_str()), (3, "refs/heads/records"));
+    assert_eq!(fixture.git(&["rev-list", "--count", "records"]), "1");
+    assert_eq!(fixture.git(&["ls-tree", "--name-only", "records"]), "history");
+    append(&store, &branch, &records(4..5), minute(3)).unwrap();
+    assert_eq!(load(&store, &branch).unwrap().runs.len(), 4);
+}
+
+#[test]
 fn files_that_are_no_runs_are_quarantined_with_the_reason() {
     let fixture = Fixture::new();
     fixture.append(&records(90..92), minute(5));
