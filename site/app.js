@@ -91,7 +91,7 @@ const sprag = {
   commits(read) { Object.assign(this.data, read); },
   series(read) { this.data.series = read; },
   chunk(read) {
-    for (const { series } of read.groups) for (const id of Object.keys(series)) series[id] = series[id].map((one, i) => (i ? numbersOf(one) : one));
+    for (const { series } of read.groups) for (const id of Object.keys(series)) series[id] = series[id].map((one) => (typeof one === "string" ? numbersOf(one) : one));
     this.data.chunks.set(read.number, read);
   },
   list(read) { this.data.list = read; },

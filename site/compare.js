@@ -12,13 +12,13 @@ const pointsAt = (data, series, number) => {
   const offset = number - chunk.number * data.chunk;
   const group = chunk.places.get(series.suite + "\n" + series.machine);
   if (!group || !Object.hasOwn(group.series, series.id)) return [];
-  const [exponent, medians, down, up] = group.series[series.id];
+  const [exponent, medians, step, down, up] = group.series[series.id];
   const points = [];
   const real = (whole) => Number(`${whole}e${exponent}`);
   for (let column = group.at.indexOf(offset); column >= 0 && group.at[column] === offset; column += 1) {
     const median = medians[column], lower = down?.[column] ?? null;
     if (median === null) continue;
-    const spread = lower === null ? null : [real(median - lower), real(median + up[column])];
+    const spread = lower === null ? null : [real(median - step * lower), real(median + step * up[column])];
     points.push({ number, environment: chunk.environments[group.environment[column]], value: real(median), spread });
   }
   return points;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::trend::{Flag, Line, Processes, Trend, Turn};
-use crate::compare::rounding::{packed_values, rounded};
+use crate::compare::rounding::{packed_line, packed_values, rounded};
 use crate::text::{self, short_commit};
 
 /// The data as JSON. `names_commits` where the places of the runs are not those of commits on the line, by which the script would
@@ -26,7 +26,7 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         "factor": trend.scale.factor,
         "symbol": trend.scale.symbol,
         "places": places(trend),
-        "medians": packed_values(&medians),
+        "medians": packed_line(&medians),
         "lines": lines,
         "turns": turns,
         "suspects": fit.map_or(&[][..], |fit| &fit.suspects),
@@ -87,7 +87,7 @@ mod tests {
         let result = data(&trend(&[1e-3, 1.01e-3, 1.01e-3, 9e-3]), false);
         let value: Value = serde_json::from_str(&result).expect("it is JSON");
         assert_eq!(value["places"], json!([[0.0, 3.0]]));
-        assert_eq!(value["medians"], json!([-7, "o3TpGAA4h8E"]));
+        assert_eq!(value["medians"], json!([-6, "k/BVAAszP"]));
         assert_eq!(value["lines"], json!([[0.0, 1.5, 1e-3, 1e-3]]));
         assert_eq!(value["turns"], json!([[1, "worse", 1.5, 1.5, 1e-3, 1.1e-3, "+10.0\u{202f}%"]]));
         assert_eq!((&value["baseline"], &value["limit"]), (&json!(0.33333), &Value::Null));

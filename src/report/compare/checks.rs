@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::commits::ComparedCommit;
-use super::data::{Data, PointData};
+use super::data::{Data, PointData, round_spreads};
 use super::pairs::{Pair, Pairs};
 use super::table::{self, Table};
 use super::words::Kind;
@@ -111,6 +111,7 @@ fn the_script_agrees_on_odd_numbers() {
             if place % 2 == 1 {
                 one.points.iter_mut().for_each(|point| point.value = [0.0, 0.0, -1.5, 2.0][(place + point.number) % 4]);
                 one.points.iter_mut().for_each(|point| point.spread = None);
+                (one.power, one.step) = round_spreads(&mut one.points);
             }
         }
         let last = data.commits.len() - 1;

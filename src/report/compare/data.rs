@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::commits::{self, ComparedCommit, NAME, plain};
-use super::rounding::{rounded, rounded_as_shown};
+use super::rounding::{in_units, of_units, power_as_shown, rounded, rounded_as_shown, spread_step};
 use super::segments::{Segment, Step, segments};
 use crate::catalog::Catalog;
 use crate::number;
@@ -54,6 +54,10 @@ pub(super) struct SeriesData {
     /// Empty where no level was fitted.
     pub(super) levels: Vec<Segment>,
     pub(super) changes: Vec<Step>,
+    /// The power of ten in units of which values are integers.
+    pub(super) power: i32,
+    /// How many of these units make a step of the reach of a spread.
+    pub(super) step: i64,
     /// In the order of their commits, and those of one commit as they were measured.
     pub(super) points: Vec<PointData>,
 }
@@ -65,7 +69,7 @@ pub(super) struct PointData {
     pub(super) time: DateTime<Utc>,
     /// The median over the processes of all its runs, in base units.
     pub(super) value: f64,
-    /// The lowest and the highest median of a process; absent of a single one.
+    /// The lowest and the highest median of a process, rounded; absent of a single one.
     pub(super) spread: Option<(f64, f64)>,
 }
 
@@ -133,6 +137,8 @@ fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str,
     let numbers: Option<Vec<usize>> = one.pooled.iter().map(|point| numbers.get(&*point.commit).copied()).collect();
     let numbers = numbers.filter(|numbers| !numbers.is_empty() && numbers.is_sorted())?;
     let (levels, changes) = segments(one, &numbers);
+    let mut points: Vec<PointData> = numbers.iter().zip(one.pooled.iter()).map(point_data).collect();
+    let (power, step) = round_spreads(&mut points);
     Some(SeriesData {
         id: one.series.clone(),
         suite: plain(&one.suite, NAME),
@@ -148,8 +154,26 @@ fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str,
         least: rounded(one.least),
         levels,
         changes,
-        points: numbers.iter().zip(one.pooled.iter()).map(point_data).collect(),
+        power,
+        step,
+        points,
     })
+}
+
+/// Rounds the ends of spreads to steps, so that scripts need few digits for them; gives [`SeriesData::power`] and its step.
+pub(super) fn round_spreads(points: &mut [PointData]) -> (i32, i64) {
+    let power = power_as_shown(points.iter().map(|point| point.value));
+    let ends = |point: &PointData| point.spread.map(|(low, high)| [point.value - low, high - point.value]);
+    let step = spread_step(points.iter().filter_map(ends).flatten().map(|reach| in_units(reach, power)));
+    for point in points {
+        let middle = in_units(point.value, power);
+        let end = |end: f64| {
+            let steps = (in_units(end - point.value, power) as f64 / step as f64).round() as i64;
+            of_units(middle + step * steps, power)
+        };
+        point.spread = point.spread.map(|(low, high)| (end(low), end(high)));
+    }
+    (power, step)
 }
 
 fn point_data((number, point): (&usize, &PooledPoint)) -> PointData {
@@ -158,7 +182,7 @@ fn point_data((number, point): (&usize, &PooledPoint)) -> PointData {
         environment: Arc::clone(&point.environment_key),
         time: point.time,
         value: rounded_as_shown(point.value),
-        spread: point.spread.map(|(low, high)| (rounded_as_shown(low), rounded_as_shown(high))),
+        spread: point.spread,
     }
 }
 

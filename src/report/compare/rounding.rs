@@ -27,27 +27,54 @@ fn rounded_to(value: f64, digits: i32) -> f64 {
 
 /// Numbers for the script: a power of ten, and integers in units of it that have five digits or more.
 pub(crate) fn packed_values(values: &[Option<f64>]) -> (i32, String) {
-    let present: Vec<f64> = values.iter().flatten().copied().collect();
-    let (power, scaled) = scaled(&present, DIGITS);
-    let mut scaled = scaled.into_iter();
-    (power, packed(values.iter().map(|value| value.and_then(|_| scaled.next())).collect::<Vec<_>>().into_iter()))
+    packed_in(power(values.iter().flatten().copied(), DIGITS), values)
 }
 
-/// A power of ten, and the measured numbers as integers in units of it.
-pub(super) fn scaled_as_shown(values: &[f64]) -> (i32, Vec<i64>) {
-    scaled(values, SHOWN)
+/// The same for a chart: four digits suffice where the values lie a thousand units or more apart.
+pub(crate) fn packed_line(values: &[Option<f64>]) -> (i32, String) {
+    let present = || values.iter().flatten().copied();
+    let (least, most) = (present().fold(f64::INFINITY, f64::min), present().fold(f64::NEG_INFINITY, f64::max));
+    let drawn = if most > least { magnitude(most - least) - 3 } else { i32::MIN };
+    packed_in(power(present(), SHOWN).min(drawn).max(power(present(), DIGITS)), values)
 }
 
-fn scaled(values: &[f64], digits: i32) -> (i32, Vec<i64>) {
-    let sizes = || values.iter().map(|value| value.abs()).filter(|size| *size > 0.0);
-    let magnitude = |size: f64| size.log10().floor() as i32;
+fn packed_in(power: i32, values: &[Option<f64>]) -> (i32, String) {
+    (power, packed(values.iter().map(|value| value.map(|value| in_units(value, power)))))
+}
+
+/// The power of ten in units of which the measured numbers are integers.
+pub(super) fn power_as_shown(values: impl Iterator<Item = f64> + Clone) -> i32 {
+    power(values, SHOWN)
+}
+
+/// The step, of 1, 2, 5, 10, 20 and so on, that the usual one of these reaches holds eight times or more; else 1.
+pub(super) fn spread_step(reaches: impl Iterator<Item = i64>) -> i64 {
+    let mut reaches: Vec<i64> = reaches.filter(|reach| *reach > 0).collect();
+    reaches.sort_unstable();
+    let most = reaches.get(reaches.len() / 2).map_or(1, |usual| usual / 8);
+    let decade = 10i64.pow(most.max(1).ilog10());
+    [5, 2, 1].map(|digit| digit * decade).into_iter().find(|step| *step <= most).unwrap_or(1)
+}
+
+/// The integer of a number in units of a power of ten.
+pub(super) fn in_units(value: f64, power: i32) -> i64 {
+    (value / 10f64.powi(power)).round() as i64
+}
+
+/// The number that so many units of a power of ten are read as.
+pub(super) fn of_units(whole: i64, power: i32) -> f64 {
+    let unit = 10f64.powi(power.abs());
+    if power < 0 { whole as f64 / unit } else { whole as f64 * unit }
+}
+
+fn magnitude(size: f64) -> i32 {
+    size.log10().floor() as i32
+}
+
+fn power(values: impl Iterator<Item = f64> + Clone, digits: i32) -> i32 {
+    let sizes = || values.clone().map(f64::abs).filter(|size| *size > 0.0);
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
-    if most == 0.0 {
-        return (0, vec![0; values.len()]);
-    }
-    let power = (magnitude(least) - digits + 1).max(magnitude(most) - MOST_DIGITS + 1);
-    let unit = 10f64.powi(power);
-    (power, values.iter().map(|value| (value / unit).round() as i64).collect())
+    if most == 0.0 { 0 } else { (magnitude(least) - digits + 1).max(magnitude(most) - MOST_DIGITS + 1) }
 }
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -93,6 +120,9 @@ mod tests {
             assert_eq!(packed(values.iter().copied()), expected, "{values:?}");
         }
         assert_eq!(packed_values(&[Some(1.0), None, Some(1.0002)]), (-4, "kxTF-A".to_owned()));
+        for (other, power) in [(1.0002, -4), (2.5, -3), (1.0, -4)] {
+            assert_eq!(packed_line(&[Some(1.0), None, Some(other)]).0, power, "{other}");
+        }
     }
 
     #[test]
@@ -106,7 +136,17 @@ mod tests {
             assert_eq!((rounded(value), rounded_as_shown(value)), (fitted, shown));
         }
         assert!(rounded(f64::NAN).is_nan() && rounded(f64::INFINITY).is_infinite());
-        assert_eq!(scaled_as_shown(&[1.5e-3, 2e-3, 0.0]), (-6, vec![1500, 2000, 0]));
-        assert_eq!(scaled_as_shown(&[0.0]), (0, vec![0]));
+        assert_eq!(power_as_shown([1.5e-3, 2e-3, 0.0].into_iter()), -6);
+        assert_eq!(power_as_shown([0.0].into_iter()), 0);
+        assert_eq!((in_units(1.5e-3, -6), of_units(1500, -6), of_units(15, 2)), (1500, 1.5e-3, 1500.0));
+    }
+
+    #[test]
+    fn a_spread_has_eight_steps_or_more() {
+        for (reaches, step) in
+            [(&[][..], 1), (&[0, 3], 1), (&[15], 1), (&[0, 16, 900, 1], 2), (&[39, 40], 5), (&[1700], 200)]
+        {
+            assert_eq!(spread_step(reaches.iter().copied()), step, "{reaches:?}");
+        }
     }
 }

@@ -256,6 +256,8 @@ fn is_slow(segments: &[Segment], apart: usize, least: f64) -> bool {
 #[cfg(test)]
 pub(super) fn example() -> SeriesData {
     SeriesData {
+        power: -3,
+        step: 1,
         id: "s".to_owned(),
         suite: "cpu".to_owned(),
         benchmark: "a".to_owned(),

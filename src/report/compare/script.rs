@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::commits::ComparedCommit;
 use super::data::{Data, PointData, SeriesData};
-use super::rounding::{packed, scaled_as_shown};
+use super::rounding::{in_units, packed};
 use super::rule::{LOOK_BACK, Levels, Outcome, judge_levels};
 use super::segments::Segment;
 use super::words;
@@ -141,7 +141,7 @@ fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Val
     ])
 }
 
-type InChunk<'a> = Vec<(&'a str, &'a [PointData])>;
+type InChunk<'a> = Vec<(&'a SeriesData, &'a [PointData])>;
 
 fn chunk(data: &Data, number: usize) -> Value {
     let begin = number * CHUNK;
@@ -150,7 +150,7 @@ fn chunk(data: &Data, number: usize) -> Value {
         let from = one.points.partition_point(|point| point.number < begin);
         let to = one.points.partition_point(|point| point.number < begin + CHUNK);
         if from < to {
-            places.entry((&one.suite, &one.machine)).or_default().push((&one.id, &one.points[from..to]));
+            places.entry((&one.suite, &one.machine)).or_default().push((one, &one.points[from..to]));
         }
     }
     let mut environments: Vec<&str> = Vec::new();
@@ -182,30 +182,29 @@ fn group<'a>(mut series: InChunk<'a>, begin: usize, environments: &mut Vec<&'a s
     };
     let environment: Vec<usize> = columns.iter().map(|(_, key)| place(key)).collect();
     let at: Vec<usize> = columns.iter().map(|(number, _)| number - begin).collect();
-    series.sort_by_key(|(id, _)| *id);
+    series.sort_by_key(|(one, _)| &one.id);
     let values: Map<String, Value> =
-        series.into_iter().map(|(id, points)| (id.to_owned(), values(points, &columns))).collect();
+        series.into_iter().map(|(one, points)| (one.id.clone(), values(one, points, &columns))).collect();
     json!({ "at": at, "environment": environment, "series": values })
 }
 
-/// The values of a series: a power of ten, the medians in units of it, and how far the spread reaches down and up, each packed.
-fn values(points: &[PointData], columns: &[(usize, &str)]) -> Value {
-    let numbers = points.iter().flat_map(|point| {
-        let (low, high) = point.spread.unwrap_or((point.value, point.value));
-        [point.value, low, high]
-    });
-    let (power, scaled) = scaled_as_shown(&numbers.collect::<Vec<f64>>());
+/// The values of a series: a power of ten, the medians in units of it, the units of a step, and how many steps the spread reaches
+/// down and up, each packed.
+fn values(one: &SeriesData, points: &[PointData], columns: &[(usize, &str)]) -> Value {
+    let SeriesData { power, step, .. } = *one;
     let (mut medians, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new());
     for (number, environment) in columns {
         let from = points.partition_point(|point| point.number < *number);
-        let of_commit = (from..points.len()).take_while(|place| points[*place].number == *number);
+        let of_commit = points[from..].iter().take_while(|point| point.number == *number);
         // Of several runs of the newest commit the last one counts.
-        let here = of_commit.filter(|place| *points[*place].environment == **environment).last();
-        let spread = here.filter(|place| points[*place].spread.is_some());
-        medians.push(here.map(|place| scaled[3 * place]));
-        down.push(spread.map(|place| scaled[3 * place] - scaled[3 * place + 1]));
-        up.push(spread.map(|place| scaled[3 * place + 2] - scaled[3 * place]));
+        let here = of_commit.filter(|point| *point.environment == **environment).last();
+        let reach = |end: fn(&PointData, (f64, f64)) -> f64| {
+            here.and_then(|point| Some(in_units(end(point, point.spread?), power) / step))
+        };
+        medians.push(here.map(|point| in_units(point.value, power)));
+        down.push(reach(|point, (low, _)| point.value - low));
+        up.push(reach(|point, (_, high)| high - point.value));
     }
     let [medians, lower, upper] = [&medians, &down, &up].map(|all| packed(all.iter().copied()));
-    if down.iter().any(Option::is_some) { json!([power, medians, lower, upper]) } else { json!([power, medians]) }
+    if down.iter().any(Option::is_some) { json!([power, medians, step, lower, upper]) } else { json!([power, medians]) }
 }

@@ -19,7 +19,7 @@ use sprag_model::series::{Point, Series};
 use sprag_model::unit::Scale;
 
 /// How many of the newest runs the table lists; these have the values of their processes in the data of the chart.
-const ROWS: usize = 30;
+const ROWS: usize = 15;
 
 /// The longest label of a flag, and the longest value of a fact in one, in characters.
 const LABEL: usize = 26;
