@@ -27,9 +27,10 @@ use sprag_model::event_record::EventRecord;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{RECORD_ROOT, Run};
 
-const ATTEMPTS: u32 = 20;
+/// Of two hundred clones that push at once on two cores, some need more than twenty.
+const ATTEMPTS: u32 = 100;
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 
