@@ -38,7 +38,11 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
     let project = Project::open(folder)?;
     let store = project.store()?;
     let branch = options.branch.as_deref().or(project.config.history.reference.as_deref());
-    let source = history::source(store, branch)?;
+    let mut source = history::source(store, branch)?;
+    if options.branch.is_some() {
+        // Records of another branch are not those of one that does not exist.
+        source.inherited = None;
+    }
     let listing = history::list(store, &source).context("cannot read the history")?;
     if listing.tip.is_none() && options.branch.is_some() {
         let message = format!("there is no branch `{}`", text::printable(&source.reference));
