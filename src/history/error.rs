@@ -47,10 +47,14 @@ pub enum HistoryError {
     Alike { path: String, other: String },
     #[error("`{path}` is not a folder on `{reference}`, so nothing can be recorded below it")]
     NotAFolder { path: String, reference: String },
+    #[error("another process took `{path}` off `{reference}` meanwhile")]
+    Moved { path: String, reference: String },
     #[error("cannot move `{reference}` after {attempts} attempts: {reason}")]
     Contended { reference: String, attempts: u32, reason: String },
     #[error("another sprag is recording in this repository: `{0}` stays locked")]
     Locked(PathBuf),
+    #[error("the snapshot `{path}` {reason}")]
+    Snapshot { path: PathBuf, reason: String },
     #[error("cannot {action} `{path}`: {reason}")]
     Io { action: &'static str, path: PathBuf, reason: io::Error },
     #[error("cannot {action}: {reason}")]
@@ -97,6 +101,7 @@ impl HistoryError {
             HistoryError::Contended { reference, .. } => format!(
                 "if no git process is running, remove the stale `{reference}.lock` from the git folder and try again"
             ),
+            HistoryError::Moved { .. } => "nothing was changed: run the command again".to_owned(),
             HistoryError::Locked(_) => "wait until it is done, and try again".to_owned(),
             HistoryError::Io { action: "write to", path, reason }
                 if reason.kind() == io::ErrorKind::PermissionDenied =>
@@ -105,6 +110,9 @@ impl HistoryError {
             }
             HistoryError::Alike { other, .. } => {
                 format!("spell it as in `{other}`: file systems of macOS and Windows hold only one of the two")
+            }
+            HistoryError::Snapshot { .. } => {
+                "copy it again from where it is intact, or move it away to go on without its runs".to_owned()
             }
             HistoryError::Unreadable { .. }
             | HistoryError::BadRecord { .. }

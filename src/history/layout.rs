@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sprag_base::digest::is_hex;
+use sprag_model::archive::{ARCHIVE_ROOT, Archive};
 use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use sprag_model::record::Reader;
 use sprag_model::retraction::{RESTORATION_ROOT, RETRACTION_ROOT, Retraction};
@@ -101,14 +102,20 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
     match check_path(path)? {
         Kind::Run => check_record(path, PLAIN, bytes).map(drop),
         Kind::Event => EventRecord::from_file(path, bytes).map(drop),
-        Kind::Auxiliary if is_retraction(path) => Retraction::from_file(path, bytes).map(drop),
-        Kind::Auxiliary => Ok(()),
+        Kind::Auxiliary => check_auxiliary(path, bytes),
     }
 }
 
-pub(crate) fn is_retraction(path: &str) -> bool {
+/// Whether a file in a folder whose name begins with an underscore has the content that belongs there.
+pub(crate) fn check_auxiliary(path: &str, bytes: &[u8]) -> Result<(), String> {
     let is_below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
-    is_below(RETRACTION_ROOT) || is_below(RESTORATION_ROOT)
+    if is_below(RETRACTION_ROOT) || is_below(RESTORATION_ROOT) {
+        Retraction::from_file(path, bytes).map(drop)
+    } else if is_below(ARCHIVE_ROOT) {
+        Archive::from_file(path, bytes).map(drop)
+    } else {
+        Ok(())
+    }
 }
 
 /// Reads the record at `path`, and compares its name with its content.

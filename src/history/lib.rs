@@ -21,6 +21,7 @@ mod changes;
 mod copy;
 mod append;
 mod listing;
+mod archived;
 mod load;
 mod past;
 mod transport;
@@ -36,6 +37,8 @@ mod sync {
     pub(crate) mod rounds;
 }
 
+mod archive;
+
 /// Checks and repairs a history.
 mod fsck {
     pub(crate) mod tip;
@@ -45,6 +48,7 @@ mod fsck {
 }
 
 pub use append::{Appended, Record, append, store_blobs};
+pub use archive::{PastMonth, PastMonths, archive, archives, blob_id, past_months};
 pub use changes::{CommitChanges, FileChange, changed_paths, changes};
 pub use commits::{
     comes_after, commit_at, commit_graph, commit_line, commit_line_cached, files_of, find_commit, measured_commit,
@@ -56,11 +60,12 @@ pub use fsck::check::{fsck, recorded, verified_entries};
 pub use fsck::repair::{Repaired, repair};
 pub use layout::Entry;
 pub use listing::{FolderCache, Listing, PlainFiles, list, list_cached};
-pub use load::{Loaded, absent_commits, fold, load, plain_files, read};
+pub use load::{Loaded, RecordVisitor, absent_commits, each_record, fold, load, plain_files, read};
 pub use past::{Entered, Entries, entries};
 pub use repository::{
-    Author, Facts, NewCommit, Store, author, check_out, commit_files, create, facts, has_commit, open, tag,
+    Author, Facts, NewCommit, Snapshots, Store, author, check_out, commit_files, create, facts, has_commit, open, tag,
 };
+pub use state::sync_folder;
 pub use sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use sync::rounds::sync;
 pub use target::{
@@ -76,6 +81,7 @@ mod testing;
 #[cfg(test)]
 mod tests {
     mod appending;
+    mod archiving;
     mod checkouts;
     mod fsck;
     mod fsck_warnings;

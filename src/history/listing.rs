@@ -12,6 +12,7 @@ use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
 use crate::objects::{self, LooseObjects};
 use crate::repository::Store;
 use crate::target::{Target, tip};
+use sprag_model::archive::{ARCHIVE_ROOT, Archive};
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::retraction::{RESTORATION_ROOT, RETRACTION_ROOT, Retraction};
 use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
@@ -24,8 +25,10 @@ pub struct Listing {
     /// The commit it was read at; absent where there is no history yet.
     pub tip: Option<String>,
     pub reference: String,
-    /// The files that may be records, by path, without those that were retracted.
+    /// The files that may be records, and runs of snapshots that are here, by path, without those that were retracted.
     pub entries: Vec<Entry>,
+    /// The notes of snapshots that are not here.
+    pub absent: Vec<Archive>,
     /// The files of runs that were retracted, each with the reason as it reads after its path.
     pub retracted: Vec<(Entry, String)>,
     /// By the path of a run, the newest record that retracts it or undoes that.
@@ -57,6 +60,7 @@ pub fn list_cached(
         tip: None,
         reference: target.reference.clone(),
         entries: Vec::new(),
+        absent: Vec::new(),
         retracted: Vec::new(),
         decided: BTreeMap::new(),
         latest: None,
@@ -80,6 +84,7 @@ pub fn list_cached(
     let newest = recent.map(|commit| commit.time().seconds()).max();
     listing.latest =
         newest.and_then(|seconds| DateTime::from_timestamp(seconds, 0)).map(|time| time + TimeDelta::days(1));
+    listing.add_archived(store, &tree)?;
     listing.retract(repository, &tree)?;
     Ok((listing, news))
 }
@@ -91,6 +96,24 @@ impl Listing {
             return Ok(());
         }
         Err(format!("is dated {}, more than a day after the newest commit of the history", time.format("%Y-%m-%d")))
+    }
+
+    fn add_archived(&mut self, store: &Store, tree: &Tree<'_>) -> Result<(), HistoryError> {
+        let (archives, bad) = archives_in(&store.repository, tree)?;
+        self.quarantined.extend(bad);
+        let count = self.entries.len();
+        for archive in archives.into_iter().filter(|archive| !archive.restored) {
+            match store.snapshots.as_ref().map_or(Ok(None), |snapshots| snapshots.runs(&archive))? {
+                Some(runs) => self.entries.extend(runs),
+                None => self.absent.push(archive),
+            }
+        }
+        if self.entries.len() > count {
+            // A run that is on the branch as well comes first, and stays.
+            self.entries.sort_by(|a, b| a.path.cmp(&b.path));
+            self.entries.dedup_by(|later, first| later.path == first.path);
+        }
+        Ok(())
     }
 
     /// Moves the runs that the tree retracts. The newest record of a run decides; of equally new ones, that which undoes.
@@ -295,6 +318,22 @@ pub(crate) fn files_below(repository: &Repository, tree: &Tree<'_>, folder: &str
     }
     quarantined.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(PlainFiles { files, quarantined })
+}
+
+/// The newest note of each archive, and files in their place that are none.
+pub(crate) fn archives_in(
+    repository: &Repository,
+    tree: &Tree<'_>,
+) -> Result<(Vec<Archive>, Vec<Quarantined>), HistoryError> {
+    let PlainFiles { files, mut quarantined } = files_below(repository, tree, ARCHIVE_ROOT)?;
+    let mut notes = Vec::new();
+    for (path, bytes) in files {
+        match Archive::from_file(&path, &bytes) {
+            Ok(note) => notes.push(note),
+            Err(reason) => quarantined.push(Quarantined { path, reason }),
+        }
+    }
+    Ok((Archive::newest(notes), quarantined))
 }
 
 /// The content of a file, or why it cannot be that of a record.

@@ -73,7 +73,11 @@ pub fn fold<T: Send>(
     begin: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
 ) -> Result<Vec<T>, HistoryError> {
-    let order = pack_order(&store.repository, entries, |entry| Oid::from_str(&entry.blob).ok());
+    let snapshots = store.snapshots.as_deref();
+    let archived = |entry: &Entry| snapshots.filter(|snapshots| snapshots.may_have(&entry.path));
+    // Runs of snapshots come last, in the order of their paths, which is that of the snapshots.
+    let in_git = |entry: &Entry| Oid::from_str(&entry.blob).ok().filter(|_| archived(entry).is_none());
+    let order = pack_order(&store.repository, entries, in_git);
     let is_unchecked = entries.len() >= MANY;
     let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
     let share = (entries.len() / (workers.max(1) * SHARES)).clamp(SHARE, MOST_SHARE);
@@ -92,9 +96,11 @@ pub fn fold<T: Send>(
             for &place in share {
                 let entry = &entries[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
-                let content = content(&loose, &odb, entry);
-                let record =
-                    content.and_then(|content| layout::check_recorded(&entry.path, content.data(), &mut reader));
+                let record = match archived(entry).and_then(|snapshots| snapshots.content(&entry.path)) {
+                    Some(bytes) => layout::check_recorded(&entry.path, &bytes, &mut reader),
+                    None => content(&loose, &odb, entry)
+                        .and_then(|content| layout::check_recorded(&entry.path, content.data(), &mut reader)),
+                };
                 take(&mut taken, place, record.map_err(quarantine));
             }
         }
@@ -110,6 +116,32 @@ pub fn fold<T: Send>(
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(|| take_shares(&open()?))).collect();
         workers.into_iter().map(|worker| worker.join().expect("reading a record does not panic")).collect()
     })
+}
+
+/// Takes a record, its bytes and what they say.
+pub type RecordVisitor<'a, E> = &'a mut dyn FnMut(&Entry, &[u8], RecordedRun) -> Result<(), E>;
+
+/// Reads the records one after another, in the order of the entries, and gives each with its bytes.
+///
+/// # Errors
+/// Those of `take`, and where a record is damaged or absent.
+pub fn each_record<E: From<HistoryError>>(
+    store: &Store,
+    entries: &[Entry],
+    take: RecordVisitor<'_, E>,
+) -> Result<(), E> {
+    let odb = store.repository.odb().map_err(failed("open the object database"))?;
+    let (loose, mut reader) = (LooseObjects::new(&store.repository), Reader::default());
+    for entry in entries {
+        let fault = |reason: String| HistoryError::Unusable {
+            action: "read a record",
+            reason: format!("`{}` {reason}", entry.path),
+        };
+        let content = content(&loose, &odb, entry).map_err(fault)?;
+        let run = layout::check_recorded(&entry.path, content.data(), &mut reader).map_err(fault)?;
+        take(entry, content.data(), run)?;
+    }
+    Ok(())
 }
 
 /// While it lives, libgit2 takes no SHA-1 of the objects it reads, which costs a sixth of the time: the names of records vouch for

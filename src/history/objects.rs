@@ -16,7 +16,7 @@ use git2::{
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::error::{HistoryError, failed};
-use crate::layout::FOLDER;
+use crate::layout::{FOLDER, PLAIN};
 use crate::state::{MANY_FILES, sync_file_system, sync_folder};
 
 /// Fails where the object is loose and its file does not hold a whole stream.
@@ -313,6 +313,59 @@ pub(crate) fn find_collision<'a>(paths: impl Iterator<Item = &'a str>) -> Option
 /// A name as a file system sees it that ignores case and Unicode form.
 pub(crate) fn case_folded(name: &str) -> String {
     if name.is_ascii() { name.to_ascii_lowercase() } else { name.nfc().flat_map(char::to_lowercase).nfc().collect() }
+}
+
+// Changes of a tree.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    /// A file, or a folder with everything below it.
+    Remove,
+    Put(Oid),
+}
+
+/// By path. Removals come first, so that a folder can replace a file.
+pub(crate) type Edits = BTreeMap<Vec<u8>, Edit>;
+
+/// The tree with the edits; absent where it is empty.
+pub(crate) fn edited(
+    repository: &Repository,
+    base: Option<&Tree<'_>>,
+    edits: &Edits,
+) -> Result<Option<Oid>, git2::Error> {
+    let mut builder = repository.treebuilder(base)?;
+    let mut below: BTreeMap<&[u8], Edits> = BTreeMap::new();
+    let mut put = Vec::new();
+    for (path, edit) in edits {
+        match path.iter().position(|&byte| byte == b'/') {
+            Some(end) => {
+                below.entry(&path[..end]).or_default().insert(path[end + 1..].to_vec(), *edit);
+            }
+            None => {
+                if builder.get(path.clone())?.is_some() {
+                    builder.remove(path.clone())?;
+                }
+                if let Edit::Put(content) = edit {
+                    put.push((path, *content));
+                }
+            }
+        }
+    }
+    for (name, edits) in below {
+        let folder = builder.get(name.to_vec())?.filter(|entry| entry.kind() == Some(ObjectType::Tree));
+        let folder = folder.map(|entry| repository.find_tree(entry.id())).transpose()?;
+        match edited(repository, folder.as_ref(), &edits)? {
+            Some(tree) => {
+                builder.insert(name.to_vec(), tree, i32::from(FileMode::Tree))?;
+            }
+            None if folder.is_some() => builder.remove(name.to_vec())?,
+            None => {}
+        }
+    }
+    for (name, content) in put {
+        builder.insert(name.clone(), content, PLAIN)?;
+    }
+    Ok(if builder.is_empty() { None } else { Some(builder.write()?) })
 }
 
 #[cfg(test)]

@@ -9,13 +9,38 @@ use git2::{
 };
 
 use crate::error::{HistoryError, failed, message};
+use crate::layout::Entry;
 use crate::objects;
+use sprag_model::archive::Archive;
 
 /// An open repository.
 ///
 /// It may be sent to another thread but not shared with one: each thread opens its own.
 pub struct Store {
     pub(crate) repository: Repository,
+    pub(crate) snapshots: Option<Box<dyn Snapshots>>,
+}
+
+/// Snapshots outside git, with runs that left the branch.
+pub trait Snapshots: Send + Sync {
+    /// The runs of the snapshot that a note is about, by path; absent where it is not here.
+    ///
+    /// # Errors
+    /// When the file is not the one that the note is about.
+    fn runs(&self, archive: &Archive) -> Result<Option<Vec<Entry>>, HistoryError>;
+
+    /// Whether a snapshot that was listed may have the run at this path.
+    fn may_have(&self, path: &str) -> bool;
+
+    /// The content of a run of a snapshot that was listed.
+    fn content(&self, path: &str) -> Option<Vec<u8>>;
+}
+
+impl Store {
+    /// Reads archived runs from these snapshots from now on.
+    pub fn use_snapshots(&mut self, snapshots: Box<dyn Snapshots>) {
+        self.snapshots = Some(snapshots);
+    }
 }
 
 /// Opens the repository at or above `start`: with a working tree, bare, or a linked working tree.
@@ -23,7 +48,7 @@ pub fn open(start: &Path) -> Result<Store, HistoryError> {
     let no_ceiling: [&Path; 0] = [];
     // `discover` would lose the working tree of a git folder that lies elsewhere.
     match Repository::open_ext(start, RepositoryOpenFlags::empty(), no_ceiling) {
-        Ok(repository) => Ok(Store { repository }),
+        Ok(repository) => Ok(Store { repository, snapshots: None }),
         Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
         Err(error) => {
             let path = Repository::discover_path(start, no_ceiling);
@@ -183,7 +208,7 @@ pub fn create(folder: &Path, author: &Author) -> Result<Store, HistoryError> {
     config.set_str("user.name", &author.name).map_err(refused())?;
     config.set_str("user.email", &author.email).map_err(refused())?;
     drop(config);
-    Ok(Store { repository })
+    Ok(Store { repository, snapshots: None })
 }
 
 /// Commits files on the branch that is checked out, and gives the commit. The working tree stays as it is until

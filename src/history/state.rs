@@ -288,7 +288,7 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 /// Makes a new name in `folder` durable, where the system can.
 ///
 /// A failure is final: the system may have dropped what it could not write, and would report success the second time.
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
+pub fn sync_folder(folder: &Path) -> Result<(), HistoryError> {
     // Windows opens no folder as a file, and makes names durable with the file.
     if cfg!(unix) {
         match File::open(folder).and_then(|handle| handle.sync_all()) {

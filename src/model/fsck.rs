@@ -19,6 +19,9 @@ pub struct FsckReport {
     pub tip: Option<String>,
     /// The number of valid records at the tip.
     pub runs: u64,
+    /// The number of runs that left the branch for snapshots; absent where there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub archived: u64,
     /// The number of runs that ever entered the branch: the size of the tree with that `root`.
     pub entries: u64,
     /// The root over their digests; absent where some cannot be read.
@@ -171,6 +174,10 @@ impl Finding {
     pub fn advise(self, advice: impl Into<String>) -> Finding {
         Finding { advice: Some(advice.into()), ..self }
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl FsckReport {

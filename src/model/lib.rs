@@ -1,6 +1,7 @@
 //! The plain values that cross from one crate to the next. Nothing here reads a file, a clock or a device.
 
 pub mod analysis;
+pub mod archive;
 pub mod autotune;
 pub mod bands;
 pub mod baseline;

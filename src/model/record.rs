@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Datelike, Utc};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -80,6 +81,38 @@ impl Run {
         let run = lenient(bytes)?;
         let (id, _, _) = run.to_record();
         Ok((id, run))
+    }
+}
+
+// Small files of the history besides runs, such as retractions: canonical JSON and one line feed, too, in folders of year and
+// month, named after the start of the digest.
+
+pub(crate) fn to_named<T: Serialize>(root: &str, time: DateTime<Utc>, value: &T) -> (String, Vec<u8>) {
+    let mut text = json::to_canonical(value);
+    let path = format!("{root}/{}/{}.json", time.format("%Y/%m"), id_of(text.as_bytes()));
+    text.push('\n');
+    (path, text.into_bytes())
+}
+
+/// The fault reads after the path.
+pub(crate) fn read_named<T: DeserializeOwned>(bytes: &[u8], newest: u64, what: &str) -> Result<T, String> {
+    if bytes.len() > MAX_RECORD_BYTES {
+        return Err(format!("holds more than the {MAX_RECORD_BYTES} bytes that a record may have"));
+    }
+    let value = json::parse(bytes).map_err(|error| format!("is not JSON: {error}"))?;
+    let version = value.get("schema_version").and_then(Value::as_u64);
+    if let Some(newer) = version.filter(|version| *version > newest) {
+        return Err(format!("has schema version {newer}, this build reads up to {newest}"));
+    }
+    serde_json::from_value(value).map_err(|error| format!("is not {what}: {error}"))
+}
+
+/// Compares a file with what [`to_named`] makes of its content.
+pub(crate) fn check_named(path: &str, bytes: &[u8], own: &(String, Vec<u8>)) -> Result<(), String> {
+    match (own.1 == bytes, own.0 == path) {
+        (true, true) => Ok(()),
+        (true, false) => Err(format!("should be at `{}` by its content", own.0)),
+        (false, _) => Err("is not in canonical form, so its name cannot vouch for it".to_owned()),
     }
 }
 

@@ -7,11 +7,10 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::MAX_RECORD_BYTES;
+use crate::record;
 use crate::run::RECORD_ROOT;
 use crate::schema::patterns;
-use sprag_base::digest::Digest;
-use sprag_base::{json, text};
+use sprag_base::text;
 
 pub const SCHEMA_VERSION: u64 = 1;
 
@@ -45,35 +44,18 @@ pub struct Retraction {
 impl Retraction {
     /// The path of the record, its bytes, and the subject of the commit that adds it.
     pub fn to_file(&self) -> (String, Vec<u8>, String) {
-        let value = serde_json::to_value(self).expect("a record is made of texts and numbers");
-        let mut text = json::to_canonical(&value);
-        let digest = Digest::from_parts(&[text.as_bytes()]).short();
-        text.push('\n');
         let (root, verb) = if self.undo { (RESTORATION_ROOT, "restore") } else { (RETRACTION_ROOT, "retract") };
-        let path = format!("{root}/{}/{digest}.json", self.time.format("%Y/%m"));
+        let (path, bytes) = record::to_named(root, self.time, self);
         let run = self.run.rsplit('/').next().unwrap_or_default().trim_end_matches(".json");
-        (path, text.into_bytes(), format!("sprag: {verb} {run}"))
+        (path, bytes, format!("sprag: {verb} {run}"))
     }
 
     /// Reads the file at `path`, which must be as [`Retraction::to_file`] writes it. The fault reads after the path.
     pub fn from_file(path: &str, bytes: &[u8]) -> Result<Retraction, String> {
-        if bytes.len() > MAX_RECORD_BYTES {
-            return Err(format!("holds more than the {MAX_RECORD_BYTES} bytes that a record may have"));
-        }
-        let value = json::parse(bytes).map_err(|error| format!("is not JSON: {error}"))?;
-        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-        if let Some(newer) = version.filter(|version| *version > SCHEMA_VERSION) {
-            return Err(format!("has schema version {newer}, this build reads up to {SCHEMA_VERSION}"));
-        }
-        let retraction: Retraction =
-            serde_json::from_value(value).map_err(|error| format!("is not a retraction of a run: {error}"))?;
+        let retraction: Retraction = record::read_named(bytes, SCHEMA_VERSION, "a retraction of a run")?;
         retraction.check()?;
         let (own_path, own_bytes, _) = retraction.to_file();
-        match (own_bytes == bytes, own_path == path) {
-            (true, true) => Ok(retraction),
-            (true, false) => Err(format!("should be at `{own_path}` by its content")),
-            (false, _) => Err("is not in canonical form, so its name cannot vouch for it".to_owned()),
-        }
+        record::check_named(path, bytes, &(own_path, own_bytes)).map(|()| retraction)
     }
 
     /// The fault reads after what holds the values.

@@ -9,8 +9,8 @@ use crate::cache;
 use crate::error::Context as _;
 use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
-use crate::refuse;
 use crate::text::{self, printable, warn};
+use crate::{refuse, snapshots};
 use sprag_analysis::frame::ParquetFile;
 use sprag_base::files::{AtomicFile, check_writable};
 use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
@@ -91,6 +91,7 @@ impl<'a> Export<'a> {
         let is_selected = self.selected.filter()?;
         let store = self.project.store()?;
         let listing = history::list(store, &self.project.source()?).context("cannot read the history")?;
+        snapshots::say_absent(&listing.absent);
         for suite in &self.selected.suites {
             refuse_unknown("suite", suite, listing.entries.iter().map(Entry::suite))?;
         }

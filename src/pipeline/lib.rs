@@ -15,6 +15,7 @@ pub mod builds;
 pub mod ledger;
 pub mod study;
 pub mod trend;
+mod snapshots;
 mod span;
 pub mod measuring;
 pub mod fleet;

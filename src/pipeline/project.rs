@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, FILE_NAME, RECORDS_BRANCH, Suite};
 use crate::error::Context as _;
+use crate::snapshots::SnapshotFolder;
 use crate::text::{self, warn};
 use crate::{Error, refuse};
 use sprag_base::files::{open_lock, read_bounded, write_atomic};
@@ -35,7 +36,7 @@ impl Project {
     /// Finds the project at or above `folder`.
     pub fn open(folder: &Path) -> crate::Result<Project> {
         let folder = fs::canonicalize(folder).with_context(|| format!("cannot enter `{}`", folder.display()))?;
-        let store = history::open(&folder);
+        let mut store = history::open(&folder);
         if !folder.is_dir() {
             return Err(Error::message(format!("cannot enter `{}`: it is not a folder", folder.display())));
         }
@@ -46,8 +47,9 @@ impl Project {
         let is_bare = store.is_ok() && workdir.is_none();
         let root = workdir.unwrap_or(folder);
         let mut config = Config::load(&root)?;
-        if let Ok(store) = &store {
+        if let Ok(store) = &mut store {
             config.history.reference = reference(store, config.history.reference);
+            use_snapshots(store, &root, &config);
         }
         Ok(Project { root, config, is_bare, has_cache: true, pinned: None, store })
     }
@@ -88,9 +90,10 @@ impl Project {
 
     /// Files in one folder, history of another repository as of a commit; nothing is cached.
     pub fn at(files: &Path, repository: &Path, commit: &str) -> crate::Result<Project> {
-        let store = history::open(repository)?;
+        let mut store = history::open(repository)?;
         let (root, mut config) = (files.to_owned(), Config::load(files)?);
         config.history.reference = reference(&store, config.history.reference);
+        use_snapshots(&mut store, &root, &config);
         Ok(Project {
             root,
             config,
@@ -204,6 +207,12 @@ pub(crate) fn read_regular(path: &Path, most: usize) -> Result<Vec<u8>, String> 
         return Err("is not a file".to_owned());
     }
     read_bounded(path, most).map_err(|error| format!("cannot be read: {error}"))
+}
+
+fn use_snapshots(store: &mut Store, root: &Path, config: &Config) {
+    if let Some(folder) = &config.history.archive {
+        store.use_snapshots(Box::new(SnapshotFolder::new(root.join(folder))));
+    }
 }
 
 /// Locks until dropped; calls `waits` if another process has the lock. File systems without locks give no protection.

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::cache::{self, CacheFile};
 use crate::error::Context as _;
 use crate::project::Project;
-use crate::{ledger, text};
+use crate::{ledger, snapshots, text};
 use sprag_analysis::digest::{self, Input, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, Store, Target};
@@ -80,6 +80,7 @@ fn timely(runs: DecodedRuns, listing: Listing) -> Loaded {
 fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
     let file = CacheFile::at(project, "folders");
     let (listing, news) = history::list_cached(store, source, file.read_as(FolderCache::from_text))?;
+    snapshots::say_absent(&listing.absent);
     if let Some(news) = news {
         file.write(news.to_text().as_bytes());
     }

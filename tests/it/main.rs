@@ -77,6 +77,7 @@ mod event_records;
 mod export;
 #[cfg(target_os = "linux")]
 mod faults;
+mod archive;
 mod fsck;
 mod history_add;
 mod import;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 use git2::{Oid, Repository, Status, StatusOptions};
 
+use crate::archived::Archived;
 use crate::checkout::Checkouts;
 use crate::commits::parents;
 use crate::error::{FETCH_ALL, HistoryError, failed};
@@ -37,6 +38,7 @@ pub fn fsck(
         reference: target.reference.clone(),
         tip: None,
         runs: 0,
+        archived: 0,
         entries: 0,
         root: None,
         status: FsckStatus::Clean,
@@ -75,7 +77,14 @@ pub fn fsck(
     report.entries = entries.tree.len() as u64;
     if examined.past.is_complete && missing.is_empty() && examined.contents.unreadable.is_empty() {
         report.root = Some(entries.tree.root());
+        let digests = entries.runs.iter().map(|run| (run.path.as_str(), run.digest)).collect();
+        let contents = &mut examined.contents;
+        report.add(examined.archived.check(&digests, |root, size| {
+            let is_beginning = entries.tree.root_of(usize::try_from(size).unwrap_or(usize::MAX)) == Some(root);
+            is_beginning || find(repository, commit.id(), &entries, contents, root).size == Some(size)
+        }));
     }
+    report.archived = examined.archived.archives.iter().map(|archive| archive.runs).sum();
     if let Some(root) = against {
         let outcome = find(repository, commit.id(), &entries, &mut examined.contents, root);
         report.add((outcome.met == Met::Never).then(|| never(root)));
@@ -115,6 +124,7 @@ fn never(root: Digest) -> Finding {
 pub(crate) struct Examined<'r> {
     pub(crate) promises: Promises<'r>,
     pub(crate) tip: Tip,
+    pub(crate) archived: Archived<'r>,
     pub(crate) past: Past,
     pub(crate) contents: Contents<'r>,
     pub(crate) runs: Vec<RunFacts>,
@@ -141,12 +151,13 @@ impl<'r> Examined<'r> {
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
         let mut set_aside = read.set_aside;
         set_aside.extend(content::settled(repository, &past, &present));
-        let losses = content::compare(&past, &present, &set_aside, &mut digests, &promises);
+        let archived = Archived::at(repository, &tree)?;
+        let losses = content::compare(&past, &present, &archived, &set_aside, &mut digests, &promises);
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
         let absent = read.absent.into_iter().chain(losses.absent.iter().cloned()).collect();
         let contents = Contents { digests, unreadable: Vec::new() };
-        Ok(Examined { promises, tip, past, contents, runs: read.runs, faults, losses, absent, findings })
+        Ok(Examined { promises, tip, archived, past, contents, runs: read.runs, faults, losses, absent, findings })
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, Oid, Repository};
 
 use crate::append::map_in_parallel;
+use crate::archived::Archived;
 use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::layout::{self, Kind, PLAIN};
@@ -17,7 +18,6 @@ use sprag_base::digest::{Digest, is_hex};
 use sprag_model::event_record::{EventError, EventRecord};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
-use sprag_model::retraction::Retraction;
 use sprag_model::run::{RECORD_ROOT, Run};
 
 const BATCH: usize = 256;
@@ -164,12 +164,11 @@ pub(crate) fn read(
     contents.absent.sort();
     for file in &tip.auxiliary {
         match fetch(&loose, &odb, file.id) {
-            Ok(bytes) if layout::is_retraction(&file.text()) => {
-                if let Err(what) = Retraction::from_file(&file.text(), &bytes) {
+            Ok(bytes) => {
+                if let Err(what) = layout::check_auxiliary(&file.text(), &bytes) {
                     contents.fault(file, FindingKind::Schema, what);
                 }
             }
-            Ok(_) => {}
             Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
             Err((kind, what)) => contents.fault(file, kind, what),
         }
@@ -412,10 +411,11 @@ pub(crate) struct Losses {
     pub(crate) absent: Vec<String>,
 }
 
-/// Compares the contents of the tip, by path, with everything that was ever there.
+/// Compares the contents of the tip, by path, with everything that was ever there. Archived runs are not lost.
 pub(crate) fn compare(
     past: &Past,
     present: &HashMap<String, Oid>,
+    archived: &Archived<'_>,
     set_aside: &HashSet<Oid>,
     digests: &mut Digests<'_>,
     promises: &Promises<'_>,
@@ -429,6 +429,9 @@ pub(crate) fn compare(
         let now = present.get(path);
         // The common case, in which nothing has to be read.
         if contents.len() == 1 && now == Some(&contents[0].blob) {
+            continue;
+        }
+        if now.is_none() && contents.iter().any(|file| archived.has(path.as_bytes(), file.blob)) {
             continue;
         }
         let right = match contents[0].kind {

@@ -17,7 +17,7 @@ use crate::fsck::check::Examined;
 use crate::fsck::content::{self, Judged, judge};
 use crate::fsck::tip::{Tip, TipFile};
 use crate::layout::PLAIN;
-use crate::objects::{self, Promises, Swapped, compare_and_swap};
+use crate::objects::{self, Edit, Edits, Promises, Swapped, compare_and_swap, edited};
 use crate::past::MISSING;
 use crate::repository::{Store, signature_at};
 use crate::state::{Pending, StateFolder, pause};
@@ -289,53 +289,4 @@ fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, 
     let files = files.filter(|file| !promises.cover(file.id));
     let paths: BTreeMap<String, Oid> = files.map(|file| (file.text(), file.id)).collect();
     Ok(paths.into_iter().map(|(path, blob)| Pending::new(&target.reference, &path, blob)).collect())
-}
-
-const FOLDER: i32 = 0o040_000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Edit {
-    /// A file, or a folder with everything below it.
-    Remove,
-    Put(Oid),
-}
-
-/// By path. Removals come first, so that a folder can replace a file.
-type Edits = BTreeMap<Vec<u8>, Edit>;
-
-/// The tree with the edits; absent where it is empty.
-fn edited(repository: &Repository, base: Option<&Tree<'_>>, edits: &Edits) -> Result<Option<Oid>, git2::Error> {
-    let mut builder = repository.treebuilder(base)?;
-    let mut below: BTreeMap<&[u8], Edits> = BTreeMap::new();
-    let mut put = Vec::new();
-    for (path, edit) in edits {
-        match path.iter().position(|&byte| byte == b'/') {
-            Some(end) => {
-                below.entry(&path[..end]).or_default().insert(path[end + 1..].to_vec(), *edit);
-            }
-            None => {
-                if builder.get(path.clone())?.is_some() {
-                    builder.remove(path.clone())?;
-                }
-                if let Edit::Put(content) = edit {
-                    put.push((path, *content));
-                }
-            }
-        }
-    }
-    for (name, edits) in below {
-        let folder = builder.get(name.to_vec())?.filter(|entry| entry.kind() == Some(ObjectType::Tree));
-        let folder = folder.map(|entry| repository.find_tree(entry.id())).transpose()?;
-        match edited(repository, folder.as_ref(), &edits)? {
-            Some(tree) => {
-                builder.insert(name.to_vec(), tree, FOLDER)?;
-            }
-            None if folder.is_some() => builder.remove(name.to_vec())?,
-            None => {}
-        }
-    }
-    for (name, content) in put {
-        builder.insert(name.clone(), content, PLAIN)?;
-    }
-    Ok(if builder.is_empty() { None } else { Some(builder.write()?) })
 }

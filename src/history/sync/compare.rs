@@ -14,7 +14,7 @@ use sprag_model::run::RECORD_ROOT;
 const MOST_DEPTH: usize = 16;
 
 /// How many paths may differ. A small tree can name its folders so often that it has billions of paths.
-const MOST_PATHS: usize = 1_000_000;
+const MOST_PATHS: usize = 4_000_000;
 
 pub(crate) type TreePath = Vec<u8>;
 

@@ -76,6 +76,10 @@ pub enum SyncError {
     LostHere { local: String, paths: Vec<String> },
     #[error("what `{branch}` lost cannot be dropped from `{local}`, {reason}")]
     CannotDrop { local: String, branch: String, reason: &'static str },
+    #[error("this clone was never synced with `{branch}`, which may lack runs that would leave")]
+    NeverSynced { branch: String },
+    #[error("`{file}` was archived out of commits that `{branch}` never had")]
+    ArchivedApart { file: String, branch: String },
     #[error("this shallow clone ends before `{local}` and `{branch}` meet")]
     Unmet { local: String, branch: String },
 }
@@ -139,6 +143,11 @@ impl SyncError {
             SyncError::CannotDrop { branch, .. } => {
                 let branch = branch.replacen('/', " ", 1);
                 return Some(format!("bring the code together first (`git pull --rebase {branch}`), and try again"));
+            }
+            SyncError::NeverSynced { .. } => "run `sprag history sync` first",
+            SyncError::ArchivedApart { .. } => {
+                "run `sprag history archive --restore` with it, sync, and archive again: other clones look up in the commits \
+                 which runs left"
             }
             SyncError::Unmet { .. } => {
                 "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out"

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use git2::{Direction, ErrorCode, Oid, Repository};
 
+use crate::archived::Archived;
 use crate::error::{HistoryError, failed};
 use crate::objects::{self, TreeItem};
 use crate::past::noted;
@@ -16,6 +17,7 @@ use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, use
 use crate::sync::outcome::{AfterRewrite, SyncError};
 use crate::target::Target;
 use crate::transport::printable;
+use sprag_model::archive::Archive;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tips {
@@ -32,6 +34,8 @@ pub(crate) struct Plan {
     /// Of a branch that was gone and comes back with its commits.
     put_back: Vec<String>,
     pub(crate) puts: BTreeMap<TreePath, TreeItem>,
+    /// Runs of the base that were archived here.
+    pub(crate) archived: BTreeMap<TreePath, TreeItem>,
     /// An existing commit that has both.
     pub(crate) ready: Option<Oid>,
     pub(crate) received: usize,
@@ -58,20 +62,26 @@ impl Plan {
             (Some(_), None) => true,
             (None, _) => false,
         };
-        let at_remote = match synced {
+        let mut at_remote = match synced {
             Some(_) => compare(repository, synced, remote)?,
             None => Difference::default(),
         };
-        let at_local = match meeting(repository, local, synced.or(remote))? {
+        let mut at_local = match meeting(repository, local, synced.or(remote))? {
             Some(base) => compare(repository, Some(base), local)?,
             None => Difference::default(),
         };
+        Archived::by_new(repository, remote, &at_remote.right)?.take(&mut at_remote.left);
+        Archived::by_new(repository, local, &at_local.right)?.take(&mut at_local.left);
         judge(&at_remote, &at_local, after_rewrite, rewritten, branch, remote.is_none())?;
 
         // A branch that is gone comes back as it was, with its commits.
         let base = remote.or(synced);
-        let against = compare(repository, local, base)?;
+        let mut against = compare(repository, local, base)?;
         let mut puts = against.left.clone();
+        // What either side archived since the other last heard of it leaves on both. Runs that came back later stay.
+        Archived::by_new(repository, base, &against.right)?.take(&mut puts);
+        let archived_here = Archived::by_new(repository, local, &against.left)?;
+        let archived = archived_here.take(&mut against.right);
         match after_rewrite {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),
             Some(AfterRewrite::Restore) if remote.is_some() => {
@@ -99,11 +109,21 @@ impl Plan {
                 if repository.is_shallow() { "cannot be followed in this shallow clone" } else { "was rewritten" };
             warnings.push(format!("the history of `{}` {how} since the last sync", branch.name()));
         }
+        let ready = ready(repository, base, local, &against, &puts)?;
+        if let Some(base) = base.filter(|_| ready.is_none()) {
+            for Archive { commit, file, .. } in archived_here.archives {
+                let commit = Oid::from_str(&commit).map_err(failed("read the id of a commit"))?;
+                if !contains(repository, base, commit)? {
+                    return Err(SyncError::ArchivedApart { file, branch: branch.name() });
+                }
+            }
+        }
         Ok(Plan {
             base,
-            ready: ready(repository, base, local, &against, &puts)?,
+            ready,
             put_back: if remote.is_none() { texts(at_remote.left.keys()) } else { Vec::new() },
             puts,
+            archived,
             received: against.right.len(),
             drops: after_rewrite == Some(AfterRewrite::Accept)
                 && !(at_remote.left.is_empty() && at_remote.changed.is_empty()),

@@ -15,7 +15,7 @@ use crate::append::message;
 use crate::checkout::{BranchMove, Checkouts, heal, remove_sync_ref_lock};
 use crate::error::{HistoryError, failed};
 use crate::layout::{FOLDER, PLAIN, check_path};
-use crate::objects::{self, Swapped, TreeItem, compare_and_swap};
+use crate::objects::{self, Edit, Edits, Swapped, TreeItem, compare_and_swap, edited};
 use crate::repository::{Store, short_name, signature_at};
 use crate::state::{Lock, Pending, StateFolder};
 use crate::sync::compare::{Difference, TreePath, compare, meeting, outside, tree_of, user_commits};
@@ -23,6 +23,7 @@ use crate::sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Sy
 use crate::sync::plan::{Plan, RemoteBranch, Tips, commit_of, odd_graph, set};
 use crate::target::Target;
 use crate::transport::{CallError, Fetched, Place, Pushed, RemoteFault, Transport};
+use sprag_model::archive::Archive;
 use sprag_model::event_record::EventRecord;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::run::{RECORD_ROOT, Run};
@@ -184,7 +185,7 @@ impl Rounds<'_> {
         if plan.ready.is_some() || (plan.puts.is_empty() && plan.base.is_none()) {
             return Ok(plan.ready);
         }
-        commit_on(self.repository, plan.base, &plan.puts, self.time, &self.branch.name()).map(Some)
+        commit_on(self.repository, plan.base, plan, self.time, &self.branch.name()).map(Some)
     }
 
     fn fetch(&self) -> Result<Option<Oid>, SyncError> {
@@ -331,7 +332,7 @@ const MOST_SUBJECTS: usize = 100;
 fn commit_on(
     repository: &Repository,
     base: Option<Oid>,
-    puts: &BTreeMap<TreePath, TreeItem>,
+    Plan { puts, archived, .. }: &Plan,
     time: DateTime<Utc>,
     reference: &str,
 ) -> Result<Oid, HistoryError> {
@@ -346,14 +347,23 @@ fn commit_on(
     for (path, entry) in puts {
         update.upsert(path.as_slice(), entry.id, mode_of(entry.mode));
     }
+    let leaving: Edits = archived.keys().map(|path| (path.clone(), Edit::Remove)).collect();
     let refused = || failed("write the commit");
     let base = base.map(|base| repository.find_commit(base)).transpose().map_err(refused())?;
     let (author, _) = signature_at(repository, time)?;
     let message = message_of(repository, puts);
-    let change = |tree: &Tree<'_>| update.create_updated(repository, tree);
+    let change = |tree: &Tree<'_>| {
+        let tree = update.create_updated(repository, tree)?;
+        match leaving.is_empty() {
+            true => Ok(tree),
+            // The notes are left.
+            false => edited(repository, Some(&repository.find_tree(tree)?), &leaving).map(|left| left.unwrap_or(tree)),
+        }
+    };
     let (commit, tree) =
         objects::write_commit(repository, None, base.as_ref(), &author, &message, change).map_err(refused())?;
-    let paths: Vec<String> = puts.keys().filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
+    let changed = puts.keys().chain(archived.keys());
+    let paths: Vec<String> = changed.filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
     objects::sync_commit(repository, commit, &tree, &paths)?;
     Ok(commit)
 }
@@ -383,10 +393,13 @@ fn subject(repository: &Repository, path: &TreePath, entry: &TreeItem) -> String
     let path = String::from_utf8_lossy(path);
     let run = |content: &[u8]| Run::from_record(content).ok().map(|(_, run)| run.subject());
     let event = |content: &[u8]| EventRecord::from_file(&path, content).ok().map(|event| event.subject());
-    content.and_then(|content| run(content).or_else(|| event(content))).unwrap_or_else(|| {
-        let inside = path.strip_prefix(RECORD_ROOT).map_or(&*path, |inside| inside.trim_start_matches('/'));
-        format!("sprag: {}", inside.escape_debug())
-    })
+    let archive = |content: &[u8]| Archive::from_file(&path, content).ok().map(|archive| archive.to_file().2);
+    content.and_then(|content| run(content).or_else(|| event(content)).or_else(|| archive(content))).unwrap_or_else(
+        || {
+            let inside = path.strip_prefix(RECORD_ROOT).map_or(&*path, |inside| inside.trim_start_matches('/'));
+            format!("sprag: {}", inside.escape_debug())
+        },
+    )
 }
 
 #[cfg(test)]

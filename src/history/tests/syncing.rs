@@ -9,7 +9,7 @@ use crate::{AfterRewrite, SyncError, SyncOptions, Synced};
 use sprag_model::fsck::FindingKind;
 
 /// A repository with one commit of code, and its remote.
-fn shared() -> (Fixture, Fixture) {
+pub(super) fn shared() -> (Fixture, Fixture) {
     let fixture = Fixture::new();
     fixture.git(&["init", "-q", "--bare", "--initial-branch=main", "../remote.git"]);
     fixture.git(&["remote", "add", "origin", "../remote.git"]);
@@ -18,7 +18,7 @@ fn shared() -> (Fixture, Fixture) {
     (fixture, remote)
 }
 
-fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError> {
+pub(super) fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError> {
     sync_with(fixture, attempts, &SyncOptions::default())
 }
 

@@ -73,6 +73,8 @@ pub struct History {
     /// the current branch.
     #[serde(rename = "ref")]
     pub reference: Option<String>,
+    /// The folder with the snapshots of `sprag history archive`, relative to the root of the project. Default: none.
+    pub archive: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -14,8 +14,8 @@ use crate::Advice;
 use crate::config::{Suite, SuiteKind};
 use crate::error::{Cause, Context as _};
 use crate::project::Project;
-use crate::study;
 use crate::text::{self, warn};
+use crate::{snapshots, study};
 use sprag_analysis::frame::{Order, Place};
 use sprag_analysis::session_noise;
 use sprag_history::{self as history, Entry, Listing, Store};
@@ -40,6 +40,7 @@ impl<'p> Records<'p> {
         let store = project.store()?;
         let source = project.source()?;
         let listing = history::list(store, &source).context("cannot read the history")?;
+        snapshots::say_absent(&listing.absent);
         Ok(Records { project, store, listing, lines: RefCell::default(), left_out: RefCell::default() })
     }
 

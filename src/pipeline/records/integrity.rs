@@ -10,7 +10,7 @@ use chrono::{SubsecRound as _, TimeDelta};
 use crate::error::{Context as _, Exit};
 use crate::project::Project;
 use crate::text::{self, note, printable, say, warn};
-use crate::{Advice, refuse};
+use crate::{Advice, refuse, snapshots};
 use sprag_base::digest::Digest;
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history, Entries, Record, Store, Target};
@@ -221,6 +221,8 @@ pub fn fsck(
     let mut report = history::fsck(store, &source, clock::now(), against)?;
     report.repaired = repaired;
     report.add(pending(&project, store, &source)?);
+    let folder = project.config.history.archive.as_ref().map(|folder| project.root.join(folder));
+    report.add(snapshots::findings(folder.as_deref(), &history::archives(store, &source)?));
     if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
@@ -312,6 +314,9 @@ fn against(report: &FsckReport) -> Option<String> {
 
 fn summary(report: &FsckReport) -> String {
     let mut parts = vec![text::count(usize::try_from(report.runs).unwrap_or(usize::MAX), "run")];
+    if report.archived > 0 {
+        parts.push(format!("{} archived", report.archived));
+    }
     parts.push(match &report.root {
         Some(root) => format!("root {root}"),
         None => "no root, since not all of the history can be read".to_owned(),

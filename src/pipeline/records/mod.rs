@@ -1,6 +1,7 @@
 //! `sprag history`: lists and synchronises records, and fills the cache.
 
 mod add;
+mod archive;
 mod integrity;
 
 use std::io::Write;
@@ -10,7 +11,7 @@ use crate::error::{Context as _, Exit};
 use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
 use crate::text::{self, count, note, printable, say, warn};
-use crate::{refuse, study};
+use crate::{refuse, snapshots, study};
 use sprag_analysis::frame::Frame;
 use sprag_history::{self as history, Entry, Listing, LocalBranch, Store, SyncOptions, Synced};
 use sprag_measure::clock;
@@ -19,6 +20,7 @@ use sprag_model::history_log::{HistoryLog, LoggedRun, SCHEMA_VERSION};
 use sprag_model::run::RunStatus;
 
 pub use crate::records::add::{Expected, add};
+pub use crate::records::archive::{archive, restore};
 pub use crate::records::integrity::{Claim, check_proof, fsck, prove, retract, root};
 
 pub struct LogOptions {
@@ -44,6 +46,7 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
         source.inherited = None;
     }
     let listing = history::list(store, &source).context("cannot read the history")?;
+    snapshots::say_absent(&listing.absent);
     if listing.tip.is_none() && options.branch.is_some() {
         let message = format!("there is no branch `{}`", text::printable(&source.reference));
         return refuse(message, "see `git branch --list` for those that exist");

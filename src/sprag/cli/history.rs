@@ -90,6 +90,22 @@ pub enum HistoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Move runs of past months out of git into Parquet snapshots, or back.
+    ///
+    /// Notes on the branch keep the proof of what left. Put the folder of the snapshots as `archive` under `[history]` in
+    /// sprag.toml, and every command reads them.
+    #[command(group = clap::ArgGroup::new("way").required(true).args(["before", "restore"]))]
+    Archive {
+        /// Archive all runs of the months that end before this month or date, such as 2025-01.
+        #[arg(long, value_name = "DATE")]
+        before: Option<String>,
+        /// The folder to write the snapshots to, a file a year (default: `archive` of `[history]`).
+        #[arg(long, value_name = "FOLDER", conflicts_with = "restore")]
+        out: Option<PathBuf>,
+        /// Bring the runs of these snapshots back to the branch.
+        #[arg(long, value_name = "FILE", num_args = 1..)]
+        restore: Vec<PathBuf>,
+    },
     /// Check the integrity of the history. Exits with 4 on damage; `--repair` repairs it.
     Fsck {
         /// Quarantine damaged files, restore lost records and update working trees. Nothing is deleted.

@@ -24,6 +24,10 @@ pub(super) fn history(folder: &Path, command: HistoryCommand, out: &mut dyn Writ
         HistoryCommand::Sync { remote, after_rewrite, dry_run } => {
             records::sync(folder, &SyncOptions { remote, after_rewrite, dry_run }, out)
         }
+        HistoryCommand::Archive { before: Some(before), out: place, .. } => {
+            records::archive(folder, &before, place.as_deref(), out)
+        }
+        HistoryCommand::Archive { restore, .. } => records::restore(folder, &restore, out),
         HistoryCommand::Log { suites, machines, commit, statuses, since, until, branch, limit, json } => {
             let options = LogOptions { suites, machines, commit, statuses, since, until, branch, limit, json };
             records::log(folder, &options, out)

@@ -9,6 +9,7 @@ use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::Manifest;
 use sprag_formats::compat::apex_x::schema as seed;
 use sprag_formats::{custom, json_lines};
+use sprag_model::archive::Archive;
 use sprag_model::autotune::Store;
 use sprag_model::baseline::Baseline;
 use sprag_model::baseline::diff::BaselineDiffs;
@@ -33,7 +34,7 @@ type Published = (&'static str, &'static str, fn() -> Value);
 
 /// Every file that Sprag writes for others to read, and those that others write for it. A version stays when a newer
 /// one comes: its files are read forever.
-const SCHEMAS: [Published; 37] = [
+const SCHEMAS: [Published; 38] = [
     ("config-1", "The configuration of a project, sprag.toml", Config::schema),
     ("run-1", "A run record under history/v1, version 1", || record::schema(1).expect("the version is known")),
     ("run-2", "A run record under history/v1, version 2", || record::schema(2).expect("the version is known")),
@@ -41,6 +42,7 @@ const SCHEMAS: [Published; 37] = [
         schema::frozen(include_str!("../../../schemas/event-1.json"))
     }),
     ("event-2", "An event record under history/v1/_events, version 2", EventRecord::schema),
+    ("archive-1", "A note under history/v1/_archive", schema::for_type::<Archive>),
     ("retraction-1", "A record under history/v1/_retracted or _restored", schema::for_type::<Retraction>),
     ("baseline-1", "A file under baselines/", Baseline::schema_1),
     ("baseline-2", "A file under baselines/, version 2", Baseline::schema),

@@ -1,0 +1,211 @@
+//! Snapshots of archived runs: whole records, and what they are about, by path.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use super::parquet::ParquetError;
+use super::points::{RowsError, Texts};
+use sprag_model::run::RecordedRun;
+
+/// A group is read as a whole for one run of it.
+const GROUP_ROWS: usize = 1024;
+
+const GROUP_BYTES: usize = 4 << 20;
+
+/// Slower levels win a few percent.
+const LEVEL: i32 = 6;
+
+/// A run of a snapshot.
+pub struct SnapshotRow<'a> {
+    pub run: &'a RecordedRun,
+    /// The id of its record in git.
+    pub blob: &'a str,
+    /// The digest of its canonical JSON.
+    pub sha256: &'a str,
+    /// Its place in the list of all runs, from 0 on, as in a proof.
+    pub entry: usize,
+    /// Its record.
+    pub record: &'a str,
+}
+
+#[derive(Default)]
+struct Group {
+    paths: Vec<String>,
+    blobs: Vec<String>,
+    digests: Vec<String>,
+    entries: Vec<i64>,
+    suites: Vec<String>,
+    machines: Vec<String>,
+    commits: Vec<Option<String>>,
+    times: Vec<i64>,
+    records: Vec<String>,
+    bytes: usize,
+}
+
+impl Group {
+    fn into_rows(self) -> Result<RecordBatch, arrow_schema::ArrowError> {
+        let texts = |texts: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
+        let times = TimestampMicrosecondArray::from(self.times).with_timezone("UTC");
+        let columns: [(&str, ArrayRef, bool); 9] = [
+            ("path", texts(self.paths), false),
+            ("blob", texts(self.blobs), false),
+            ("sha256", texts(self.digests), false),
+            ("entry", Arc::new(Int64Array::from(self.entries)), false),
+            ("suite", texts(self.suites), false),
+            ("machine", texts(self.machines), false),
+            ("commit", Arc::new(StringArray::from(self.commits)), true),
+            ("run_time", Arc::new(times), false),
+            ("record", texts(self.records), false),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns)
+    }
+}
+
+/// Writes a snapshot, a group of runs at a time. Equal runs give equal bytes.
+pub struct SnapshotWriter<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    group: Group,
+}
+
+impl<W: Write + Send> SnapshotWriter<W> {
+    /// # Errors
+    /// When the beginning cannot be written.
+    pub fn new(out: W) -> Result<SnapshotWriter<W>, ParquetError> {
+        let about = KeyValue::new("sprag.table".to_owned(), "archived_runs".to_owned());
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+            .set_dictionary_enabled(false)
+            .set_key_value_metadata(Some(vec![about]));
+        for name in ["suite", "machine", "commit"] {
+            properties = properties.set_column_dictionary_enabled(name.into(), true);
+        }
+        let options = ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
+        let schema = Group::default().into_rows()?.schema();
+        Ok(SnapshotWriter { writer: ArrowWriter::try_new_with_options(out, schema, options)?, group: Group::default() })
+    }
+
+    /// # Errors
+    /// When a group cannot be written.
+    pub fn push(&mut self, row: &SnapshotRow<'_>) -> Result<(), ParquetError> {
+        let (group, run) = (&mut self.group, &row.run.run);
+        group.paths.push(row.run.path.clone());
+        group.blobs.push(row.blob.to_owned());
+        group.digests.push(row.sha256.to_owned());
+        group.entries.push(i64::try_from(row.entry).unwrap_or(i64::MAX));
+        group.suites.push(run.suite.clone());
+        group.machines.push(run.machine.id.clone());
+        group.commits.push(run.commit.as_ref().map(|commit| commit.sha.clone()));
+        group.times.push(run.timestamp.timestamp_micros());
+        group.records.push(row.record.to_owned());
+        group.bytes += row.record.len();
+        if group.paths.len() < GROUP_ROWS && group.bytes < GROUP_BYTES { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), ParquetError> {
+        self.writer.write(&std::mem::take(&mut self.group).into_rows()?)?;
+        Ok(self.writer.flush()?)
+    }
+
+    /// # Errors
+    /// When the rest cannot be written.
+    pub fn finish(mut self) -> Result<W, ParquetError> {
+        self.flush()?;
+        Ok(self.writer.into_inner()?)
+    }
+}
+
+/// A snapshot in memory.
+pub struct Snapshot {
+    file: Bytes,
+    metadata: ArrowReaderMetadata,
+}
+
+impl Snapshot {
+    /// # Errors
+    /// When it is not Parquet.
+    pub fn open(file: Vec<u8>) -> Result<Snapshot, RowsError> {
+        let file = Bytes::from(file);
+        let metadata = ArrowReaderMetadata::load(&file, Default::default())?;
+        Ok(Snapshot { file, metadata })
+    }
+
+    pub fn groups(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    /// Calls `take` with these columns of each run of a group.
+    ///
+    /// # Errors
+    /// When the group is damaged, or lacks a column.
+    pub fn each<const N: usize>(
+        &self,
+        group: usize,
+        columns: [&'static str; N],
+        take: &mut dyn FnMut([&str; N]),
+    ) -> Result<(), RowsError> {
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone());
+        let wanted = ProjectionMask::columns(builder.parquet_schema(), columns);
+        for batch in builder.with_projection(wanted).with_row_groups(vec![group]).build()? {
+            let batch = batch?;
+            let texts = columns.map(|name| Texts::of(&batch, name));
+            if let Some(place) = texts.iter().position(Result::is_err) {
+                return Err(RowsError::Column(columns[place], "text"));
+            }
+            let texts: Vec<Texts<'_>> = texts.into_iter().flatten().collect();
+            for row in 0..batch.num_rows() {
+                take(std::array::from_fn(|column| texts[column].get(row)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::fixture::{measurement, run};
+
+    fn file(count: usize) -> Vec<u8> {
+        let mut writer = SnapshotWriter::new(Vec::new()).expect("a writer");
+        for number in 0..count {
+            let run = run(&format!("{number:04}"), 1, &[measurement("pack", &[("time", 1.0)])]);
+            let record = format!("{{\"number\": {number}}}\n");
+            let row = SnapshotRow { run: &run, blob: "b", sha256: "s", entry: number + 7, record: &record };
+            writer.push(&row).expect("it is written");
+        }
+        writer.finish().expect("it is written")
+    }
+
+    #[test]
+    fn a_snapshot_reads_back_by_group() {
+        let count = GROUP_ROWS + 3;
+        let bytes = file(count);
+        assert_eq!(bytes, file(count));
+        let snapshot = Snapshot::open(bytes.clone()).expect("it was just written");
+        assert_eq!(snapshot.groups(), 2);
+        let (mut read, mut paths) = (Vec::new(), Vec::new());
+        for group in 0..2 {
+            snapshot.each(group, ["record"], &mut |[record]| read.push(record.to_owned())).expect("records");
+            snapshot
+                .each(group, ["blob", "path"], &mut |[blob, path]| paths.push(format!("{blob} {path}")))
+                .expect("paths");
+        }
+        assert!(read.iter().enumerate().all(|(number, record)| *record == format!("{{\"number\": {number}}}\n")));
+        assert_eq!((read.len(), paths.len()), (count, count));
+        assert!(paths[5].starts_with("b ") && paths[5].contains("0005"), "{}", paths[5]);
+        assert!(snapshot.each(0, ["nothing"], &mut |_| ()).is_err_and(|error| error.to_string().contains("`nothing`")));
+        assert!(
+            [0, 7, bytes.len() / 2, bytes.len() - 1].iter().all(|end| Snapshot::open(bytes[..*end].to_vec()).is_err())
+        );
+        assert_eq!(Snapshot::open(file(0)).expect("an empty one").groups(), 0);
+    }
+}

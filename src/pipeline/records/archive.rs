@@ -1,0 +1,243 @@
+//! Moves runs of past months into snapshots outside git, a Parquet file a year, and back.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use chrono::{Datelike as _, NaiveDate, SubsecRound as _, TimeDelta};
+
+use crate::error::{Cause, Context as _, Exit};
+use crate::export::check_parent;
+use crate::project::Project;
+use crate::text::{self, count, printable, warn};
+use crate::{Advice, refuse, snapshots};
+use sprag_analysis::frame::{SnapshotRow, SnapshotWriter};
+use sprag_base::digest::Digest;
+use sprag_base::files::{AtomicFile, open, sha256_of_file};
+use sprag_history::{self as history, Entries, Entry, PastMonths, Record, Target};
+use sprag_measure::clock;
+use sprag_model::archive::{self, Archive};
+use sprag_model::merkle::MerkleTree;
+
+/// Records that are in memory at a time when they come back.
+const AT_ONCE: usize = 4096;
+
+/// Moves all runs of the months that end before `before`.
+pub fn archive(folder: &Path, before: &str, place: Option<&Path>, out: &mut dyn Write) -> crate::Result<Exit> {
+    let end = first_day_left(before)?;
+    let project = Project::open(folder)?;
+    let place = match (place, &project.config.history.archive) {
+        (Some(place), _) => folder.join(place),
+        (None, Some(place)) => project.root.join(place),
+        (None, None) => {
+            let hint = "give `--out FOLDER`, or `archive` under `[history]` in sprag.toml";
+            return refuse("there is no folder for the snapshots", hint);
+        }
+    };
+    check_place(&project, &place)?;
+    let (store, target) = (project.store()?, project.target()?);
+    let is_past = |year: &str, month: &str| {
+        let next =
+            |year: i32, month: u32| NaiveDate::from_ymd_opt(year + i32::try_from(month / 12).ok()?, month % 12 + 1, 1);
+        let first = year.parse().ok().zip(month.parse().ok()).and_then(|(year, month)| next(year, month));
+        first.is_some_and(|next_month| next_month <= end)
+    };
+    let past = history::past_months(store, &target, &is_past)?;
+    if past.months.is_empty() {
+        let branch = printable(text::branch(&target.reference));
+        writeln!(out, "nothing to archive: {branch} has no run of a month that ended before {end}")?;
+        return Ok(Exit::Done);
+    }
+    let mut entries = match history::verified_entries(store, &target)? {
+        Ok(entries) => entries,
+        Err(damage) => {
+            let first = damage.first().map(|one| format!("{} {}", one.path.as_deref().unwrap_or_default(), one.what));
+            let message = format!("the history is damaged: {}", first.unwrap_or_default().trim());
+            let hint = "run `sprag history fsck`, which lists and repairs what is wrong";
+            return Err(Advice::new(message, hint).because(Cause::Damaged).into());
+        }
+    };
+    if entries.tip.as_ref() != Some(&past.commit) {
+        // Runs that the remote lacks may come to lie elsewhere in its list.
+        let synced = Target { reference: past.commit.clone(), ..target.clone() };
+        entries = history::entries(store, &synced)?;
+    }
+    check_parent(&place, "--out")?;
+    fs::create_dir_all(&place).with_context(|| format!("cannot make `{}`", place.display()))?;
+    let (runs, notes) = write(&project, &place, &past, &entries)?;
+    // Until then, a power cut may take the names back.
+    history::sync_folder(&place)?;
+    let records: Vec<Record> = notes.iter().map(|(_, note)| record(note)).collect();
+    let (_, warnings) = history::archive(store, &target, &runs, &records, clock::now())?;
+    warnings.iter().for_each(|warning| warn(warning));
+    for (file, note) in &notes {
+        let (runs, months) = (count(as_count(note.runs), "run"), Archive::months([note]));
+        writeln!(out, "archived {runs} of {months} in {}", text::path(file))?;
+    }
+    if project.config.history.archive.is_none() {
+        text::note("to go on using them, name that folder as `archive` under `[history]` in sprag.toml");
+    }
+    Ok(Exit::Done)
+}
+
+fn record(note: &Archive) -> Record {
+    let (path, bytes, subject) = note.to_file();
+    Record::auxiliary(path, bytes, subject)
+}
+
+fn as_count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// The day before which months must end. A month that is not over may get more runs.
+fn first_day_left(before: &str) -> crate::Result<NaiveDate> {
+    let day = before.parse::<NaiveDate>().or_else(|_| format!("{before}-01").parse());
+    let Ok(day) = day else {
+        let message = format!("`--before {}` is not a month or a date", printable(before));
+        return refuse(message, "give one such as 2025-01 or 2025-01-31");
+    };
+    let today = clock::now().date_naive();
+    if day > today || !(1970..=9999).contains(&day.year()) {
+        let message = format!("`--before {day}` is later than today");
+        return refuse(message, "months that are not over may get more runs");
+    }
+    Ok(day)
+}
+
+/// Refuses places that git or the history own.
+fn check_place(project: &Project, place: &Path) -> crate::Result<()> {
+    // The folder may not exist yet.
+    let real = |path: &Path| path.ancestors().find_map(|part| Some((fs::canonicalize(part).ok()?, part.to_owned())));
+    let Some((existing, part)) = real(place) else { return Ok(()) };
+    let rest = place.strip_prefix(&part).unwrap_or(Path::new(""));
+    // A slash at the end would make a folder of a file.
+    let full = if rest.as_os_str().is_empty() { existing } else { existing.join(rest) };
+    let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
+    let inside = full.strip_prefix(&root).ok().and_then(|inside| inside.iter().next());
+    if inside.is_some_and(|name| name == "history" || name == ".git") {
+        let message = format!("`{}` is inside the history or the git folder", text::path(place));
+        return refuse(message, "choose a folder outside git with `--out`: snapshots are what leaves it");
+    }
+    if full.exists() && !full.is_dir() {
+        return refuse(format!("`{}` is not a folder", text::path(place)), "choose another place with `--out`");
+    }
+    Ok(())
+}
+
+/// Each with the place of its snapshot.
+type Notes = Vec<(PathBuf, Archive)>;
+
+/// Writes a snapshot of each year. Returns the runs, and a note a snapshot.
+fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) -> crate::Result<(Vec<Entry>, Notes)> {
+    let places: HashMap<&str, usize> = entries.runs.iter().enumerate().map(|(n, run)| (run.path.as_str(), n)).collect();
+    let of_run = |run: &Entry| places.get(run.path.as_str()).copied();
+    let mut years: BTreeMap<&str, (Vec<Entry>, BTreeMap<String, String>)> = BTreeMap::new();
+    for month in &past.months {
+        let (runs, folders) = years.entry(month.folder.split('/').nth(1).unwrap_or_default()).or_default();
+        runs.extend(month.entries.iter().cloned());
+        folders.insert(month.folder.clone(), month.tree.clone());
+    }
+    let known = history::archives(project.store()?, &project.target()?)?;
+    let (mut all, mut notes) = (Vec::new(), Vec::new());
+    for (year, (mut runs, folders)) in years {
+        runs.sort_by(|a, b| a.path.cmp(&b.path));
+        let digests: Option<Vec<(usize, Digest)>> =
+            runs.iter().map(|run| of_run(run).map(|place| (place, entries.runs[place].digest))).collect();
+        let digests = digests.context("a run of the branch is not in its list")?;
+        let root = MerkleTree::from_leaves(digests.iter().map(|(_, digest)| *digest)).root();
+        let path = place.join(Archive::file_name(year, &root));
+        let mut note = Archive {
+            schema_version: archive::SCHEMA_VERSION,
+            file: Archive::file_name(year, &root),
+            bytes: 0,
+            sha256: root,
+            runs: runs.len() as u64,
+            root,
+            history_root: entries.tree.root(),
+            history_size: entries.tree.len() as u64,
+            commit: past.commit.clone(),
+            folders,
+            time: clock::now().trunc_subsecs(0),
+            restored: false,
+        };
+        let is_there = fs::symlink_metadata(&path).is_ok();
+        if !is_there {
+            write_year(project, &path, &runs, &digests)?;
+        }
+        let measure = || Ok::<_, std::io::Error>((fs::metadata(&path)?.len(), sha256_of_file(&path)?));
+        let (bytes, sha256) = measure().with_context(|| format!("cannot read `{}`", path.display()))?;
+        note.bytes = bytes;
+        note.sha256 = sha256.parse().context("a SHA-256 has 64 digits")?;
+        if is_there {
+            // As a command that was killed leaves it.
+            let opened = snapshots::open(place, &note)?;
+            let snapshot = opened.with_context(|| format!("`{}` is gone", path.display()))?;
+            snapshots::each_run(place, &note, &snapshot, &mut |_, _| Ok(()))?;
+        }
+        if let Some(earlier) = known.iter().find(|earlier| earlier.file == note.file) {
+            note.time = note.time.max(earlier.time + TimeDelta::seconds(1));
+        }
+        all.extend(runs);
+        notes.push((path, note));
+    }
+    Ok((all, notes))
+}
+
+fn write_year(project: &Project, path: &Path, runs: &[Entry], digests: &[(usize, Digest)]) -> crate::Result<()> {
+    let mut writer = SnapshotWriter::new(AtomicFile::create(path)?)?;
+    let mut digests = digests.iter();
+    history::each_record::<crate::Error>(project.store()?, runs, &mut |run, bytes, recorded| {
+        let record = std::str::from_utf8(bytes).context("a record is not UTF-8")?;
+        let (entry, digest) = digests.next().context("a run has no digest")?;
+        let sha256 = digest.to_string();
+        let row = SnapshotRow { run: &recorded, blob: &run.blob, sha256: &sha256, entry: *entry, record };
+        Ok(writer.push(&row)?)
+    })?;
+    Ok(writer.finish()?.commit()?)
+}
+
+/// Brings the runs of snapshots back to the branch, in one commit.
+pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::Result<Exit> {
+    let project = Project::open(folder)?;
+    let (store, target) = (project.store()?, project.target()?);
+    let archives = history::archives(store, &target)?;
+    let mut records: Vec<Record> = Vec::new();
+    let mut restored = Vec::new();
+    for file in files {
+        open(&folder.join(file)).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let Some(archive) = archives.iter().find(|archive| archive.file == name && !archive.restored) else {
+            let message = format!("`{}` is not a snapshot of this history", text::path(file));
+            let hint = "restore files that `sprag history archive` wrote, under their names; was it restored already?";
+            return Err(Advice::new(message, hint).because(Cause::Damaged).into());
+        };
+        let full = folder.join(file);
+        let root = full.parent().unwrap_or(folder);
+        let snapshot = snapshots::open(root, archive)?;
+        let snapshot = snapshot.with_context(|| format!("cannot read `{}`: there is no such file", full.display()))?;
+        let mut part = Vec::new();
+        snapshots::each_run(root, archive, &snapshot, &mut |path, record| {
+            let subject = format!("sprag: restore {path}");
+            part.push(Record::auxiliary(path.to_owned(), record.as_bytes().to_vec(), subject));
+            if part.len() == AT_ONCE {
+                history::store_blobs(store, &mut part)?;
+                records.append(&mut part);
+            }
+            Ok(())
+        })?;
+        history::store_blobs(store, &mut part)?;
+        records.append(&mut part);
+        let time = clock::now().trunc_subsecs(0).max(archive.time + TimeDelta::seconds(1));
+        let note = Archive { time, restored: true, ..archive.clone() };
+        records.push(record(&note));
+        restored.push(note);
+    }
+    let appended = history::append(store, &target, &records, clock::now())?;
+    appended.warnings.iter().for_each(|warning| warn(warning));
+    for note in &restored {
+        let (runs, months) = (count(as_count(note.runs), "run"), Archive::months([note]));
+        writeln!(out, "restored {runs} of {months} from {}", printable(&note.file))?;
+    }
+    Ok(Exit::Done)
+}

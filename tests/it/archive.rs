@@ -1,0 +1,234 @@
+//! `history archive`: runs of past months leave git for a snapshot, and every command goes on as before.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::clones::Clones;
+use crate::demo::repository;
+use crate::sandbox::Sandbox;
+use crate::schemas::follows;
+
+/// The demo has 45 runs before this month.
+const BEFORE: [&str; 4] = ["history", "archive", "--before", "2026-07"];
+
+/// The demo, with a folder for snapshots.
+fn configured() -> Sandbox {
+    let sandbox = repository();
+    sandbox.append("sprag.toml", "\n[history]\narchive = \"../snapshots\"\n");
+    sandbox.commit("Name a folder for snapshots");
+    sandbox
+}
+
+fn archive(sandbox: &Sandbox) -> PathBuf {
+    let ended = sandbox.sprag(&BEFORE).expect(0);
+    ended.prints(&["archived 45 runs of 2026-05 to 2026-06 in ", "/snapshots/runs-2026-"]);
+    let files = fs::read_dir(sandbox.project.join("../snapshots")).expect("the folder of the snapshots");
+    let files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].clone()
+}
+
+/// What commands say of all runs, without the tip of the branch and the time.
+fn outputs(sandbox: &Sandbox) -> Vec<String> {
+    let tip = sandbox.git(&["rev-parse", "HEAD"]);
+    let commands =
+        ["trend --format json --all", "export csv", "export jsonl", "history log --limit 0", "check", "history root"];
+    let output = |command: &&str| {
+        let out = sandbox.sprag(&command.split(' ').collect::<Vec<_>>()).out;
+        let lines: Vec<&str> = out.lines().filter(|line| !line.contains("\"now\": ")).collect();
+        lines.join("\n").replace(&tip, "TIP").replace(&tip[..12], "TIP")
+    };
+    commands.iter().map(output).collect()
+}
+
+#[test]
+fn a_history_reads_the_same_with_its_snapshot_and_names_what_is_missing_without() {
+    let sandbox = configured();
+    let (before, records) = (outputs(&sandbox), sandbox.records("HEAD"));
+    archive(&sandbox);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let left = sandbox.records("HEAD");
+    let notes: Vec<&String> = left.iter().filter(|path| path.contains("/_archive/")).collect();
+    assert_eq!((records.len() - left.len() + notes.len(), notes.len()), (45, 1));
+    follows("archive-1", &sandbox.read(notes[0]));
+    // With and without the cache, and in a clone that lacks the old records.
+    assert_eq!(outputs(&sandbox), before);
+    assert_eq!(outputs(&sandbox), before, "from the cache");
+    let fsck = sandbox.sprag(&["history", "fsck", "--json"]).expect(0);
+    follows("history-fsck-1", &fsck.out);
+    assert_eq!(fsck.json()["archived"], 45);
+    let url = format!("file://{}", sandbox.project.display());
+    sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    let shallow = sandbox.sprag(&["-C", "../shallow", "export", "csv"]).expect(0).out;
+    assert!(shallow.lines().eq(before[1].lines()), "{shallow}");
+    sandbox.sprag(&["site"]).expect(0);
+    sandbox
+        .sprag(&BEFORE)
+        .expect(0)
+        .prints(&["nothing to archive: main has no run of a month that ended before 2026-07-01"]);
+    // Without the snapshot, the rest is read.
+    fs::rename(sandbox.project.join("../snapshots"), sandbox.project.join("../elsewhere")).expect("a folder");
+    let missing = ["45 runs of 2026-05 to 2026-06 are archived and not here", "get `runs-2026-", "`archive` under"];
+    for command in [&["trend"][..], &["site"], &["history", "log"], &["export", "csv"], &["check"]] {
+        sandbox.sprag(command).says(&missing);
+    }
+    let log = sandbox.sprag(&["history", "log", "--limit", "0"]).expect(0);
+    assert_eq!(log.out.lines().count(), before[3].lines().count() - 45, "{}", log.out);
+    sandbox.sprag(&["history", "fsck"]).expect(0).prints(&["with 45 archived runs is not here", "45 archived, root "]);
+}
+
+#[test]
+fn proofs_of_archived_runs_hold() {
+    let sandbox = configured();
+    let run = sandbox.records("HEAD").into_iter().find(|path| path.contains("/2026/05/")).expect("a run of May");
+    let proof = sandbox.sprag(&["history", "prove", &run]).expect(0).out;
+    let root =
+        sandbox.sprag(&["history", "root", "--json"]).expect(0).json()["root"].as_str().expect("a root").to_owned();
+    archive(&sandbox);
+    let note = sandbox.records("HEAD").into_iter().find(|path| path.contains("/_archive/")).expect("a note");
+    assert_eq!(sandbox.json(&note)["history_root"], root.as_str());
+    sandbox.write("../proof.json", &proof);
+    sandbox.sprag(&["history", "prove", "--check", "../proof.json", "--root", &root]).expect(0);
+    sandbox.sprag(&["history", "fsck", "--against", &root]).expect(0).prints(&["are unchanged since"]);
+    assert_eq!(sandbox.sprag(&["history", "prove", &run]).expect(0).out, proof);
+}
+
+#[test]
+fn a_snapshot_that_was_changed_is_named() {
+    let sandbox = configured();
+    let file = archive(&sandbox);
+    let intact = fs::read(&file).expect("the snapshot");
+    let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+    let mut flipped = intact.clone();
+    flipped[intact.len() / 2] ^= 1;
+    for (bytes, words) in [
+        (&flipped[..], "was changed since the runs were archived"),
+        (&intact[..intact.len() - 1], "so it was cut short or replaced"),
+        (b"", "has 0 of"),
+        (b"PAR1 of another program", "has 23 of"),
+    ] {
+        fs::write(&file, bytes).expect("a file");
+        for command in [&["trend"][..], &["export", "csv"], &["site"], &["history", "log"]] {
+            sandbox.sprag(command).expect(4).says(&[&name, words, "hint: copy it again"]);
+        }
+        sandbox.sprag(&["history", "fsck"]).expect(4).prints(&[&name, words]);
+        sandbox.sprag(&["history", "archive", "--restore", "../snapshots", &file.to_string_lossy()]).expect(2);
+        sandbox.sprag(&["history", "archive", "--restore", &file.to_string_lossy()]).expect(4).says(&[&name, words]);
+    }
+    fs::remove_file(&file).expect("a file");
+    fs::create_dir(&file).expect("a folder");
+    sandbox.sprag(&["trend"]).expect(4).says(&[&name, "cannot be read"]);
+}
+
+#[test]
+fn restored_runs_are_as_before() {
+    let sandbox = configured();
+    let (before, records) = (outputs(&sandbox), sandbox.records("HEAD"));
+    let file = archive(&sandbox);
+    let intact = fs::read(&file).expect("the snapshot");
+    let restore = |code: i32| sandbox.sprag(&["history", "archive", "--restore", &file.to_string_lossy()]).expect(code);
+    restore(0).prints(&["restored 45 runs of 2026-05 to 2026-06 from runs-2026-"]);
+    assert_eq!((outputs(&sandbox), sandbox.git(&["status", "--porcelain"])), (before.clone(), String::new()));
+    let runs: Vec<String> = sandbox.records("HEAD").into_iter().filter(|path| !path.contains("/_archive/")).collect();
+    assert_eq!(runs, records);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    restore(4).says(&["is not a snapshot of this history", "was it restored already?"]);
+    // The same runs make the same file, which is kept; another one under its name is not overwritten.
+    archive(&sandbox);
+    assert_eq!(fs::read(&file).expect("the snapshot"), intact);
+    restore(0);
+    fs::write(&file, &intact[..1000]).expect("a file");
+    sandbox
+        .sprag(&[&BEFORE[..], &["--out", "../snapshots"]].concat())
+        .expect(4)
+        .says(&["cannot be read", "move it away"]);
+    assert_eq!(outputs(&sandbox), before);
+    fs::remove_file(&file).expect("a file");
+    archive(&sandbox);
+    assert_eq!(fs::read(&file).expect("the snapshot"), intact);
+}
+
+#[test]
+fn wrong_dates_and_places_are_refused() {
+    let sandbox = repository();
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let refused = |arguments: &[&str], words: &[&str]| {
+        sandbox.sprag(&[&["history", "archive"], arguments].concat()).expect(2).says(words);
+    };
+    for date in ["2026-13", "07-2026", "yesterday", "2026-02-30", "\u{1b}[31m"] {
+        refused(&["--before", date, "--out", "../s"], &["is not a month or a date", "hint: give one such as 2025-01"]);
+    }
+    refused(&["--before", "2999-01", "--out", "../s"], &["is later than today"]);
+    refused(&["--before", "2026-07"], &["there is no folder for the snapshots", "--out FOLDER"]);
+    for place in ["history/old", ".git/old", "history", "history/../history/v1"] {
+        refused(&["--before", "2026-07", "--out", place], &["is inside the history or the git folder"]);
+    }
+    refused(&["--before", "2026-07", "--out", "../a/b/c"], &["there is no folder"]);
+    sandbox.write("../file", "x");
+    refused(&["--before", "2026-07", "--out", "../file"], &["is not a folder"]);
+    refused(&["--before", "2026-07", "--restore", "x"], &["cannot be used with"]);
+    refused(&[], &["required"]);
+    for nothing in ["2026-05", "2026-05-31", "1970-01"] {
+        let ended = sandbox.sprag(&["history", "archive", "--before", nothing, "--out", "../s"]).expect(0);
+        ended.prints(&["nothing to archive: main has no run of a month that ended before"]);
+    }
+    let damaged = &sandbox.records("HEAD")[0];
+    sandbox.write(damaged, "{}\n");
+    sandbox.commit("Damage a record");
+    let ended = sandbox.sprag(&["history", "archive", "--before", "2026-07", "--out", "../s"]).expect(4);
+    ended.says(&["the history is damaged: ", damaged, "sprag history fsck"]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), head);
+    assert!(!sandbox.project.join("../s").exists());
+}
+
+/// A kill at any moment leaves the runs on the branch, or the note and a whole snapshot; the next command goes on.
+#[test]
+fn a_kill_leaves_no_run_in_neither() {
+    let template = configured();
+    let before = outputs(&template);
+    let took = std::time::Instant::now();
+    archive(&template.copied());
+    let took = took.elapsed();
+    let rounds = crate::crafted::rounds(6, 100);
+    for round in 1..=rounds {
+        let sandbox = template.copied();
+        let mut child = sandbox.start(&BEFORE);
+        std::thread::sleep(took * u32::try_from(round).expect("few") / u32::try_from(rounds).expect("few"));
+        child.kill().expect("it is ours");
+        child.wait().expect("it ends");
+        sandbox.sprag(&["history", "log"]).expect(0);
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "round {round}");
+        assert_eq!(outputs(&sandbox), before, "round {round}");
+        let has_left = sandbox.sprag(&["history", "fsck", "--json"]).expect(0).json()["archived"] == 45;
+        if !has_left {
+            sandbox.sprag(&BEFORE).expect(0);
+            assert_eq!(outputs(&sandbox), before, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn clones_archive_what_the_remote_has() {
+    let clones = Clones::new();
+    let archive = |clone: &str| {
+        let place = format!("../{clone}-snapshots");
+        clones.sandbox.sprag(&["-C", clone, "history", "archive", "--before", "2026-03", "--out", &place])
+    };
+    let (january, march) = (clones.record("a", 1), clones.record("a", 82_000));
+    archive("a").expect(2).says(&["this clone was never synced with `origin/main`", "run `sprag history sync` first"]);
+    clones.sync("a", &[]).expect(0);
+    clones.sync("b", &[]).expect(0);
+    let unsent = clones.record("a", 2);
+    let others = clones.record("b", 3);
+    archive("a").expect(0).prints(&["archived 1 run of 2026-01 in"]).says(&["name that folder as `archive` under"]);
+    clones.sync("b", &[]).expect(0);
+    let ended = clones.sync("a", &[]).expect(0);
+    assert_eq!(ended.out, "origin/main: sent 2 records, received 1 record (1 attempt)\n");
+    clones.sync("b", &[]).expect(0);
+    clones.agree(&["a", "b"], 4);
+    let records = clones.records("b");
+    assert!([&unsent, &others, &march].iter().all(|path| records.contains(path)) && !records.contains(&january));
+    for clone in ["a", "b"] {
+        clones.sandbox.sprag(&["-C", clone, "history", "fsck"]).prints(&["3 runs, 1 archived"]);
+    }
+}
