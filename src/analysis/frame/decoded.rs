@@ -3,12 +3,13 @@
 //! A history repeats itself: a thousand runs name the same hundred metrics of benchmarks. Each of those is a cell, and a
 //! value has its number.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use sprag_model::benchmark::Benchmark;
+use sprag_model::environment::{Environment, Machine};
 use sprag_model::head::{RunHead, shared};
 use sprag_model::metric::Metric;
 use sprag_model::run::RecordedRun;
@@ -78,6 +79,9 @@ impl DecodedRuns {
             share(&mut head.machine, &earlier.machine);
             share(&mut head.environment, &earlier.environment);
             share(&mut head.config, &earlier.config);
+            if let (Some(commit), Some(other)) = (&mut head.commit, &earlier.commit) {
+                share(commit, other);
+            }
         }
         self.heads.push(head);
         self.contents.push(content);
@@ -150,14 +154,31 @@ impl DecodedRuns {
         sorted
     }
 
-    /// The runs as bytes for the cache (MessagePack).
+    /// The runs as bytes for the cache (MessagePack). What runs share is there once: else it would be most of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        rmp_serde::to_vec(&(&self.cells, &self.heads, &self.contents)).expect("plain values can be written")
+        let (mut commons, mut numbers) = (Vec::new(), HashMap::new());
+        let empty = Common {
+            machine: Machine::named("", "").into(),
+            environment: Environment::from_facts(BTreeMap::new()).into(),
+            config: Arc::default(),
+        };
+        let bare = |head: &RunHead| {
+            let common = Common::of(head);
+            let number = *numbers.entry(common.place()).or_insert_with(|| {
+                commons.push(common);
+                commons.len() - 1
+            });
+            (number, empty.clone().put_in(head.clone()))
+        };
+        let heads: Vec<(usize, RunHead)> = self.heads.iter().map(bare).collect();
+        rmp_serde::to_vec(&(&self.cells, commons, heads, &self.contents)).expect("plain values can be written")
     }
 
     /// Reads what [`DecodedRuns::to_bytes`] wrote; absent for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<DecodedRuns> {
-        let (cells, heads, contents): (Vec<Cell>, Vec<RunHead>, Vec<Content>) = rmp_serde::from_slice(bytes).ok()?;
+        let (cells, commons, heads, contents): Cached = rmp_serde::from_slice(bytes).ok()?;
+        let whole = heads.into_iter().map(|(number, head)| Some(commons.get(number)?.clone().put_in(head)));
+        let heads = whole.collect::<Option<Vec<RunHead>>>()?;
         let fits = |content: &Content| {
             content.values.iter().all(|value| (value.cell as usize) < cells.len())
                 && content.values.iter().map(|value| value.workers).sum::<usize>() == content.medians.len()
@@ -169,6 +190,36 @@ impl DecodedRuns {
         let mut all = DecodedRuns::default();
         all.append(runs);
         Some(all)
+    }
+}
+
+/// What [`DecodedRuns::to_bytes`] writes.
+type Cached = (Vec<Cell>, Vec<Common>, Vec<(usize, RunHead)>, Vec<Content>);
+
+/// What many runs have in common.
+#[derive(Clone, Serialize, Deserialize)]
+struct Common {
+    #[serde(with = "shared")]
+    machine: Arc<Machine>,
+    #[serde(with = "shared")]
+    environment: Arc<Environment>,
+    #[serde(with = "shared")]
+    config: Arc<BTreeMap<String, serde_json::Value>>,
+}
+
+impl Common {
+    fn of(head: &RunHead) -> Common {
+        let RunHead { machine, environment, config, .. } = head;
+        Common { machine: machine.clone(), environment: environment.clone(), config: config.clone() }
+    }
+
+    /// The same for parts that are shared.
+    fn place(&self) -> [usize; 3] {
+        [Arc::as_ptr(&self.machine).addr(), Arc::as_ptr(&self.environment).addr(), Arc::as_ptr(&self.config).addr()]
+    }
+
+    fn put_in(self, head: RunHead) -> RunHead {
+        RunHead { machine: self.machine, environment: self.environment, config: self.config, ..head }
     }
 }
 
