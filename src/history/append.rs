@@ -15,6 +15,7 @@ use git2::{Commit, FileMode, ObjectType, Oid, Repository, Signature, Tree};
 
 use crate::checkout::BranchMove;
 use crate::error::{HistoryError, failed};
+use crate::inherited;
 use crate::layout::{self, PLAIN};
 use crate::objects::{self, Swapped, TreeLookup, compare_and_swap, write_commit};
 use crate::packs;
@@ -81,6 +82,7 @@ pub(crate) fn append_watched(
         return Err(HistoryError::BadRef { name: target.reference.clone(), reason });
     }
     let records = batch(records)?;
+    inherited::begin(&store.repository, target)?;
     let mut branch = BranchMove::begin(&store.repository, &target.reference, watch)?;
     let append = Append { repository: &store.repository, target, records: &records, time };
     // The first error counts; the next append removes what is left.
@@ -133,7 +135,7 @@ impl Append<'_> {
                     packs::write(self.repository, &blobs)?;
                 }
             }
-            let commit = self.commit(tip.as_ref(), &appended.added, &signature)?;
+            let commit = self.commit(tip.as_ref().map(|(commit, _)| commit), &appended.added, &signature)?;
             watch(Step::CommitWritten);
             if !prepared {
                 self.prepare(branch, watch)?;
@@ -214,7 +216,7 @@ impl Append<'_> {
     /// Writes the commit, and the blobs unless they are in a pack.
     fn commit(
         &self,
-        tip: Option<&(Commit<'_>, String)>,
+        tip: Option<&Commit<'_>>,
         paths: &[String],
         signature: &Signature<'_>,
     ) -> Result<Oid, HistoryError> {
@@ -228,15 +230,9 @@ impl Append<'_> {
             }
             update.upsert(path.as_str(), blob, FileMode::Blob);
         }
-        let inherited = tip.filter(|(_, name)| Some(name) == self.target.inherited.as_ref());
-        let change = |base: &Tree<'_>| match inherited {
-            None => update.create_updated(self.repository, base),
-            Some((code, _)) => update.create_updated(self.repository, &objects::records_of(self.repository, code)?),
-        };
-        let ancestor = tip.filter(|_| inherited.is_none()).map(|(commit, _)| commit);
+        let change = |base: &Tree<'_>| update.create_updated(self.repository, base);
         let message = self.message();
-        let (commit, tree) =
-            write_commit(self.repository, None, ancestor, signature, &message, change).map_err(refused())?;
+        let (commit, tree) = write_commit(self.repository, None, tip, signature, &message, change).map_err(refused())?;
         // A pack is flushed already.
         let folder = |path: &String| if are_packed { parent(path).to_owned() } else { path.clone() };
         let unflushed: BTreeSet<String> = paths.iter().map(folder).collect();

@@ -13,6 +13,7 @@ use git2::{Commit, ObjectType, Oid, Repository, Tree};
 use crate::append::Record;
 use crate::checkout::BranchMove;
 use crate::error::{HistoryError, failed};
+use crate::inherited;
 use crate::layout::{Entry, Name, PLAIN};
 use crate::objects::{self, Edit, Edits, Swapped, TreeLookup, compare_and_swap, edited};
 use crate::repository::{Store, signature_at};
@@ -65,6 +66,7 @@ pub fn past_months(
     is_past: &dyn Fn(&str, &str) -> bool,
 ) -> Result<PastMonths, SyncError> {
     let repository = &store.repository;
+    inherited::begin(repository, target)?;
     let has_remote = !repository.remotes().map_err(failed("list the remotes"))?.is_empty();
     let synced = match has_remote {
         true => {

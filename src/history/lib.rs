@@ -16,6 +16,7 @@ mod state;
 mod index;
 mod checkout;
 mod target;
+mod inherited;
 mod commits;
 mod changes;
 mod copy;

@@ -10,7 +10,7 @@ use crate::checkout::heal;
 use crate::error::{HistoryError, failed};
 use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
 use crate::objects::{self, LooseObjects};
-use crate::repository::Store;
+use crate::repository::{Store, short_name};
 use crate::target::{Target, tip};
 use sprag_model::archive::{ARCHIVE_ROOT, Archive};
 use sprag_model::record::MAX_RECORD_BYTES;
@@ -70,6 +70,12 @@ pub fn list_cached(
     let Some((commit, reference)) = tip(repository, target)? else { return Ok((listing, None)) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     listing.tip = Some(commit.id().to_string());
+    if Some(&reference) == target.inherited.as_ref() {
+        let [branch, code] = [&target.reference, &reference].map(|name| short_name(name));
+        let begins =
+            format!("there is no branch `{branch}` yet: it will begin with the records of `{code}`, which are used");
+        listing.warnings.push(begins);
+    }
     listing.reference = reference;
     let mut walk = Walk::new(repository, RECORD_DEPTH, |path| Name::parse(path).map(drop));
     walk.cache = cache;

@@ -16,7 +16,7 @@ use git2::{
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::error::{HistoryError, failed};
-use crate::layout::{FOLDER, PLAIN};
+use crate::layout::PLAIN;
 use crate::state::{MANY_FILES, sync_file_system, sync_folder};
 
 /// Fails where the object is loose and its file does not hold a whole stream.
@@ -114,16 +114,6 @@ pub(crate) fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
         }
     }
     Ok(false)
-}
-
-/// The tree of a commit with nothing but the folder of records.
-pub(crate) fn records_of<'r>(repository: &'r Repository, commit: &Commit<'_>) -> Result<Tree<'r>, git2::Error> {
-    let tree = commit.tree()?;
-    let mut builder = repository.treebuilder(None)?;
-    if let Some(folder) = tree.get_name(FOLDER) {
-        builder.insert(FOLDER, folder.id(), folder.filemode())?;
-    }
-    repository.find_tree(builder.write()?)
 }
 
 /// Writes a commit on top of `parent`; `change` makes its tree from that of the parent. Gives the commit and the tree.

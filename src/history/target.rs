@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git2::{Branch, BranchType, Commit, ErrorCode, Oid, Reference, Repository, Tree};
+use git2::{Branch, BranchType, Commit, Direction, ErrorCode, Oid, Reference, Refspec, Repository, Tree};
 use sprag_model::run::LAYOUT_VERSION;
 
 use crate::checkout::{activity, activity_on};
@@ -26,8 +26,8 @@ pub struct Target {
 
 /// The branch that records go to: the configured one, else the one that is checked out.
 ///
-/// The first record makes a configured branch that does not exist: on top of the branch of that name at the remote, else with a
-/// root commit, which takes over the records that were kept with the code. It may also be the first commit of an unborn branch: refusing would waste a measurement.
+/// The first record makes a configured branch that does not exist: on top of the branch of that name at the remote, else of the
+/// commits of the records that were kept with the code, else with a root commit. It may also be the first commit of an unborn branch: refusing would waste a measurement.
 pub fn target(store: &Store, configured: Option<&str>) -> Result<Target, HistoryError> {
     let repository = &store.repository;
     let target = match configured {
@@ -61,8 +61,17 @@ fn code_reference(repository: &Repository) -> Result<String, HistoryError> {
     Ok(reference.unwrap_or_else(|| "HEAD".to_owned()))
 }
 
-/// The ref of the code, if its commit has records.
-fn checked_out_records(repository: &Repository) -> Option<String> {
+/// The ref of the code, if its commit has records. None where the branch, which is missing here, may be at a remote: in a clone of
+/// some branches or of few commits.
+fn checked_out_records(repository: &Repository, branch: &str) -> Option<String> {
+    let is_fetched = |name: &str| {
+        let fetches = |spec: Refspec<'_>| spec.direction() == Direction::Fetch && spec.src_matches(branch);
+        repository.find_remote(name).is_ok_and(|remote| remote.refspecs().any(fetches))
+    };
+    let remotes = repository.remotes().ok()?;
+    if repository.is_shallow() || !remotes.iter().all(|name| name.ok().flatten().is_some_and(is_fetched)) {
+        return None;
+    }
     let reference = code_reference(repository).ok()?;
     let target = Target { reference, remote: None, inherited: None, configured: false };
     let (commit, _) = tip(repository, &target).ok()??;
@@ -175,7 +184,7 @@ fn configured_branch(repository: &Repository, name: &str) -> Result<Target, Hist
         return Err(bad("it points to something that is not a branch"));
     }
     let remote = remote_branch(repository, &reference);
-    let inherited = checked_out_records(repository).filter(|code| *code != reference);
+    let inherited = checked_out_records(repository, &reference).filter(|code| *code != reference);
     Ok(Target { reference, remote, inherited, configured: true })
 }
 

@@ -16,6 +16,7 @@ use crate::error::{self, FETCH_ALL, HistoryError, failed};
 use crate::fsck::check::Examined;
 use crate::fsck::content::{self, Judged, judge};
 use crate::fsck::tip::{Tip, TipFile};
+use crate::inherited;
 use crate::layout::PLAIN;
 use crate::objects::{self, Edit, Edits, Promises, Swapped, compare_and_swap, edited};
 use crate::past::MISSING;
@@ -42,6 +43,7 @@ pub struct Repaired {
 /// branch catch up. The commit, if one is needed, is dated `time`. On an error the branch is as it was.
 pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Repaired, HistoryError> {
     let repository = &store.repository;
+    inherited::begin(repository, target)?;
     let left = StateFolder::new(repository.commondir()).leftovers();
     let mut branch = BranchMove::begin(repository, &target.reference, &mut |_| {})?;
     let mut repaired = Repaired::default();

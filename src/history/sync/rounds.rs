@@ -14,6 +14,7 @@ use git2::{FileMode, ObjectType, Oid, Repository, Tree};
 use crate::append::message;
 use crate::checkout::{BranchMove, Checkouts, heal, remove_sync_ref_lock};
 use crate::error::{HistoryError, failed};
+use crate::inherited;
 use crate::layout::{FOLDER, PLAIN, check_path};
 use crate::objects::{self, Edit, Edits, Swapped, TreeItem, compare_and_swap, edited};
 use crate::repository::{Store, short_name, signature_at};
@@ -74,6 +75,7 @@ pub(crate) fn sync_within(
         let reason = "only branches hold records";
         return Err(HistoryError::BadRef { name: target.reference.clone(), reason }.into());
     }
+    inherited::begin(repository, target)?;
     let branch = RemoteBranch::choose(repository, target, options.remote.as_deref())?;
     let transport = Transport::find(variables, place(repository)).map_err(|cause| call_error(&branch, cause))?;
     let _lock = wait_for_lock(repository)?;

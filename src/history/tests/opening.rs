@@ -182,21 +182,50 @@ fn a_fresh_clone_builds_upon_the_branch_of_its_remote() {
     assert_eq!(clone.git(&["rev-list", "--count", "origin/records..records"]), "1");
 }
 
+const BEGINS: &str = "there is no branch `records` yet: it will begin with the records of `main`, which are used";
+
+#[test]
+fn what_was_lost_with_the_code_is_found_on_the_branch_that_begins() {
+    let fixture = Fixture::new();
+    fixture.append(&records(1..3), minute(1));
+    fixture.git(&["rm", "--quiet", &file(1).0]);
+    fixture.git(&["commit", "--quiet", "--message", "Lose a record"]);
+    let branch = target(&fixture.store(), Some("records")).unwrap();
+    crate::repair(&fixture.store(), &branch, minute(2)).unwrap();
+    assert_eq!(load(&fixture.store(), &branch).unwrap().runs.len(), 2);
+    assert_eq!(fixture.git(&["ls-tree", "--name-only", "records"]), "history");
+}
+
+#[test]
+fn records_of_the_code_are_no_beginning_where_the_branch_may_be_elsewhere() {
+    let origin = Fixture::new();
+    origin.append(&records(1..3), minute(1));
+    for (name, options, expected) in [("all", &[][..], true), ("one", &["--single-branch"], false)] {
+        let clone = origin.cloned(name, options);
+        assert_eq!(target(&clone.store(), Some("records")).unwrap().inherited.is_some(), expected, "{name}");
+    }
+}
+
 #[test]
 fn a_branch_of_its_own_begins_with_the_records_of_the_code() {
     let fixture = Fixture::new();
-    fixture.append(&records(1..3), minute(1));
+    fixture.append(&records(2..3), minute(1));
+    fixture.append(&records(1..2), minute(1));
     let store = fixture.store();
     let branch = target(&store, Some("records")).unwrap();
     let loaded = load(&store, &branch).unwrap();
     assert_eq!((loaded.runs.len(), loaded.reference.as_str()), (2, "refs/heads/main"));
+    assert_eq!(loaded.warnings, [BEGINS]);
     append(&store, &branch, &records(3..4), minute(2)).unwrap();
     let loaded = load(&store, &branch).unwrap();
     assert_eq!((loaded.runs.len(), loaded.reference.as_str()), (3, "refs/heads/records"));
-    assert_eq!(fixture.git(&["rev-list", "--count", "records"]), "1");
     assert_eq!(fixture.git(&["ls-tree", "--name-only", "records"]), "history");
     append(&store, &branch, &records(4..5), minute(3)).unwrap();
     assert_eq!(load(&store, &branch).unwrap().runs.len(), 4);
+    // One commit each, as they were recorded: the later one first.
+    let subjects = |name: &str| fixture.git(&["log", "--format=%s %at", name, "--", "history"]);
+    assert!(subjects("records").ends_with(&subjects("main")), "{}", subjects("records"));
+    assert_eq!(fixture.git(&["rev-list", "--count", "records"]), "4");
 }
 
 #[test]
