@@ -1,6 +1,6 @@
 //! Events before they have a name: the clusters of all machines with their suspects, and drifts that lie together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::cluster::{Candidate, Cluster, clusters};
@@ -8,6 +8,7 @@ use super::culprit;
 use super::discovery::simes;
 use super::machine::{self, Elsewhere, Signs};
 use super::series_changes::SeriesChanges;
+use super::series_index::SeriesIndex;
 use sprag_base::stats::describe;
 use sprag_model::change_point::{ChangePoint, Drift};
 use sprag_model::event::EventKind;
@@ -64,7 +65,8 @@ impl Draft {
 }
 
 pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
-    let by_machine = clusters(all);
+    let (by_machine, index) = (clusters(all), SeriesIndex::new(all));
+    let known = (all, &index);
     let mut drafts = Vec::new();
     // Clusters that commits caused, each with the machines of its members and what others say of it.
     let mut of_commits: Vec<(BTreeSet<String>, Cluster, Elsewhere)> = Vec::new();
@@ -74,14 +76,14 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
             let saw_it = others().any(|other| {
                 is_same_axis(cluster, other, all) && cluster.overlaps(other) && cluster.is_like(other, all)
             });
-            let elsewhere = if saw_it { Elsewhere::SawIt } else { stayed(machine, cluster, all) };
+            let elsewhere = if saw_it { Elsewhere::SawIt } else { stayed(machine, cluster, all, &index) };
             let machines = BTreeSet::from([machine.clone()]);
-            if of_cluster(machines.clone(), cluster, all, elsewhere).kind != EventKind::Environment {
+            if of_cluster(machines.clone(), cluster, known, elsewhere).kind != EventKind::Environment {
                 of_commits.push((machines, cluster.clone(), elsewhere));
                 continue;
             }
             let (of_machine, beyond) = split_by_cause(cluster, all);
-            drafts.push(of_cluster(machines.clone(), &of_machine, all, elsewhere));
+            drafts.push(of_cluster(machines.clone(), &of_machine, known, elsewhere));
             of_commits.extend(beyond.map(|beyond| (machines, beyond, Elsewhere::Decided)));
         }
     }
@@ -104,9 +106,9 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
             None => joined.push((machines, cluster, elsewhere)),
         }
     }
-    let of_commit = |(machines, cluster, elsewhere)| of_cluster(machines, &cluster, all, elsewhere);
+    let of_commit = |(machines, cluster, elsewhere)| of_cluster(machines, &cluster, known, elsewhere);
     drafts.extend(joined.into_iter().map(of_commit));
-    drafts.extend(over_many_commits(all));
+    drafts.extend(over_many_commits(all, &index));
     drafts
 }
 
@@ -145,25 +147,23 @@ fn is_same_axis(one: &Cluster, other: &Cluster, all: &[SeriesChanges<'_>]) -> bo
 
 /// What other machines say of what one saw: of how many of its series they measured the same benchmark before and after it, and
 /// found none that moved there.
-fn stayed(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'_>]) -> Elsewhere {
-    let what = |analysed: &SeriesChanges<'_>| {
-        let series = analysed.series;
-        (series.suite.clone(), series.benchmark.clone(), series.variant.clone(), series.metric.name.clone())
-    };
+fn stayed<'a>(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'a>], index: &SeriesIndex<'a>) -> Elsewhere {
     let axis = &all[cluster.members()[0].series].axis;
-    let others: BTreeMap<_, bool> = all
-        .iter()
-        .filter(|analysed| analysed.series.machine != machine && Arc::ptr_eq(&analysed.axis, axis))
-        .filter(|analysed| spans(analysed, cluster.lo, cluster.hi))
-        .map(|analysed| {
-            let is_there = |point: &ChangePoint| {
-                analysed.points[point.first - 1].place < cluster.hi && cluster.lo <= analysed.points[point.last].place
-            };
-            (what(analysed), analysed.changes.points.iter().any(is_there))
-        })
-        .collect();
-    let earlier = cluster.members().iter().filter_map(|member| others.get(&what(&all[member.series])));
-    let (moved, stayed): (Vec<bool>, Vec<bool>) = earlier.partition(|has_moved| **has_moved);
+    let is_there = |point: &ChangePoint, analysed: &SeriesChanges<'_>| {
+        analysed.points[point.first - 1].place < cluster.hi && cluster.lo <= analysed.points[point.last].place
+    };
+    // Of several machines the last one counts.
+    let has_moved = |member: &Candidate| {
+        let others = index.like(&all[member.series]).iter().rev().map(|number| &all[*number]);
+        let mut there = others.filter(|analysed| {
+            analysed.series.machine != machine
+                && Arc::ptr_eq(&analysed.axis, axis)
+                && spans(analysed, cluster.lo, cluster.hi)
+        });
+        there.next().map(|analysed| analysed.changes.points.iter().any(|point| is_there(point, analysed)))
+    };
+    let (moved, stayed): (Vec<bool>, Vec<bool>) =
+        cluster.members().iter().filter_map(has_moved).partition(|has_moved| *has_moved);
     match (moved.len(), stayed.len()) {
         (0, 0) => Elsewhere::Unknown,
         (0, stayed) => Elsewhere::Stayed(stayed),
@@ -171,10 +171,15 @@ fn stayed(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'_>]) -> Elsewh
     }
 }
 
-fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[SeriesChanges<'_>], elsewhere: Elsewhere) -> Draft {
+fn of_cluster(
+    machines: BTreeSet<String>,
+    cluster: &Cluster,
+    (all, index): (&[SeriesChanges<'_>], &SeriesIndex<'_>),
+    elsewhere: Elsewhere,
+) -> Draft {
     let suspects = culprit::suspects(cluster.members(), all);
-    let measured = measured(&machines, cluster.lo, cluster.hi, all);
-    let signs = machine::signs(cluster, &suspects, all, &measured, elsewhere);
+    let measured = measured(&machines, (cluster.lo, cluster.hi), all, index);
+    let signs = machine::signs(cluster, &suspects, (all, index), &measured, elsewhere);
     // What several machines saw is not a matter of one.
     let is_machine = signs.is_machine && machines.len() == 1;
     // A change may be at each point of its range.
@@ -195,10 +200,15 @@ fn of_cluster(machines: BTreeSet<String>, cluster: &Cluster, all: &[SeriesChange
 }
 
 /// The series of these machines that were measured before a range of commits and after it.
-fn measured(machines: &BTreeSet<String>, lo: usize, hi: usize, all: &[SeriesChanges<'_>]) -> Vec<usize> {
-    let is_there =
-        |analysed: &SeriesChanges<'_>| machines.contains(&analysed.series.machine) && spans(analysed, lo, hi);
-    all.iter().enumerate().filter(|(_, analysed)| is_there(analysed)).map(|(number, _)| number).collect()
+fn measured(
+    machines: &BTreeSet<String>,
+    (lo, hi): (usize, usize),
+    all: &[SeriesChanges<'_>],
+    index: &SeriesIndex<'_>,
+) -> Vec<usize> {
+    let mut series = index.of_machines(machines);
+    series.retain(|number| spans(&all[*number], lo, hi));
+    series
 }
 
 /// Whether a series was measured before a range of commits and after it.
@@ -208,6 +218,7 @@ pub(super) fn spans(analysed: &SeriesChanges<'_>, lo: usize, hi: usize) -> bool 
 }
 
 /// A drift of a series, or points of two modes, and the places of these points.
+#[derive(Clone, Debug)]
 struct Ramp {
     series: usize,
     /// Which of the drifts or modes of the series.
@@ -225,7 +236,7 @@ fn is_worse(analysed: &SeriesChanges<'_>, drift: &Drift) -> bool {
 }
 
 /// Drifts of one machine in one direction, of which at least the half of the commits are the same; and modes likewise.
-fn over_many_commits(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
+fn over_many_commits(all: &[SeriesChanges<'_>], index: &SeriesIndex<'_>) -> Vec<Draft> {
     let (mut ramps, mut modes) = (Vec::new(), Vec::new());
     for (series, analysed) in all.iter().enumerate() {
         let of = |number: usize, begin: usize, end: usize, is_worse: bool, chance: f64| Ramp {
@@ -241,34 +252,67 @@ fn over_many_commits(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
         let of_modes = analysed.changes.modes.iter().enumerate();
         modes.extend(of_modes.map(|(place, one)| of(place, one.begin, one.end, false, one.chance)));
     }
-    let drafts = |kind, ramps| groups(ramps, all).into_iter().map(move |group| of_ramps(kind, &group, all));
+    let drafts =
+        |kind, ramps| groups(ramps, all).into_iter().map(move |group| of_ramps(kind, &group.ramps, all, index));
     drafts(EventKind::Drift, ramps).chain(drafts(EventKind::Bimodal, modes)).collect()
 }
 
-fn groups(mut ramps: Vec<Ramp>, all: &[SeriesChanges<'_>]) -> Vec<Vec<Ramp>> {
+/// Ramps of which each two share enough commits.
+struct Group {
+    ramps: Vec<Ramp>,
+    series: HashSet<usize>,
+    /// The least and the largest of their first places, and of their last ones.
+    lo: (usize, usize),
+    hi: (usize, usize),
+}
+
+impl Group {
+    /// Whether one more shares enough commits with each. Where it does so with all of them at once, none is asked.
+    fn shares(&self, ramp: &Ramp) -> bool {
+        let is_enough = |both: (usize, usize), either: (usize, usize)| {
+            (both.1 + 1).saturating_sub(both.0) as f64 >= SHARED * (either.1 + 1 - either.0) as f64
+        };
+        let with_all = || {
+            let both = (ramp.lo.max(self.lo.1), ramp.hi.min(self.hi.0));
+            is_enough(both, (ramp.lo.min(self.lo.0), ramp.hi.max(self.hi.1)))
+        };
+        let with_each = |other: &Ramp| {
+            let both = (ramp.lo.max(other.lo), ramp.hi.min(other.hi));
+            is_enough(both, (ramp.lo.min(other.lo), ramp.hi.max(other.hi)))
+        };
+        !self.series.contains(&ramp.series) && (with_all() || self.ramps.iter().all(with_each))
+    }
+
+    fn push(&mut self, ramp: Ramp) {
+        self.series.insert(ramp.series);
+        self.lo = (self.lo.0.min(ramp.lo), self.lo.1.max(ramp.lo));
+        self.hi = (self.hi.0.min(ramp.hi), self.hi.1.max(ramp.hi));
+        self.ramps.push(ramp);
+    }
+}
+
+fn groups(mut ramps: Vec<Ramp>, all: &[SeriesChanges<'_>]) -> Vec<Group> {
     let machine = |ramp: &Ramp| all[ramp.series].series.machine.as_str();
     ramps.sort_by(|a, b| (machine(a), a.lo, a.hi, a.series).cmp(&(machine(b), b.lo, b.hi, b.series)));
-    let mut groups: Vec<Vec<Ramp>> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for ramp in ramps {
-        let shares = |other: &Ramp| {
-            let both = (ramp.hi.min(other.hi) + 1).saturating_sub(ramp.lo.max(other.lo)) as f64;
-            let either = (ramp.hi.max(other.hi) + 1 - ramp.lo.min(other.lo)) as f64;
-            let is_alike = ramp.is_worse == other.is_worse && machine(&ramp) == machine(other);
-            is_alike && ramp.series != other.series && both >= SHARED * either
-        };
-        match groups.iter_mut().find(|group| group.iter().all(shares)) {
+        let is_alike = |other: &Ramp| ramp.is_worse == other.is_worse && machine(&ramp) == machine(other);
+        match groups.iter_mut().find(|group| is_alike(&group.ramps[0]) && group.shares(&ramp)) {
             Some(group) => group.push(ramp),
-            None => groups.push(vec![ramp]),
+            None => {
+                let (series, lo, hi) = (HashSet::from([ramp.series]), (ramp.lo, ramp.lo), (ramp.hi, ramp.hi));
+                groups.push(Group { ramps: vec![ramp], series, lo, hi });
+            }
         }
     }
     groups
 }
 
-fn of_ramps(kind: EventKind, group: &[Ramp], all: &[SeriesChanges<'_>]) -> Draft {
+fn of_ramps(kind: EventKind, group: &[Ramp], all: &[SeriesChanges<'_>], index: &SeriesIndex<'_>) -> Draft {
     let lo = group.iter().map(|ramp| ramp.lo).min().unwrap_or_default();
     let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
     let machines = BTreeSet::from([all[group[0].series].series.machine.clone()]);
-    let measured = measured(&machines, lo, hi, all).len();
+    let measured = measured(&machines, (lo, hi), all, index).len();
     let chances: Vec<f64> = group.iter().map(|ramp| ramp.chance).collect();
     let share = 1.0 / (hi + 1 - lo) as f64;
     let members = group.iter().map(|ramp| (ramp.series, ramp.number)).collect();
@@ -280,5 +324,46 @@ fn of_ramps(kind: EventKind, group: &[Ramp], all: &[SeriesChanges<'_>]) -> Draft
         signs: Signs::default(),
         measured,
         p_value: simes(&chances, measured),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trend::example::{analysed, noisy};
+    use sprag_base::stats::random::SplitMix64;
+
+    #[test]
+    fn each_two_ramps_of_a_group_share_enough_commits() {
+        let series: Vec<_> = (0..12).map(|number| noisy(&format!("s{number}"), 40, 1, &[], number)).collect();
+        let all = analysed(&series);
+        let mut random = SplitMix64::new(7);
+        for _ in 0..100 {
+            let mut ramp = |_| {
+                let (series, lo, is_worse) = (random.below(12), random.below(20), random.below(4) > 0);
+                Ramp { series, number: 0, lo, hi: lo + 10 + random.below(30), is_worse, chance: 0.0 }
+            };
+            let mut ramps: Vec<Ramp> = (0..40).map(&mut ramp).collect();
+            let of = |ramp: &Ramp| (ramp.lo, ramp.hi, ramp.series, ramp.is_worse);
+            let found = groups(ramps.clone(), &all);
+            let found: Vec<Vec<_>> = found.iter().map(|group| group.ramps.iter().map(of).collect()).collect();
+            // Asking each pair.
+            ramps.sort_by_key(|ramp| (ramp.lo, ramp.hi, ramp.series));
+            let mut expected: Vec<Vec<Ramp>> = Vec::new();
+            for ramp in ramps {
+                let shares = |other: &Ramp| {
+                    let both = (ramp.hi.min(other.hi) + 1).saturating_sub(ramp.lo.max(other.lo)) as f64;
+                    let either = (ramp.hi.max(other.hi) + 1 - ramp.lo.min(other.lo)) as f64;
+                    ramp.is_worse == other.is_worse && ramp.series != other.series && both >= SHARED * either
+                };
+                match expected.iter_mut().find(|group| group.iter().all(shares)) {
+                    Some(group) => group.push(ramp),
+                    None => expected.push(vec![ramp]),
+                }
+            }
+            let expected: Vec<Vec<_>> = expected.iter().map(|group| group.iter().map(of).collect()).collect();
+            assert_eq!(found, expected);
+            assert!(found.len() > 2 && found.iter().any(|group| group.len() > 4), "{found:?}");
+        }
     }
 }

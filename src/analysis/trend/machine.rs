@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster::{Candidate, Cluster};
 use super::series_changes::SeriesChanges;
+use super::series_index::SeriesIndex;
 use sprag_base::stats::describe;
 use sprag_model::unit::Unit;
 
@@ -65,7 +66,7 @@ pub(super) struct Signs {
 pub(super) fn signs(
     cluster: &Cluster,
     suspects: &[(usize, f64)],
-    all: &[SeriesChanges<'_>],
+    (all, index): (&[SeriesChanges<'_>], &SeriesIndex<'_>),
     measured: &[usize],
     elsewhere: Elsewhere,
 ) -> Signs {
@@ -100,7 +101,7 @@ pub(super) fn signs(
         let names: Vec<&str> = auxiliary.into_iter().collect();
         signs.sentences.push(format!("Control or calibration kernels moved, too: {}.", names.join(", ")));
     }
-    judge_many(&mut signs, cluster, all, measured, elsewhere);
+    judge_many(&mut signs, cluster, (all, index), measured, elsewhere);
     signs
 }
 
@@ -108,7 +109,7 @@ pub(super) fn signs(
 fn judge_many(
     signs: &mut Signs,
     cluster: &Cluster,
-    all: &[SeriesChanges<'_>],
+    (all, index): (&[SeriesChanges<'_>], &SeriesIndex<'_>),
     measured: &[usize],
     elsewhere: Elsewhere,
 ) {
@@ -116,8 +117,7 @@ fn judge_many(
     if moved.len() < MANY {
         return;
     }
-    let kernels = measured.iter().map(|number| &all[*number]).filter(|analysed| !analysed.series.is_auxiliary());
-    let measured_there = kernels.map(benchmark).collect::<BTreeSet<_>>().len();
+    let measured_there = index.count_benchmarks(measured);
     if (moved.len() as f64) < MANY_SHARE * measured_there as f64 {
         return;
     }

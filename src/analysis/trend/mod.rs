@@ -9,6 +9,7 @@
 
 pub mod analyse;
 pub mod series_changes;
+mod series_index;
 pub mod discovery;
 pub mod outline;
 pub mod dataset;
