@@ -145,7 +145,11 @@ function showStale() {
   banner.hidden = false;
 }
 
-// ---- Tables: what they show is drawn from rows that are kept in their order, shown or not.
+// ---- Tables: what they show is drawn from rows that are kept in their order, shown or not. Of a list of several pages a row is made
+// of its data when it is first shown.
+
+const elementOf = (row) => (row.make ? row.made ??= row.make() : row);
+const textAt = (row, column) => (row.make ? row.words(column) : row.cells[column]?.textContent.trim() ?? "");
 
 const models = new Map();
 const modelOf = (table) => {
@@ -170,7 +174,7 @@ const draw = ({ table, flat, fits, groups, isElsewhere }, most) => {
   for (const { body, head, rows, size } of flat ? [flat] : groups) {
     const fitting = rows.filter(fits), shown = fitting.slice(0, Math.max(0, most - found)), all = count(rows.length);
     found += fitting.length;
-    body.replaceChildren(...(head ? [head] : []), ...shown);
+    body.replaceChildren(...(head ? [head] : []), ...shown.map(elementOf));
     body.hidden = !shown.length;
     // A group whose heading counts more than it lists keeps that count.
     if (size && [`(${all})`, size.dataset.seen].includes(size.textContent)) {
@@ -195,8 +199,9 @@ const facetsOf = ({ table, groups }) => {
   const heads = [...table.querySelectorAll("thead th")], place = (name) => heads.findIndex((head) => head.dataset.by === name);
   const [size, ...places] = ["size", ...KINDS].map(place), section = table.closest("section:not(.scroll)")?.querySelector("h2")?.textContent ?? "";
   return groups.flatMap(({ head, rows }) => rows.map((row) => {
-    const names = KINDS.map((name, i) => row.dataset[name] ?? (places[i] >= 0 ? wordsOf(row.cells[places[i]]) : name === "suite" ? section : ""));
-    const change = size >= 0 ? numberOf(wordsOf(row.cells[size])) : null, text = [row, head].map((one) => one?.textContent ?? "");
+    const plain = (column) => (row.make ? row.words(column) : wordsOf(row.cells[column]));
+    const names = KINDS.map((name, i) => row.dataset[name] ?? (places[i] >= 0 ? plain(places[i]) : name === "suite" ? section : ""));
+    const change = size >= 0 ? numberOf(plain(size)) : null, text = [row.make ? row.words() : row.textContent, head?.textContent ?? ""];
     return [row, { ...Object.fromEntries(KINDS.map((name, i) => [name, names[i].split(/, | and /)])), size: Math.abs(change ?? NaN), text: [...text, ...names].join(" ").toLowerCase() }];
   }));
 };
@@ -224,8 +229,8 @@ function makeFilter(box, tables, atOnce = Infinity) {
     const shown = Math.min(found, most);
     output.textContent = shown === rows.length ? "" : `${count(shown)} of ${counted(rows.length, "row", "rows")}${shown < found ? `; ${count(found)} match` : ""}`;
   };
-  const headsOf = ({ table }) => [...table.querySelectorAll("thead th")].map((head) => head.textContent).join();
-  for (const one of all) [one.redraw, one.peers] = [show, all.filter((other) => headsOf(other) === headsOf(one))];
+  const heads = all.map(({ table }) => [...table.querySelectorAll("thead th")].map((head) => head.textContent).join());
+  all.forEach((one, i) => { [one.redraw, one.peers] = [show, all.filter((_, other) => heads[other] === heads[i])]; });
   for (const field of fields) {
     if (field.options?.length === 1) {
       const names = [...new Set(rows.flatMap((row) => facets.get(row)[field.name]))].filter(Boolean).sort(byText);
@@ -242,6 +247,12 @@ function makeFilter(box, tables, atOnce = Infinity) {
   show();
 }
 
+// A page of the site; what is only a fragment is a series without a page of its own.
+const hrefOf = (path) => ROOT + (path.startsWith("#") ? `series/view.html${path}` : path);
+
+// The words of a cell without its note, and those of a part of a sentence.
+const plainOf = ([words]) => words.map((part) => (typeof part === "string" ? part : part[0] === "svg" ? "" : part[1])).join("");
+
 // The parts of a sentence, as src/report/pages/list.rs writes them.
 const partOf = (part) => {
   if (typeof part === "string") return part;
@@ -251,7 +262,7 @@ const partOf = (part) => {
   // A picture without words of others but its label; the policy of the page runs no script in it.
   if (kind === "svg") return new DOMParser().parseFromString(words, "text/html").body.firstChild ?? "";
   if (kind === "outside") return element("a", { href: more, rel: "noreferrer" }, words);
-  if (kind === "a" || kind === "name") return element("a", { ...(kind === "name" && { class: "id" }), href: ROOT + more }, words);
+  if (kind === "a" || kind === "name") return element("a", { ...(kind === "name" && { class: "id" }), href: hrefOf(more) }, words);
   return element("span", { class: kind }, ...(more ? [element("i", { "aria-hidden": "true" }, more)] : []), words);
 };
 
@@ -260,32 +271,39 @@ const AT_ONCE_OF_LIST = 150;
 
 // The rows of all pages of a list, in place of those of this page, whose table they are like.
 function drawList(box) {
-  const tables = [...document.querySelectorAll("main table")].filter(isFiltered), [pattern] = tables, [like] = rowsOfModel(modelOf(pattern));
-  const { cells } = like;
+  const tables = [...document.querySelectorAll("main table")].filter(isFiltered), [pattern] = tables, [{ cells }] = rowsOfModel(modelOf(pattern));
   const head = element("tr", {}, ...[...pattern.tHead.rows[0].cells].map((cell) => {
     const made = cell.cloneNode();
     made.removeAttribute("aria-sort");
     made.append(cell.textContent);
     return made;
   }));
-  const row = ([list, facets, isTinted]) => {
+  const make = ([list, facets, isTinted], { of }) => {
     const made = element("tr", isTinted ? { class: "now" } : {}, ...list.map(([words, note], i) => {
       const cell = cells[i].cloneNode();
       cell.append(...words.map(partOf), ...(note ? [" ", element("span", { class: "q why" }, ...note.map(partOf))] : []));
       return cell;
     }));
     Object.assign(made.dataset, facets);
+    if (of) made.cells[0].append(element("span", { class: "q why of-group" }, of));
     return made;
   };
-  const group = ([heading, size, rows]) => element("tbody", heading ? { class: "group" } : {}, ...(heading
-    ? [element("tr", {}, element("th", { scope: "rowgroup", colspan: String(cells.length) }, `${heading} `, element("span", { class: "q" }, `(${size})`)))] : []), ...rows.map(row));
+  const row = (data) => ({
+    dataset: data[1],
+    words: (column) => (column === undefined ? data[0].map((cell) => cell.map((words) => plainOf([words])).join(" ")).join(" ") : plainOf(data[0][column])),
+    make() { return make(data, this); },
+  });
+  const group = ([heading, size]) => element("tbody", heading ? { class: "group" } : {}, ...(heading
+    ? [element("tr", {}, element("th", { scope: "rowgroup", colspan: String(cells.length) }, `${heading} `, element("span", { class: "q" }, `(${size})`)))] : []));
   const sections = sprag.data.list.map(([heading, caption, groups], i) => element("section", { "aria-labelledby": `list-${i}` },
     element("h2", { id: `list-${i}` }, heading), element("section", { class: "scroll", "aria-label": `${caption}, table` },
       element("table", { class: pattern.className }, element("caption", { class: "sr" }, caption), element("thead", {}, head.cloneNode(true)), ...groups.map(group)))));
-  const printed = [...tables.map((table) => table.closest("section:not(.scroll)")), document.querySelector(".pages").parentNode];
+  const drawn = sections.map((section) => section.querySelector("table"));
+  // The rows are not in the page yet, so that a hundred thousand cost no elements.
+  drawn.forEach((table, i) => modelOf(table).groups.forEach((one, place) => { one.rows = one.printed = sprag.data.list[i][2][place][2].map(row); }));
+  const printed = [...tables.map((table) => table.closest("section:not(.scroll)")), document.querySelector(".pages")?.parentNode].filter(Boolean);
   printed[0].before(...sections);
   printed.forEach((one) => one.remove());
-  const drawn = sections.map((section) => section.querySelector("table"));
   makeFilter(box, drawn, AT_ONCE_OF_LIST);
   drawn.forEach((table, place) => makeSortable(table, place));
   makeStops(sections.map((section) => section.querySelector(".scroll")));
@@ -339,14 +357,17 @@ const nameGroups = (model) => {
   const section = model.peers?.length > 1 ? model.table.closest("section:not(.scroll)").querySelector("h2").textContent : "";
   for (const { head, rows } of model.groups) {
     const name = [section, head?.cells[0].firstChild.textContent.trim()].filter(Boolean).join(": ");
-    for (const row of rows) row.cells[0].append(element("span", { class: "q why of-group" }, name));
+    for (const row of rows) {
+      row.of = name;
+      if (!row.make || row.made) elementOf(row).cells[0].append(element("span", { class: "q why of-group" }, name));
+    }
   }
 };
 function makeSortable(table, place, ask) {
   const heads = [...table.querySelectorAll("thead th")], model = modelOf(table), { groups } = model;
   if (rowsOfModel(model).length < 3 || table.matches(".heat, [data-fixed]")) return;
   const sorted = (rows, head, column, down) => {
-    const keyed = rows.map((row) => { const text = row.cells[column]?.textContent.trim() ?? ""; return { row, text: orderOf(text), figure: numberOf(text) }; });
+    const keyed = rows.map((row) => { const text = textAt(row, column); return { row, text: orderOf(text), figure: numberOf(text) }; });
     const figures = head.classList.contains("n");
     keyed.sort((x, y) => {
       // What has no figure comes last, either way.
@@ -406,7 +427,7 @@ function makeSearch(button) {
   const show = () => {
     const found = foundIn(sprag.data.search, find.value);
     list.replaceChildren(...found.slice(0, MOST_FOUND).map(({ kind, path, title, note }) => element("li", {}, element("b", {}, kind), " ",
-      element("a", { href: ROOT + path }, title), " ", element("span", { class: "q" }, note))));
+      element("a", { href: hrefOf(path) }, title), " ", element("span", { class: "q" }, note))));
     output.textContent = !find.value.trim() ? "" : found.length > MOST_FOUND ? `The first ${MOST_FOUND} of ${count(found.length)}` : counted(found.length, "result", "results");
   };
   const begin = () => {

@@ -3,10 +3,13 @@
 "use strict";
 
 // The runs that the data of a chart tells of: place, median, and a commit where it is named.
-// Places that follow each other by one are the first and the last of them.
-const runsOf = ({ places, medians: [power, packed], commits = [] }, medians = numbersOf(packed)) => places
-  .flatMap((one) => (Array.isArray(one) ? Array.from({ length: one[1] - one[0] + 1 }, (_, i) => one[0] + i) : [one]))
-  .map((place, i) => ({ place, value: Number(`${medians[i]}e${power}`), commit: commits[i] }));
+// Places that follow each other by one, or by a third number, are the first and the last of them.
+const placesOf = ([first, last, step = 1]) => Array.from({ length: (last - first) / step + 1 }, (_, i) => first + i * step);
+const runsOf = ({ places, medians: [power, packed, step, ...far], commits = [] }) => {
+  const medians = numbersOf(packed), [down, up] = far.map(numbersOf), scaled = (digits) => Number(`${digits}e${power}`);
+  const endsOf = (i) => (down && down[i] !== null ? [medians[i] - step * down[i], medians[i] + step * up[i]].map(scaled) : null);
+  return places.flatMap((one) => (Array.isArray(one) ? placesOf(one) : [one])).map((place, i) => ({ place, value: scaled(medians[i]), commit: commits[i], ends: endsOf(i) }));
+};
 
 // Round numbers between two others, and how many decimals they need.
 const ticksOf = (low, high) => {
@@ -252,9 +255,9 @@ const csvOfRuns = (id, { symbol }, runs, commits) => {
 const measuredOf = (id) => {
   const { data } = sprag;
   const found = [...data.chunks.values()].flatMap(({ number, groups }) => groups.filter(({ series }) => series[id]).flatMap(({ at, series }) => {
-    const [power, medians, down, up] = series[id], scaled = (digits) => Number(`${digits}e${power}`);
+    const [power, medians, step = 0, down, up] = series[id], scaled = (digits) => Number(`${digits}e${power}`);
     return at.map((one, i) => ({ i, place: data.commits[number * data.chunk + one][4] })).filter(({ i, place }) => medians[i] !== null && place !== null)
-      .map(({ i, place }) => ({ place, value: scaled(medians[i]), ends: [[-1, down], [1, up]].map(([way, far]) => scaled(medians[i] + way * (far?.[i] ?? 0))) }));
+      .map(({ i, place }) => ({ place, value: scaled(medians[i]), ends: [[-1, down], [1, up]].map(([way, far]) => scaled(medians[i] + way * step * (far?.[i] ?? 0))) }));
   }));
   return found.sort((a, b) => a.place - b.place);
 };
@@ -281,11 +284,12 @@ const rowsOf = (figure) => [...document.getElementById(figure.querySelector("svg
 // Modes, zoom, a hair line and one line of text over all runs of a trend: by pointer, by keys and by buttons.
 // The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
 // top, bottom); the newest runs have a row in the table that data-points names, of any the data in the page tells.
-function makeChart(figure, rows) {
-  const svg = figure.querySelector("svg[data-points]"), trend = JSON.parse(figure.querySelector("script").textContent);
+// Of a series without a page of its own `given` has what is elsewhere in the page: id, trend, and words for the readout.
+function makeChart(figure, rows, given) {
+  const svg = figure.querySelector("svg[data-points]"), trend = given?.trend ?? JSON.parse(figure.querySelector("script").textContent);
   const listed = svg && document.getElementById(svg.dataset.points), runs = runsOf(trend), { data } = sprag;
-  if (!listed || !runs.length) return;
-  const heads = [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
+  if (!(listed || given) || !runs.length) return;
+  const heads = given?.heads ?? [...listed.tHead.rows[0].cells].map((head) => head.textContent.trim());
   const whole = [runs[0].place, runs.at(-1).place], margin = Math.max(0.5, 0.01 * (whole[1] - whole[0]));
   const ends = [whole[0] - margin, whole[1] + margin], least = Math.min(ends[1] - ends[0], 4), reference = firstLevel(trend, runs);
   const usable = { "": true, log: runs.every(({ value }) => value > 0), relative: reference > 0 };
@@ -306,6 +310,7 @@ function makeChart(figure, rows) {
     const pairs = row ? [...row.cells].map((cell, i) => [heads[i], cell.textContent.trim()])
       : [[heads[0], commit ? [commit[0].slice(0, 7), ...commit[3]].join(" ") : run.commit ?? ""], [heads[2], value([trend.factor], run.value)]];
     pairs.splice(1, 0, ["Subject", commit?.[2]]);
+    if (given && run.ends) pairs.push([heads[3], run.ends.map((end) => value([trend.factor], end)).join(" to ")]);
     return [...pairs, ...change].filter(([, text]) => text && text !== NONE).map(([head, text]) => `${head} ${text}`).join("; ");
   };
   const readout = figure.querySelector(".readout"), buttons = [...figure.querySelectorAll(".tools button")];
@@ -331,7 +336,7 @@ function makeChart(figure, rows) {
   };
   button("Zoom in", () => zoom(0.5, runs[at].place));
   button("Zoom out", () => zoom(2, runs[at].place));
-  const series = decodeURIComponent(location.pathname.split("/").at(-1)).replace(/\.html$/, ""), id = series.replace(/[^\w.-]/g, "_");
+  const series = given?.id ?? decodeURIComponent(location.pathname.split("/").at(-1)).replace(/\.html$/, ""), id = series.replace(/[^\w.-]/g, "_");
   // What has no name among the commits has one in the page, or in its table.
   const nameOf = (i) => runs[i].commit ?? rowOf(i)?.cells[0].querySelector("a, .id")?.textContent ?? "";
   button("Save as CSV", () => named().then(() => {
@@ -363,7 +368,7 @@ function makeChart(figure, rows) {
     back.disabled = !part;
     figure.classList.toggle("drawn", Boolean(mode || part || other));
     redraw();
-    if (mode || part) named().then(() => (trend.commits ? null : loadMeasured((place) => place >= view[0] && place <= view[1], MOST_FILES).catch(() => {}))).then(redraw);
+    if (mode || part) named().then(() => (given || trend.commits ? null : loadMeasured((place) => place >= view[0] && place <= view[1], MOST_FILES).catch(() => {}))).then(redraw);
   };
   const show = (next) => {
     at = Math.max(0, Math.min(runs.length - 1, next));
@@ -393,7 +398,7 @@ function makeChart(figure, rows) {
   let view = own;
   const redraw = () => {
     view = part ?? own;
-    svg.replaceChildren(...(mode || part || other ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)], other, trend.commits ? [] : measuredOf(series))] : printed), cross, label);
+    svg.replaceChildren(...(mode || part || other ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)], other, given ? runs.filter((run) => run.ends) : trend.commits ? [] : measuredOf(series))] : printed), cross, label);
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {
@@ -500,5 +505,5 @@ function makeChart(figure, rows) {
 }
 
 // The page is read by now, and the rows of its table are not yet sorted as the address says.
-const charts = [...document.querySelectorAll("figure.trend")].map((figure) => [figure, rowsOf(figure)]);
+const charts = [...document.querySelectorAll("figure.trend:not([data-files])")].map((figure) => [figure, rowsOf(figure)]);
 document.addEventListener("DOMContentLoaded", () => charts.forEach(([figure, rows]) => makeChart(figure, rows)));

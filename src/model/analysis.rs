@@ -98,3 +98,10 @@ pub struct SeriesAnalysis {
     /// How the newest value compares with the others, in one sentence.
     pub sentence: String,
 }
+
+impl SeriesAnalysis {
+    /// Whether `<benchmark id> <metric>` contains a text, by which settings name series.
+    pub fn is_named(&self, text: &str) -> bool {
+        format!("{} {}", self.series.benchmark, self.series.metric.name).contains(text)
+    }
+}

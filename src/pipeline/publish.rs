@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use chrono::NaiveDate;
 
 use crate::atomic_folder::{AtomicFolder, FolderKind};
+use crate::config::SitePages;
 use crate::error::Context as _;
 use crate::project::Project;
 use crate::study::Study;
@@ -91,6 +92,10 @@ fn each_page(
     let downloads = if site.downloads { export::list_downloads() } else { Vec::new() };
     let settings = report::Settings { method: method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
+    let asked = (site.pages == SitePages::Changed).then_some(&*site.series);
+    for asked in asked.into_iter().flatten().filter(|asked| !analysis.series.iter().any(|one| one.is_named(asked))) {
+        text::warn(&format!("no series contains `{}`, which `[site] series` asks for", text::printable(asked)));
+    }
     let releases = release::reports(project)?;
     let reruns = reruns(&analysis.series, heads, &policy::from_rules(&project.config.rules));
     let input = report::Input {
@@ -106,6 +111,7 @@ fn each_page(
         reruns: &reruns,
         url: site.url.as_deref(),
         commit_url: site.commit_url.as_deref(),
+        asked,
     };
     let pages_of_site = report::Site::new(&input);
     pages_of_site.render(&settings, take).map_err(|error| {

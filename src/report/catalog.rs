@@ -1,6 +1,6 @@
 //! The input of the site, and the look-ups that its pages need.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
 use chrono::NaiveDate;
@@ -9,6 +9,7 @@ use super::compare::commits::{self, ComparedCommit};
 use super::fit::Fit;
 use super::link;
 use super::page_selection::PageSelection;
+use super::series_selection::selected_series;
 use sprag_model::analysis::{Analysis, SeriesAnalysis};
 use sprag_model::calibration::Reruns;
 use sprag_model::commit::CommitLine;
@@ -44,6 +45,8 @@ pub struct Input<'a> {
     pub url: Option<&'a str>,
     /// The address of a commit at a forge, with `{sha}` in the place of its name.
     pub commit_url: Option<&'a str>,
+    /// Where only series that changed have a page: which others have one, by a part of `<benchmark id> <metric>`.
+    pub asked: Option<&'a [String]>,
 }
 
 pub(super) struct Catalog<'a> {
@@ -55,6 +58,8 @@ pub(super) struct Catalog<'a> {
     pub(super) machines: BTreeMap<&'a str, MachineRuns<'a>>,
     pub(super) matrix_suites: BTreeSet<&'a str>,
     pub(super) selection: PageSelection<'a>,
+    /// The series with a page of their own, where not all have one.
+    series_with_page: Option<HashSet<&'a str>>,
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
     kernels: BTreeMap<(&'a str, &'a str), Vec<&'a SeriesAnalysis>>,
     series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
@@ -95,6 +100,7 @@ impl<'a> Catalog<'a> {
             matrix_suites: judged.map(|series| series.series.suite.as_str()).collect(),
             selection: PageSelection::new(input.analysis, &input.trend.events, input.line, input.heads)
                 .with_releases(input.releases, heads),
+            series_with_page: input.asked.map(|asked| selected_series(analysis, trend, asked)),
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
             kernels,
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),
@@ -159,7 +165,20 @@ impl<'a> Catalog<'a> {
     }
 
     pub(super) fn series_page(&self, id: &str) -> Option<String> {
-        self.series.contains_key(id).then(|| link::series(id))
+        self.series.contains_key(id).then(|| self.series_place(id))
+    }
+
+    /// Its own page, or the one that shows those without.
+    pub(super) fn series_place(&self, id: &str) -> String {
+        if self.has_page(id) { link::series(id) } else { link::viewed(id) }
+    }
+
+    pub(super) fn has_page(&self, series: &str) -> bool {
+        self.series_with_page.as_ref().is_none_or(|pages| pages.contains(series))
+    }
+
+    pub(super) fn has_viewer(&self) -> bool {
+        self.series_with_page.is_some()
     }
 
     pub(super) fn run_page(&self, id: &str) -> Option<String> {

@@ -24,6 +24,7 @@ mod compare;
 mod pages;
 mod reasons;
 mod page_selection;
+mod series_selection;
 mod site;
 
 #[cfg(test)]

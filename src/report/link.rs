@@ -35,6 +35,9 @@ pub const COMPARE: &str = "compare/index.html";
 pub const COMMITS_DATA: &str = "data/commits.js";
 pub const SERIES_DATA: &str = "data/series.js";
 pub const SEARCH_DATA: &str = "data/search.js";
+/// Shows any series without a page of its own.
+pub const VIEWER: &str = "series/view.html";
+pub const VIEWER_SCRIPT: &str = "view.js";
 
 /// A page of a list but the first.
 pub fn list_page(name: &str, number: usize) -> String {
@@ -107,6 +110,20 @@ pub fn matrix(suite: &str) -> String {
 
 pub fn series(id: &str) -> String {
     format!("series/{id}.html")
+}
+
+pub fn viewed(id: &str) -> String {
+    format!("{VIEWER}#{id}")
+}
+
+/// As data of scripts have a path: that of a series without a page is its fragment.
+pub fn in_data(path: &str) -> &str {
+    path.strip_prefix(VIEWER).unwrap_or(path)
+}
+
+/// The data of some of the series without a page.
+pub fn rest(number: usize) -> String {
+    format!("data/rest-{number}.js")
 }
 
 /// The chart of a series alone, for other pages to embed.

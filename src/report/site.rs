@@ -8,6 +8,7 @@ use super::catalog::{Catalog, Input};
 use super::compare::data::Data;
 use super::compare::script;
 use super::{ReportError, Settings, link, pages};
+use sprag_model::analysis::SeriesAnalysis;
 use sprag_model::page::Page;
 use sprag_model::run::RecordedRun;
 
@@ -19,6 +20,8 @@ const ASSETS: [(&str, &str); 6] = [
     (link::SPREAD_SCRIPT, include_str!("../../site/spread.js")),
     (link::COMPARE_SCRIPT, include_str!("../../site/compare.js")),
 ];
+
+const VIEWER: (&str, &str) = (link::VIEWER_SCRIPT, include_str!("../../site/view.js"));
 
 const BATCH: usize = 64;
 
@@ -65,7 +68,13 @@ impl<'a> Site<'a> {
         if !analysis.series.is_empty() {
             site.add(pages::series_list(catalog, settings)?)?;
         }
-        site.add_all(&analysis.series, |series| pages::series(catalog, series))?;
+        let with_page: Vec<&SeriesAnalysis> =
+            analysis.series.iter().filter(|one| catalog.has_page(&one.series.id)).collect();
+        site.add_all(&with_page, |series| pages::series(catalog, series))?;
+        if catalog.has_viewer() && !analysis.series.is_empty() {
+            site.add([pages::viewer(catalog)?, asset(VIEWER)])?;
+            site.add_all(&pages::rest_files(catalog), |file| Ok(vec![pages::rest(catalog, file)]))?;
+        }
         let data = Data::new(catalog);
         for suite in &catalog.matrix_suites {
             site.add([pages::matrix(catalog, &data, suite)?])?;

@@ -39,6 +39,7 @@ fn empty(url: Option<&str>) -> Result<Vec<Page>, ReportError> {
         reruns: &[],
         url,
         commit_url: None,
+        asked: None,
     };
     sample_data::rendered(&input, &Settings::default())
 }
@@ -169,11 +170,63 @@ fn equal_input_gives_equal_bytes() {
     assert!(site_of(&shuffled) == rich(), "the order in which runs were read does not show");
 }
 
+/// The ids of the series that a site shows on one page, and those that the files of these say to have their own.
+fn viewed(site: &[Page]) -> [BTreeSet<String>; 2] {
+    let mut ids = [BTreeSet::new(), BTreeSet::new()];
+    for page in site.iter().filter(|page| page.path.starts_with("data/rest-")) {
+        let json = text(page).strip_prefix("sprag.rest(").and_then(|rest| rest.strip_suffix(");\n"));
+        let file: serde_json::Value = serde_json::from_str(json.expect("it is a call")).expect("JSON");
+        ids[0].extend(file["series"].as_object().expect("by id").keys().cloned());
+        ids[1].extend(file["own"].as_array().expect("a list").iter().filter_map(|id| Some(id.as_str()?.to_owned())));
+    }
+    ids
+}
+
+#[test]
+fn series_without_a_page_are_shown_by_one() {
+    let sample = Sample { asked: Some(vec!["infer{n=512} @fast time".to_owned()]), ..sample_data::rich() };
+    let site = site_of(&sample);
+    let [others, own] = viewed(&site);
+    let known: BTreeSet<String> = sample.analysis.series.iter().map(|one| one.series.id.clone()).collect();
+    assert!(!others.is_empty() && others.is_disjoint(&own) && known == &others | &own, "each is in a file");
+    let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
+    for (ids, has_page) in [(&own, true), (&others, false)] {
+        assert!(ids.iter().all(|id| paths.contains(&*link::series(id)) == has_page));
+    }
+    let asked = sample.analysis.series.iter().filter(|one| one.series.benchmark == "cpu/infer{n=512} @fast");
+    assert!(asked.filter(|one| one.series.metric.name == "time").all(|one| own.contains(&one.series.id)));
+    // Two commits are compared by script for series with a page.
+    let compared = page(&site, link::SERIES_DATA);
+    assert!(others.iter().all(|id| !compared.contains(&format!("\"{id}\""))));
+    let found = page(&site, link::SEARCH_DATA).split("\"#").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+    assert_eq!(found.map(str::to_owned).collect::<BTreeSet<String>>(), others);
+    check_links(&site);
+    for page in &site {
+        if page.path == link::VIEWER {
+            check_balance(&page.path, text(page));
+        }
+    }
+    // None has one where none changed.
+    let mut quiet = Sample { asked: Some(Vec::new()), ..sample_data::rich() };
+    quiet.trend.events.clear();
+    quiet.analysis.series.iter_mut().for_each(|one| one.comparison = None);
+    quiet.analysis.suites.iter_mut().for_each(|suite| suite.comparisons.clear());
+    let site = site_of(&quiet);
+    assert!(viewed(&site)[1].is_empty() && site.iter().any(|page| page.path == link::SERIES_LIST));
+    check_links(&site);
+}
+
 #[test]
 fn every_link_leads_to_a_page_and_a_place() {
-    let site = rich();
-    let ids: BTreeMap<&str, BTreeSet<&str>> =
+    let links = check_links(rich());
+    assert!(links > 10_000, "{links} links were seen");
+}
+
+fn check_links(site: &[Page]) -> usize {
+    let [viewed, _] = viewed(site);
+    let mut ids: BTreeMap<&str, BTreeSet<&str>> =
         html(site).map(|(path, html)| (path, attributes(html, "id").into_iter().collect())).collect();
+    ids.entry(link::VIEWER).or_default().extend(viewed.iter().map(String::as_str));
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
     let mut links = 0;
     for (path, html) in html(site) {
@@ -189,7 +242,7 @@ fn every_link_leads_to_a_page_and_a_place() {
             links += 1;
         }
     }
-    assert!(links > 10_000, "{links} links were seen");
+    links
 }
 
 #[test]

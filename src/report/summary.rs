@@ -416,10 +416,21 @@ pub(super) fn open_regressions(trend: &Trend) -> impl Iterator<Item = &Event> {
     trend.events.iter().filter(|one| one.is_open_regression())
 }
 
+fn worst_regression(trend: &Trend) -> Option<&Event> {
+    let size = |of: &Event| leading_member(of).and_then(|one| one.worse).unwrap_or(0.0);
+    open_regressions(trend).reduce(|worst, next| if size(next) > size(worst) { next } else { worst })
+}
+
+/// The ids of the series that a summary names.
+pub(super) fn leading_series<'a>(analysis: &'a Analysis, trend: &'a Trend) -> impl Iterator<Item = &'a str> {
+    let of = |verdict| largest(analysis, &verdict)?.1.series.as_deref();
+    let compared = [Verdict::Regressed, Verdict::Improved].into_iter().filter_map(of);
+    compared.chain(worst_regression(trend).and_then(leading_member).map(|member| member.series.as_str()))
+}
+
 /// What to do about the worst open regression, and why; nothing where there is none.
 fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase)> {
-    let size = |of: &Event| leading_member(of).and_then(|one| one.worse).unwrap_or(0.0);
-    let worst = open_regressions(trend).reduce(|worst, next| if size(next) > size(worst) { next } else { worst })?;
+    let worst = worst_regression(trend)?;
     let answer = Phrase::plain("Look at ").link(link::event(&worst.id), worst.id.as_str());
     let Some(present) = leading_member(worst) else { return Some((answer, acceptance(worst))) };
     let name = words::name(&short_benchmark(&present.benchmark));
@@ -441,7 +452,7 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
 }
 
 /// The member that got worst of those still at their new level; else the one that names the event.
-fn leading_member(of: &Event) -> Option<&Member> {
+pub(super) fn leading_member(of: &Event) -> Option<&Member> {
     of.members.iter().find(|one| one.is_present).or_else(|| event::lead(of))
 }
 

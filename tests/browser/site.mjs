@@ -65,6 +65,7 @@ export async function openIn(chromium, page, options = {}) {
   const said = [];
   tab.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
   tab.on("pageerror", (error) => said.push(`error: ${error.message}`));
-  await tab.goto(page.includes("?") ? url(page.split("?")[0]) + "?" + page.split("?")[1] : url(page));
+  const [, path, more] = page.match(/^([^?#]*)(.*)$/);
+  await tab.goto(url(path) + more);
   return { context, tab, said };
 }

@@ -65,6 +65,39 @@ fn an_incremental_site_equals_a_clean_build() {
 }
 
 #[test]
+fn a_series_has_a_page_while_its_change_is_new() {
+    let crafted = Crafted::new();
+    let Crafted { sandbox } = &crafted;
+    let toml = sandbox.read("sprag.toml");
+    let configure = |more: &str| sandbox.write("sprag.toml", &format!("{toml}\n[site]\npages = \"changed\"\n{more}"));
+    let pages = |what: &str| -> String {
+        let files = rendered(sandbox, what).into_keys().filter(|path| path.starts_with("series/"));
+        files.filter(|path| !path.ends_with("/index.html")).collect::<Vec<String>>().join(" ")
+    };
+    let change = |day: i64| {
+        let wobble = 1.0 + 0.001 * (day * 7 % 5) as f64;
+        let scan = if day <= 12 { 2e-3 } else { 1e-3 };
+        crafted.change(day, &[("pack", 1e-3 * wobble), ("scan", scan * wobble)]);
+    };
+    configure("");
+    (1..=24).for_each(change);
+    let new = pages("a new change");
+    assert!(new.contains("scan") && !new.contains("pack") && new.ends_with("series/view.html"), "{new}");
+    change(60);
+    assert_eq!(pages("a change of two months ago"), "series/view.html");
+    let rest = sandbox.read("_site/data/rest-0.js");
+    assert!(rest.contains("pack") && rest.contains("scan"), "{rest}");
+    sandbox.sprag(&["site", "--check"]).expect(0);
+    configure("series = [\"/pack\", \"nothing of it\"]\n");
+    let asked = pages("a series that is asked for");
+    assert!(asked.contains("pack") && !asked.contains("scan"), "{asked}");
+    sandbox.sprag(&["site"]).expect(0).says(&["no series contains `nothing of it`, which `[site] series` asks for"]);
+    sandbox.write("sprag.toml", &toml);
+    let all = pages("all");
+    assert!(all.contains("pack") && all.contains("scan") && !all.contains("view.html"), "{all}");
+}
+
+#[test]
 fn whatever_a_site_is_made_of_changes_it() {
     let crafted = Crafted::new();
     let Crafted { sandbox } = &crafted;

@@ -111,8 +111,20 @@ pub struct SiteSettings {
     /// The address of a commit at a forge, such as `https://example.org/kernels/commit/{sha}`. Pages of commits and events link
     /// to it.
     pub commit_url: Option<String>,
+    /// Which series have a page of their own: `all`, or with `changed` those with a change and those of `series`. Default: `all`.
+    pub pages: SitePages,
+    /// With `pages = "changed"`, other series that have one: all whose `<benchmark id> <metric>` contains one of these texts.
+    pub series: Vec<String>,
     /// Publishes all values with the pages, as CSV, JSON Lines and Parquet. Default: false.
     pub downloads: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SitePages {
+    #[default]
+    All,
+    Changed,
 }
 
 impl Default for ProjectSettings {
@@ -129,7 +141,8 @@ impl Default for Schedule {
 
 impl Default for SiteSettings {
     fn default() -> SiteSettings {
-        SiteSettings { out: PathBuf::from("_site"), url: None, commit_url: None, downloads: false }
+        let (pages, series) = (SitePages::All, Vec::new());
+        SiteSettings { out: PathBuf::from("_site"), url: None, commit_url: None, pages, series, downloads: false }
     }
 }
 
@@ -196,6 +209,11 @@ impl Config {
         }
         if let Err(error) = sprag_report::check_commit_url(self.site.commit_url.as_deref()) {
             return fault(&["site", "commit_url"], error.to_string());
+        }
+        if self.site.series.iter().any(|text| text.trim().is_empty()) {
+            let message =
+                "`site.series` has an empty text, which every series contains; `pages = \"all\"` gives each a page";
+            return fault(&["site", "series"], message.to_owned());
         }
         if self.project.name.trim().is_empty() {
             return fault(&["project", "name"], "`project.name` is empty".to_owned());
@@ -360,7 +378,7 @@ mod tests {
         let config = parse(
             "[project]\nname = \"p\"\n[suites.small]\nkind = \"cpu\"\ninclude = [\"tile\"]\nprocesses = 2\n\
              [rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 0.1\nabs = 1e-6\n[history]\nref = \"perf\"\n\
-             [trend]\nleast = 0.01\nmost = 3\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ncommit_url = \"https://x.org/{sha}\"\ndownloads = true\n",
+             [trend]\nleast = 0.01\nmost = 3\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ncommit_url = \"https://x.org/{sha}\"\npages = \"changed\"\nseries = [\"infer\"]\ndownloads = true\n",
         )
         .expect("all keys are known");
         let suite = Suite { include: vec!["tile".into()], processes: Some(2), ..Suite::of_kind(SuiteKind::Cpu) };
@@ -374,6 +392,8 @@ mod tests {
             out: PathBuf::from("public"),
             url: Some("https://x.org/".into()),
             commit_url: Some("https://x.org/{sha}".into()),
+            pages: SitePages::Changed,
+            series: vec!["infer".into()],
             downloads: true,
         };
         assert_eq!((config.schedule.every_days, config.site), (1, site));
@@ -449,6 +469,9 @@ mod tests {
         refused("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);
         refused("[site]\nurl = \"x.org\"\n", "2:1", &["does not begin with `https://`"]);
         refused("[site]\ncommit_url = \"https://x.org\"\n", "2:1", &["hold `{sha}`"]);
+        refused("[site]\npages = \"change\"\n", "2:9", &["unknown variant `change`", "did you mean `changed`?"]);
+        refused("[site]\nseries = \"infer\"\n", "2:10", &["did you mean `[\"infer\"]`?"]);
+        refused("[site]\nseries = [\"\"]\n", "2:1", &["an empty text"]);
         refused("[bisect.prior]\n\"src/**\" = 0\n", "2:1", &["a factor of 0"]);
         refused("[suites.\"a/b\"]\nkind = \"cpu\"\n", "1:9", &["names a folder"]);
         refused("[suites.cpu]\nkind = \"cpu\"\nprocesses = 0\n", "3:1", &["from 1 to 100"]);

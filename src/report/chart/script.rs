@@ -10,6 +10,10 @@ use crate::text::{self, short_commit};
 /// The data as JSON. `names_commits` where the places of the runs are not those of commits on the line, by which the script would
 /// find their names.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
+    text::script(&value(trend, names_commits).to_string())
+}
+
+pub(crate) fn value(trend: &Trend, names_commits: bool) -> Value {
     let medians: Vec<Option<f64>> = trend.dots.iter().map(|dot| Some(dot.value)).collect();
     let fit = trend.fit.as_ref();
     let line = |Line { places, values, modes }: &Line| {
@@ -45,14 +49,29 @@ pub fn data(trend: &Trend, names_commits: bool) -> String {
         let values = packed_values(&values.collect::<Vec<Option<f64>>>());
         result["processes"] = json!({ "values": values, "groups": groups, "newest": newest, "apart": apart });
     }
-    text::script(&result.to_string())
+    result
 }
 
-/// Places that follow each other by one as the first and the last of them, others alone.
+/// Places that follow each other by one as the first and the last of them; three or more that do by another whole number as these
+/// and that number; others alone.
 fn places(trend: &Trend) -> Vec<Value> {
     let places: Vec<f64> = trend.dots.iter().map(|dot| dot.place).collect();
-    let parts = places.chunk_by(|before, after| before.fract() == 0.0 && *after == before + 1.0);
-    parts.map(|part| if let [first, .., last] = part { json!([first, last]) } else { json!(part[0]) }).collect()
+    let mut rest = &places[..];
+    let mut result = Vec::new();
+    while let [first, others @ ..] = rest {
+        let step = others.first().map_or(0.0, |second| second - first);
+        let is_next = |pair: &&[f64]| pair[1] == pair[0] + step;
+        let is_whole = first.fract() == 0.0 && step.fract() == 0.0 && step > 0.0;
+        let more = if is_whole { rest.windows(2).take_while(is_next).count() } else { 0 };
+        let (last, count) = if more > 1 || step == 1.0 { (rest[more], more + 1) } else { (*first, 1) };
+        result.push(match count {
+            1 => json!(first),
+            _ if step == 1.0 => json!([first, last]),
+            _ => json!([first, last, step]),
+        });
+        rest = &rest[count..];
+    }
+    result
 }
 
 fn flags(flags: &[Flag]) -> Vec<Value> {
@@ -101,6 +120,10 @@ mod tests {
             dot.place = place;
         }
         assert_eq!(places(&trend), [json!([0.0, 1.0]), json!([1.0, 2.0]), json!(4.0), json!(4.5), json!(5.5)]);
+        for (dot, place) in trend.dots.iter_mut().zip([0.0, 5.0, 10.0, 15.0, 16.0, 17.0, 19.0]) {
+            dot.place = place;
+        }
+        assert_eq!(places(&trend), [json!([0.0, 15.0, 5.0]), json!([16.0, 17.0]), json!(19.0)]);
     }
 
     #[test]

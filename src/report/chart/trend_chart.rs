@@ -60,10 +60,22 @@ fn gaps(dots: &[Dot]) -> Vec<(f64, f64)> {
     pairs.filter(|(before, after)| after - before > widest).collect()
 }
 
+/// Dots of so many runs at most: of several the median, the lowest and the highest, at the place of the middle one.
+pub fn pooled(trend: &Trend, most: usize) -> Vec<Dot> {
+    let dot = |runs: &[Dot]| match runs {
+        [one] => one.clone(),
+        _ => {
+            let values: Vec<f64> = runs.iter().map(|dot| dot.value).collect();
+            let interval = Some(axis::extent(&values));
+            Dot { value: axis::median(&values), interval, ..runs[runs.len() / 2].clone() }
+        }
+    };
+    groups(trend, most).into_iter().map(dot).collect()
+}
+
 /// The runs that share a dot: none with a change between them.
-fn groups(trend: &Trend) -> Vec<&[Dot]> {
+fn groups(trend: &Trend, most: usize) -> Vec<&[Dot]> {
     let dots = &trend.dots;
-    let most = runs_a_dot(dots.len());
     let is_turn_between = |one: &Dot, other: &Dot| {
         let mut turns = trend.fit.iter().flat_map(|fit| &fit.turns);
         turns.any(|turn| one.place < turn.places.0 && turn.places.0 <= other.place)
@@ -81,7 +93,7 @@ fn groups(trend: &Trend) -> Vec<&[Dot]> {
 
 fn layers(plot: &Plot<'_>, svg: &mut Svg) {
     let trend = plot.trend;
-    let groups = groups(trend);
+    let groups = groups(trend, runs_a_dot(trend.dots.len()));
     let pooled: Vec<Dot>;
     let dots = if runs_a_dot(trend.dots.len()) == 1 {
         &trend.dots
@@ -356,11 +368,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pooled_dot_is_the_median_of_its_runs_with_their_extent() {
+        let trend = trend(&[1.0, 5.0, 2.0, 9.0, 3.0]);
+        let dots: Vec<_> = pooled(&trend, 3).into_iter().map(|dot| (dot.place, dot.value, dot.interval)).collect();
+        assert_eq!(dots, [(1.0, 2.0, Some((1.0, 5.0))), (4.0, 6.0, Some((3.0, 9.0)))]);
+        assert_eq!(pooled(&trend, 1), trend.dots);
+    }
+
+    #[test]
     fn a_dot_of_many_runs_is_on_one_side_of_a_change() {
         let trend = fitted::example(&[1.0e-3, 1.3e-3, 1.1e-3], 333);
         let dots = draw(&trend).matches("h0").count();
         assert!((125..=128).contains(&dots), "{dots}");
-        for group in groups(&trend) {
+        for group in groups(&trend, runs_a_dot(trend.dots.len())) {
             let (low, high) = axis::extent(&group.iter().map(|dot| dot.value).collect::<Vec<f64>>());
             assert!(high < 1.1 * low, "{group:?} mixes two levels");
         }

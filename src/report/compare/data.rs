@@ -35,6 +35,9 @@ pub(crate) struct Data {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SeriesData {
     pub(super) id: String,
+    pub(super) page: String,
+    /// Whether that is its own, so that the script compares it.
+    pub(super) has_page: bool,
     pub(super) suite: String,
     pub(super) benchmark: String,
     /// Its parameter `dtype`, or empty.
@@ -90,8 +93,14 @@ impl Data {
         Data { environments: environments(catalog, &series), commits, tagged, series }
     }
 
-    pub(crate) fn series_count(&self) -> usize {
-        self.series.len()
+    /// The series that the script compares: those with a page of their own.
+    pub(super) fn scripted(&self) -> impl Iterator<Item = &SeriesData> {
+        self.series.iter().filter(|one| one.has_page)
+    }
+
+    /// How many series the script compares, and how many there are.
+    pub(crate) fn series_counts(&self) -> (usize, usize) {
+        (self.scripted().count(), self.series.len())
     }
 
     pub(crate) fn commit(&self, number: usize) -> &ComparedCommit {
@@ -141,6 +150,8 @@ fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str,
     let (power, step) = round_spreads(&mut points);
     Some(SeriesData {
         id: one.series.clone(),
+        page: catalog.series_place(&one.series),
+        has_page: catalog.has_page(&one.series),
         suite: plain(&one.suite, NAME),
         benchmark: plain(&short_benchmark(&one.benchmark), NAME),
         dtype: dtype.map_or(String::new(), |(_, value)| plain(value, NAME)),

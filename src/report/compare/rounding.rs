@@ -1,5 +1,7 @@
 //! Numbers rounded to significant digits, and as integers.
 
+use serde_json::{Value, json};
+
 /// The significant digits of fitted values, from which more is computed, and of measured ones, which are only shown.
 const DIGITS: i32 = 5;
 const SHOWN: i32 = 4;
@@ -32,10 +34,28 @@ pub(crate) fn packed_values(values: &[Option<f64>]) -> (i32, String) {
 
 /// The same for a chart: four digits suffice where the values lie a thousand units or more apart.
 pub(crate) fn packed_line(values: &[Option<f64>]) -> (i32, String) {
-    let present = || values.iter().flatten().copied();
-    let (least, most) = (present().fold(f64::INFINITY, f64::min), present().fold(f64::NEG_INFINITY, f64::max));
+    packed_in(power_of_line(values.iter().flatten().copied()), values)
+}
+
+fn power_of_line(values: impl Iterator<Item = f64> + Clone) -> i32 {
+    let (least, most) =
+        (values.clone().fold(f64::INFINITY, f64::min), values.clone().fold(f64::NEG_INFINITY, f64::max));
     let drawn = if most > least { magnitude(most - least) - 3 } else { i32::MIN };
-    packed_in(power(present(), SHOWN).min(drawn).max(power(present(), DIGITS)), values)
+    power(values.clone(), SHOWN).min(drawn).max(power(values, DIGITS))
+}
+
+/// The values of a chart with the ends of their spreads: a power of ten, the values in units of it, the units of a step, and how
+/// many steps the spreads reach down and up, each packed.
+pub(crate) fn packed_spreads(values: &[(f64, Option<(f64, f64)>)]) -> Value {
+    let power = power_of_line(values.iter().map(|one| one.0));
+    let reaches = || values.iter().map(|(value, ends)| ends.map(|(low, high)| [value - low, high - value]));
+    let step = spread_step(reaches().flatten().flatten().map(|reach| in_units(reach, power)));
+    let steps = |side: usize| {
+        let steps = move |reach: [f64; 2]| (in_units(reach[side], power) as f64 / step as f64).round() as i64;
+        packed(reaches().map(move |reach| reach.map(steps)))
+    };
+    let medians = packed(values.iter().map(|one| Some(in_units(one.0, power))));
+    json!([power, medians, step, steps(0), steps(1)])
 }
 
 fn packed_in(power: i32, values: &[Option<f64>]) -> (i32, String) {

@@ -259,6 +259,8 @@ pub(super) fn example() -> SeriesData {
         power: -3,
         step: 1,
         id: "s".to_owned(),
+        page: "series/s.html".to_owned(),
+        has_page: true,
         suite: "cpu".to_owned(),
         benchmark: "a".to_owned(),
         dtype: String::new(),

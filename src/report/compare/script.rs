@@ -20,7 +20,8 @@ use sprag_model::page::Page;
 pub(super) const CHUNK: usize = LOOK_BACK;
 
 pub(crate) fn pages(data: &Data) -> Vec<Page> {
-    let all_series = data.series.par_iter().map(|one| series(data, one)).collect();
+    let scripted: Vec<&SeriesData> = data.scripted().collect();
+    let all_series = scripted.par_iter().map(|one| series(data, one)).collect();
     let mut pages = vec![
         page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),
         page(link::SERIES_DATA.to_owned(), "series", &Value::Array(all_series)),
@@ -146,7 +147,7 @@ type InChunk<'a> = Vec<(&'a SeriesData, &'a [PointData])>;
 fn chunk(data: &Data, number: usize) -> Value {
     let begin = number * CHUNK;
     let mut places: BTreeMap<(&str, &str), InChunk<'_>> = BTreeMap::new();
-    for one in &data.series {
+    for one in data.scripted() {
         let from = one.points.partition_point(|point| point.number < begin);
         let to = one.points.partition_point(|point| point.number < begin + CHUNK);
         if from < to {

@@ -27,6 +27,8 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct ComparedRow {
     pub(crate) id: String,
+    #[serde(skip)]
+    pub(crate) page: String,
     pub(crate) suite: String,
     pub(crate) machine: String,
     pub(crate) name: String,
@@ -93,6 +95,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span:
     let times = relative.zip(series.shows.filter(|shows| *shows > 0.0)).map(|(change, shows)| change.abs() / shows);
     ComparedRow {
         id: series.id.clone(),
+        page: series.page.clone(),
         suite: series.suite.clone(),
         machine: series.machine_name.clone(),
         name: series.benchmark.clone(),

@@ -261,7 +261,7 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
         Phrase::plain("Fitted levels are compared; ").link(since.page.clone(), "all series between the two").text(".");
     let section = Rows::new(format!("Series that changed since {}", since.name), listed)
         .column("Series", "full", |row| {
-            Phrase::linked(link::series(&row.id), row.name.clone()).text(format!(" {}", row.metric))
+            Phrase::linked(row.page.clone(), row.name.clone()).text(format!(" {}", row.metric))
         })
         .column("Machine", "place", |row| row.machine.clone())
         .column("Verdict", "verdict", |row| Mark::new(tone(row), glyph(row), &*row.mark[2]))

@@ -256,14 +256,24 @@ fn index(
     sections.retain(|section| !section.blocks.is_empty());
     sections.push(Section::new("rule", "How two commits are compared").items(RULE.map(Phrase::plain)));
     let commits = counted(data.commits.len(), "measured commit", "measured commits");
-    let series = counted(data.series_count(), "series", "series");
+    let (scripted, all) = data.series_counts();
+    let series = counted(scripted, "series", "series");
     let lede = match data.commits.len() {
         0 | 1 => format!("{commits} of {series}: it takes two to compare."),
-        _ => format!("{commits} and {series} can be compared."),
+        _ if scripted == all => format!("{commits} and {series} can be compared."),
+        _ => format!(
+            "{commits} of the {series} with a page can be compared here; `sprag compare A B` compares all {}.",
+            count(all)
+        ),
     };
     let template = CompareIndexPage {
-        frame: Frame::new(catalog, link::COMPARE, "Compare", "Compare", lede.clone()),
-        sheet: Sheet { headline: "Compare two commits".into(), lede: lede.into(), sections, ..Sheet::default() },
+        frame: Frame::new(catalog, link::COMPARE, "Compare", "Compare", lede.replace('`', "")),
+        sheet: Sheet {
+            headline: "Compare two commits".into(),
+            lede: Phrase::quoted(&lede),
+            sections,
+            ..Sheet::default()
+        },
         notes: [SUMMARY_NOTE, ROWS_NOTE],
         can_compare: data.commits.len() > 1,
         filter: list::filter(),

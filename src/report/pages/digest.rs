@@ -84,6 +84,7 @@ fn without_history(analysis: &Analysis, trend: &Trend) -> Sheet {
         reruns,
         url: None,
         commit_url: None,
+        asked: None,
     };
     let sheet = sheet(&Catalog::new(&input), MARKDOWN_ROWS);
     let headline = Phrase::plain(format!("{}: ", analysis.project)).join(sheet.headline);
@@ -320,7 +321,7 @@ fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Ca
         comparison.current.and_then(|_| series(comparison)).and_then(|series| series.latest.change_previous)
     };
     let name = |comparison: &Comparison| {
-        let page = series(comparison).map(|series| link::series(&series.series.id));
+        let page = series(comparison).map(|series| catalog.series_place(&series.series.id));
         Phrase::page_name(page, short_benchmark(&comparison.benchmark))
     };
     let table = Rows::grouped(format!("{heading}: judged metrics, worst first"), groups)

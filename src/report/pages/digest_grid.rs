@@ -152,7 +152,7 @@ fn table<'a>(
         Err(groups) => ("Benchmark".to_owned(), Rows::grouped(caption, groups)),
     };
     let mut table = table.column(head, "full", |(_, row)| {
-        let page = row.comparisons().find_map(series).map(|series| link::series(&series.series.id));
+        let page = row.comparisons().find_map(series).map(|series| catalog.series_place(&series.series.id));
         Phrase::page_name(page, short_benchmark(row.benchmark))
     });
     for (machine, name) in &machines {

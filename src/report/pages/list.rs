@@ -43,10 +43,10 @@ pub(super) fn list_pages(
     if let Some(filter) = &mut sheet.filter {
         filter.rows = format!("list-{name}.js");
     }
-    let split = split(sections);
+    let split = split(printed(sections));
     let paths: Vec<String> = (1..=split.len()).map(|number| page_path(path, name, number)).collect();
     let page = |(number, sections): (usize, Vec<Section>)| {
-        let sections = sections.into_iter().chain([pager(&paths, number)]).collect();
+        let sections = sections.into_iter().chain((paths.len() > 1).then(|| pager(&paths, number))).collect();
         let title = if number == 0 { title.to_owned() } else { format!("{title}, page {}", number + 1) };
         history_page(catalog, (&paths[number], part), &title, Sheet { sections, ..sheet.clone() })
     };
@@ -65,6 +65,27 @@ fn pager(paths: &[String], current: usize) -> Section {
     };
     let links: String = paths.iter().enumerate().map(page).collect();
     Section::default().drawn(format!("<nav class=\"pages\" aria-label=\"Pages\"><span>Page</span>{links}</nav>"))
+}
+
+/// What pages have: all rows but those for the script, or a page of these where there is no other.
+fn printed(mut sections: Vec<Section>) -> Vec<Section> {
+    let is_any = sections.iter().filter_map(Section::table).flat_map(|table| &table.rows).any(|row| !row.is_for_script);
+    let mut left = if is_any { 0 } else { PAGE };
+    for table in sections.iter_mut().filter_map(Section::table_mut) {
+        // A group whose first row goes keeps its heading.
+        let mut group = None;
+        table.rows.retain_mut(|row| {
+            group = row.group.take().or_else(|| group.take());
+            let is_kept = !row.is_for_script || left > 0;
+            if is_kept {
+                row.group = group.take();
+                left = left.saturating_sub(1);
+            }
+            is_kept
+        });
+    }
+    sections.retain(|section| section.table().is_none_or(|table| !table.rows.is_empty()));
+    sections
 }
 
 /// Each part has at most [`PAGE`] rows; a group that is cut keeps its heading.
@@ -156,6 +177,7 @@ fn row_value(table: &Table, row: &Row) -> Value {
     let cells = table.cells(row).map(|(_, cell)| match cell {
         Cell::Words(words) => json!([parts(words)]),
         Cell::Noted(words, note) => json!([parts(words), parts(note)]),
+        Cell::Drawn(picture) if picture.is_empty() => json!([[]]),
         Cell::Drawn(picture) => json!([[["svg", picture]]]),
     });
     let cells: Vec<Value> = cells.collect();
@@ -169,8 +191,8 @@ fn parts(words: &Phrase) -> Vec<Value> {
         Part::Text(words) => json!(visible(words)),
         Part::Strong(words) => json!(["b", visible(words)]),
         Part::Id(words) => json!(["id", visible(words)]),
-        Part::Link { to, words, is_name: false } => json!(["a", visible(words), to]),
-        Part::Link { to, words, is_name: true } => json!(["name", visible(words), to]),
+        Part::Link { to, words, is_name: false } => json!(["a", visible(words), link::in_data(to)]),
+        Part::Link { to, words, is_name: true } => json!(["name", visible(words), link::in_data(to)]),
         Part::Outside { url, words } => json!(["outside", visible(words), url]),
         Part::Mark(mark) => json!([format!("v {}", mark.class()), visible(&mark.word), visible(mark.glyph)]),
     };
@@ -206,6 +228,24 @@ mod tests {
             (51, "group 0 of 400, group 0 of 1"),
         ];
         assert_eq!(result, expected.map(|(rows, headings)| (rows, headings.to_owned())));
+    }
+
+    #[test]
+    fn rows_for_the_script_are_not_printed_unless_there_are_no_others() {
+        let rows = |is_for_script: fn(usize) -> bool| {
+            let mut sections = vec![section("one", &[200, 3]), section("two", &[2])];
+            let tables = sections.iter_mut().filter_map(Section::table_mut);
+            for (number, row) in tables.flat_map(|table| &mut table.rows).enumerate() {
+                row.is_for_script = is_for_script(number);
+            }
+            let printed = printed(sections);
+            let rows = printed.iter().filter_map(Section::table).flat_map(|table| &table.rows);
+            (printed.len(), rows.map(|row| row.group.as_ref().map(|group| group[0].clone())).collect::<Vec<_>>())
+        };
+        let groups = [Some("group 0".to_owned()), None, Some("group 1".to_owned())].to_vec();
+        assert_eq!(rows(|number| ![5, 7, 202].contains(&number)), (1, groups));
+        let (sections, all) = rows(|_| true);
+        assert_eq!((sections, all.len()), (1, PAGE));
     }
 
     #[test]

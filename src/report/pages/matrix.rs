@@ -98,14 +98,14 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
     if by_machine {
         let notes = places.iter().map(|place| Phrase::plain(format!("{}: ", place.name)).then(notes(place)));
         let section = Section::new("machines", format!("{suite} by machine"));
-        sections.push(with_tables(notes.fold(section, Section::paragraph), &places, true));
+        sections.push(with_tables(catalog, notes.fold(section, Section::paragraph), &places, true));
     }
     for (number, place) in (1..).zip(&places) {
         if !by_machine {
             let section = Section::new(format!("machine-{number}"), format!("{suite} on {}", place.name));
-            sections.push(with_tables(section.paragraph(notes(place)), std::slice::from_ref(place), false));
+            sections.push(with_tables(catalog, section.paragraph(notes(place)), std::slice::from_ref(place), false));
         }
-        sections.extend(limits(place, number));
+        sections.extend(limits(catalog, place, number));
     }
     sections.push(Section::default().drawn(LEGEND.to_owned()));
     let sheet = Sheet {
@@ -194,7 +194,7 @@ type Kernel<'a> = (&'a str, Parameters<'a>, &'a str);
 type Across<'a> = (usize, Parameters<'a>);
 
 /// A table for each set of parameter names and metric; its columns are the parameters, or the machines.
-fn with_tables(section: Section, places: &[MachineSeries<'_>], by_machine: bool) -> Section {
+fn with_tables(catalog: &Catalog<'_>, section: Section, places: &[MachineSeries<'_>], by_machine: bool) -> Section {
     let mut kinds: BTreeMap<(Vec<&str>, &str), Vec<Placed<'_>>> = BTreeMap::new();
     for (number, place) in places.iter().enumerate() {
         for series in &place.series {
@@ -205,7 +205,7 @@ fn with_tables(section: Section, places: &[MachineSeries<'_>], by_machine: bool)
     }
     let heading = section.heading.words();
     let tables = (1..).zip(kinds.values()).map(|(number, all)| {
-        let mut table = table(places, all, by_machine);
+        let mut table = table(catalog, places, all, by_machine);
         table.label = format!("{heading}, {}, table {number}", table.heading);
         // Only a formatter that fails could fail.
         table.render().unwrap_or_default()
@@ -213,7 +213,7 @@ fn with_tables(section: Section, places: &[MachineSeries<'_>], by_machine: bool)
     tables.fold(section, Section::drawn)
 }
 
-fn table(places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> HeatTable {
+fn table(catalog: &Catalog<'_>, places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> HeatTable {
     let metric = &all[0].1.series.metric;
     let row_of = |number: usize, series: &SeriesAnalysis| places[number].row(&series.series);
     let values: Vec<f64> = all.iter().map(|(number, series)| value(series, row_of(*number, series))).collect();
@@ -226,7 +226,8 @@ fn table(places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> 
             if by_machine { ((number, Parameters("")), &*of.params) } else { ((0, Parameters(&of.params)), "") };
         columns.insert(column);
         let share = place.shares.get(&*of.benchmark).map(|(_, share)| *share);
-        let cell = cell(series, place.row(of), scale, share, place.is_one());
+        let page = catalog.series_place(&of.id);
+        let cell = HeatCell { page, ..cell(series, place.row(of), scale, share, place.is_one()) };
         rows.entry((&of.name, Parameters(in_row), &of.variant)).or_default().insert(column, cell);
     }
     let across = if by_machine { "machine" } else { "parameters" };
@@ -304,10 +305,10 @@ fn cell(
     let is_missing = row.is_some_and(|row| row.kind == Kind::Missing && row.measured.is_none());
     HeatCell {
         class,
-        page: link::series(&series.series.id),
         value: if is_missing { number::NONE.to_owned() } else { number::value(scale, value(series, row)) },
         below,
         share: share.map_or(String::new(), |share| format!("{} of limit", percent_size(share))),
+        ..HeatCell::default()
     }
 }
 
@@ -356,7 +357,7 @@ fn shares<'a>(
 }
 
 /// A picture and a table of the shares, those nearest to the limit first.
-fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
+fn limits(catalog: &Catalog<'_>, place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let mut all: Vec<(&str, &str, f64)> =
         place.shares.iter().map(|(benchmark, (series, share))| (*benchmark, *series, *share)).collect();
     all.sort_by(|(.., a), (.., b)| b.total_cmp(a));
@@ -381,7 +382,7 @@ fn limits(place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let picture = format!("<figure>\n{}\n</figure>", roofline::draw(&roofline));
     let rows = Rows::new(format!("{heading}: share of the limit by kernel"), all)
         .column("Kernel", "any", |(name, series, _)| {
-            Phrase::page_name(Some(link::series(series)), short_benchmark(name))
+            Phrase::page_name(Some(catalog.series_place(series)), short_benchmark(name))
         })
         .column("Share of the limit", "n", |(.., share)| percent_size(*share));
     Some(Section::new(format!("limits-{number}"), heading).paragraph(note).drawn(picture).rows(rows))

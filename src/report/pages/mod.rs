@@ -24,6 +24,7 @@ mod search;
 mod series;
 mod series_chart;
 mod series_fit;
+mod viewer;
 mod week;
 
 pub(super) use commit::commits;
@@ -44,5 +45,6 @@ pub(super) use release::releases;
 pub(super) use run::{run, run_list};
 pub(super) use search::search;
 pub(super) use series::{series, series_list};
+pub(super) use viewer::{files as rest_files, rest, viewer};
 pub use week::WEEKS;
 pub(super) use week::week_pages as weeks;

@@ -11,7 +11,7 @@ use crate::trend::{event, words};
 
 /// A part for each kind: its word, and of each entry its path, title and note.
 pub(crate) fn search(catalog: &Catalog<'_>) -> Page {
-    let entry = |path: String, title: &str, note: &str| json!([path, visible(title), visible(note)]);
+    let entry = |path: String, title: &str, note: &str| json!([link::in_data(&path), visible(title), visible(note)]);
     let events = catalog.trend.events.iter().map(|of| {
         let note = format!("{}, {}, since {}", words::name(&of.id), event::short_state(of), date::day(of.since));
         entry(link::event(&of.id), &name_and_more(of).concat(), &note)
@@ -19,7 +19,7 @@ pub(crate) fn search(catalog: &Catalog<'_>) -> Page {
     let series = catalog.analysis.series.iter().map(|one| {
         let series = &one.series;
         let note = format!("{}, {} on {}", series.suite, series.metric.name, words::name(&series.machine_name));
-        entry(link::series(&series.id), &words::name(&short_benchmark(&series.benchmark)), &note)
+        entry(catalog.series_place(&series.id), &words::name(&short_benchmark(&series.benchmark)), &note)
     });
     let commits = catalog.compared().iter().rev().filter_map(|one| {
         let name = [&[short_commit(&one.sha).to_owned()], &one.tags[..]].concat().join(" ");

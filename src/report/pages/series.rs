@@ -73,6 +73,32 @@ fn has_chart_page(catalog: &Catalog<'_>, of: &SeriesAnalysis, fit: Option<&Fit<'
     of.judged && (fit.is_some_and(|fit| !fit.turns.is_empty()) || are_few())
 }
 
+/// What a page says of a series above its chart.
+pub(super) struct Head<'a> {
+    pub(super) fit: Option<Fit<'a>>,
+    pub(super) scale: Scale,
+    pub(super) headline: Phrase,
+    /// What the chart shows.
+    pub(super) sentence: String,
+    /// The verdict of the gate, that sentence, and what the gate does with the metric.
+    pub(super) sentences: [Phrase; 3],
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(catalog: &Catalog<'a>, of: &SeriesAnalysis) -> Head<'a> {
+        let fit = catalog.fit(&of.series.id);
+        let sentence = fit.as_ref().map_or_else(|| of.sentence.clone(), Fit::sentence);
+        let typical = fit.as_ref().and_then(Fit::newest_level).unwrap_or(of.latest.current);
+        Head {
+            scale: of.series.metric.unit.scale(typical),
+            headline: headline(of, fit.as_ref(), &short_benchmark(&of.series.benchmark)),
+            sentences: [gate(of), sentence.clone().into(), about(of).into()],
+            sentence,
+            fit,
+        }
+    }
+}
+
 /// The page of a series, and for one that is judged the page of its chart alone.
 pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<Page>, ReportError> {
     let series = &of.series;
@@ -81,10 +107,8 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<P
     let name = &*short_benchmark(&series.benchmark);
     // The title names the suite, because suites may have kernels of one name.
     let title = format!("{name}, {} of {} on {}", series.metric.name, series.suite, series.machine_name);
-    let fit = catalog.fit(&series.id);
+    let Head { fit, scale, headline, sentence, sentences } = Head::new(catalog, of);
     let fit = fit.as_ref();
-    let sentence = fit.map_or_else(|| of.sentence.clone(), Fit::sentence);
-    let scale = series.metric.unit.scale(fit.and_then(Fit::newest_level).unwrap_or(of.latest.current));
     let spread = series_fit::distribution(series, fit, scale);
     let trend = series_chart::trend(catalog, of, fit, &sentence, scale, spread.is_some());
     let several = trend_chart::runs_a_dot(trend.dots.len());
@@ -100,7 +124,6 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<P
         elsewhere(catalog, of),
     ];
     let chart = trend_chart::draw(&trend);
-    let headline = headline(of, fit, name);
     let alone = (has_chart_page(catalog, of, fit) && !chart.is_empty()).then(|| link::chart(&series.id));
     let embedded = alone.clone().map(|path| {
         let (title, headline, sentence, to, chart) =
@@ -112,7 +135,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<P
         sheet: Sheet {
             crumb: crumb(catalog, of),
             headline,
-            lede: gate(of).then(format!("{sentence} {}", about(of)).into()),
+            lede: sentences.into_iter().fold(Phrase::default(), Phrase::then),
             sections: sections.into_iter().flatten().collect(),
             ..Sheet::default()
         },
@@ -271,7 +294,17 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
              and kernels on several threads."
         }
     };
-    let lede = format!("{} judged, {rest}", counted(judged, "is", "are"));
+    let with_page = all.iter().filter(|one| catalog.has_page(&one.series.id)).count();
+    let viewed = match with_page {
+        _ if !catalog.has_viewer() => String::new(),
+        one => {
+            let have = counted(one, "has", "have");
+            format!(
+                " {have} a page, as it changed or was asked for. Filter or sort the list for all others (needs script)."
+            )
+        }
+    };
+    let lede = format!("{} judged, {rest}{viewed}", counted(judged, "is", "are"));
     let sheet = Sheet {
         headline: counted(all.len(), "series", "series").into(),
         lede: lede.into(),
@@ -302,11 +335,11 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
     });
     let rows = Rows::grouped(format!("Series of {suite}"), judged)
         .column("Benchmark", "full", |(_, one, _)| {
-            Phrase::linked(link::series(&one.series.id), short_benchmark(&one.series.benchmark))
+            Phrase::linked(catalog.series_place(&one.series.id), short_benchmark(&one.series.benchmark))
         })
         .column("Machine", "place by-machine", |(_, one, _)| one.series.machine_name.clone())
         .column("Fit", "g opt2", |(_, one, _)| {
-            let fit = catalog.fit(&one.series.id);
+            let fit = catalog.fit(&one.series.id).filter(|_| catalog.has_page(&one.series.id));
             Cell::Drawn(fit.map_or(String::new(), |fit| cell::sparkline(one, Some(&fit))))
         })
         .column("Newest", "n grouped", |(scale, one, _)| number::value(*scale, one.latest.current))
@@ -315,7 +348,8 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
             one.series.newest().map_or(String::new(), |point| date::day(point.time))
         })
         .column("Against baseline", "n push by-size", |(.., (change, _))| change.clone())
-        .column("Verdict", "verdict by-verdict", |(.., (_, mark))| mark.clone());
+        .column("Verdict", "verdict by-verdict", |(.., (_, mark))| mark.clone())
+        .for_script(|(_, one, _)| !catalog.has_page(&one.series.id));
     let matrix = cell::matrix_page(catalog, suite);
     let matrix = matrix.map_or_else(Phrase::default, |page| Phrase::linked(page, format!("Matrix of {suite}")));
     Section::new(id, suite).paragraph(matrix).rows(rows)
@@ -355,7 +389,7 @@ fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
             let name = without_brackets(&other.series.params);
             match other.series.id == own.id {
                 true => Phrase::default().strong(name).text(" (this page)"),
-                false => Phrase::linked(link::series(&other.series.id), name),
+                false => Phrase::linked(catalog.series_place(&other.series.id), name),
             }
         })
         .column("Level", "n", |(other, fit)| {
@@ -414,7 +448,7 @@ fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
     });
     let mut rows = Rows::grouped("Other series of the same kernel", groups)
         .column("Benchmark", "full", |(other, _)| {
-            Phrase::linked(link::series(&other.series.id), short_benchmark(&other.series.benchmark))
+            Phrase::linked(catalog.series_place(&other.series.id), short_benchmark(&other.series.benchmark))
         })
         .column("Metric", "", |(other, _)| other.series.metric.name.clone())
         .column("Machine", "place", |(other, _)| other.series.machine_name.clone());

@@ -30,6 +30,7 @@ pub(super) struct Sample {
     pub(super) ledger: Ledger,
     pub(super) releases: Released,
     pub(super) reruns: Vec<Reruns>,
+    pub(super) asked: Option<Vec<String>>,
 }
 
 impl Sample {
@@ -58,6 +59,7 @@ impl Sample {
             reruns,
             url: None,
             commit_url: None,
+            asked: self.asked.as_deref(),
         }
     }
 
@@ -125,7 +127,7 @@ pub(super) fn rich() -> Sample {
         analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();
     let tally = Tally { judged: 240, regressed: 2, improved: 1, inconclusive: 12, share: None };
     let reruns = vec![Reruns { suite: "cpu".to_owned(), machine: runs::machine(0).id, tally }];
-    Sample { analysis, trend, line, runs, movers, newest, ledger, releases, reruns }
+    Sample { analysis, trend, line, runs, movers, newest, ledger, releases, reruns, asked: None }
 }
 
 pub(super) fn empty() -> Analysis {

@@ -94,6 +94,8 @@ pub(crate) struct Row {
     pub(crate) group: Option<[String; 2]>,
     /// What a filter takes it for that no column says: `suite` or `verdict`.
     pub(crate) facets: Vec<(&'static str, String)>,
+    /// Whether a list of several pages leaves it to the script.
+    pub(crate) is_for_script: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -341,6 +343,13 @@ impl<T> Rows<T> {
     pub(crate) fn tint(mut self, is_bad: impl Fn(&T) -> bool) -> Rows<T> {
         for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
             row.bad = is_bad(item);
+        }
+        self
+    }
+
+    pub(crate) fn for_script(mut self, is_for_script: impl Fn(&T) -> bool) -> Rows<T> {
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.is_for_script = is_for_script(item);
         }
         self
     }
