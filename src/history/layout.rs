@@ -49,6 +49,23 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// A run of which only others say that it was recorded. The fault reads after the path.
+    pub fn parse(path: &str, blob: &str) -> Result<Entry, String> {
+        if check_path(path)? != Kind::Run {
+            return Err("is not the path of a run".to_owned());
+        }
+        if !is_hex(blob, 40..=40) {
+            return Err("has an id that git does not make".to_owned());
+        }
+        Ok(Entry { path: path.to_owned(), blob: blob.to_owned() })
+    }
+
+    /// As `<suite>/<yyyy>/<mm>`.
+    pub fn folder(&self) -> &str {
+        let inside = self.path.strip_prefix(RECORD_ROOT).and_then(|rest| rest.strip_prefix('/')?.rsplit_once('/'));
+        inside.map_or("", |(folder, _)| folder)
+    }
+
     pub fn suite(&self) -> &str {
         self.name().suite
     }
@@ -127,7 +144,7 @@ pub(crate) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<Record
 
 /// As [`check_record`], of a plain file that was recorded once. Its name contains the digest of its content, which was canonical
 /// then.
-pub(crate) fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
+pub fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
     named(path, reader.read(bytes).map_err(|error| error.to_string()))
 }
 
@@ -212,6 +229,19 @@ mod tests {
         {
             check(path, None);
         }
+    }
+
+    #[test]
+    fn an_entry_of_others_is_a_run_that_may_be_recorded() {
+        let blob = "0".repeat(40);
+        let entry = Entry::parse(NAME, &blob).expect("it is one");
+        assert_eq!((entry.folder(), entry.suite(), entry.month()), ("cpu/2026/05", "cpu", ("2026", "05")));
+        let hostile = NAME.replace("cpu", "c\u{1b}[31m");
+        for path in ["", "x\u{1b}[31m/../../etc", &hostile, "history/v1/_notes/2026/x.json", &NAME.replace("cpu", "..")]
+        {
+            assert!(Entry::parse(path, &blob).is_err(), "{path:?}");
+        }
+        assert!(Entry::parse(NAME, "x").is_err_and(|fault| fault.contains("id")));
     }
 
     #[test]

@@ -74,10 +74,13 @@ pub fn fold<T: Send>(
     take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
 ) -> Result<Vec<T>, HistoryError> {
     let snapshots = store.snapshots.as_deref();
-    let archived = |entry: &Entry| snapshots.filter(|snapshots| snapshots.may_have(&entry.path));
-    // Runs of snapshots come last, in the order of their paths, which is that of the snapshots.
-    let in_git = |entry: &Entry| Oid::from_str(&entry.blob).ok().filter(|_| archived(entry).is_none());
-    let order = pack_order(&store.repository, entries, in_git);
+    let number = |entry: &Entry| snapshots.and_then(|snapshots| snapshots.number(entry));
+    let items: Vec<(&Entry, Option<usize>)> = entries.iter().map(|entry| (entry, number(entry))).collect();
+    let in_git =
+        |(entry, number): &(&Entry, Option<usize>)| Oid::from_str(&entry.blob).ok().filter(|_| number.is_none());
+    let mut order = pack_order(&store.repository, &items, in_git);
+    // Runs of snapshots come last, one snapshot after another, since each is read as a whole.
+    order.sort_by_key(|&place| items[place].1);
     let is_unchecked = entries.len() >= MANY;
     let workers = thread::available_parallelism().map_or(1, usize::from).min(entries.len().div_ceil(SHARE));
     let share = (entries.len() / (workers.max(1) * SHARES)).clamp(SHARE, MOST_SHARE);
@@ -94,10 +97,10 @@ pub fn fold<T: Send>(
                 return Ok(taken);
             }
             for &place in share {
-                let entry = &entries[place];
+                let (entry, number) = items[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
-                let record = match archived(entry).and_then(|snapshots| snapshots.content(&entry.path)) {
-                    Some(bytes) => layout::check_recorded(&entry.path, &bytes, &mut reader),
+                let record = match snapshots.filter(|_| number.is_some()).map(|snapshots| snapshots.content(entry)) {
+                    Some(bytes) => layout::check_recorded(&entry.path, &bytes?, &mut reader),
                     None => content(&loose, &odb, entry)
                         .and_then(|content| layout::check_recorded(&entry.path, content.data(), &mut reader)),
                 };

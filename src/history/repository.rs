@@ -29,11 +29,14 @@ pub trait Snapshots: Send + Sync {
     /// When the file is not the one that the note is about.
     fn runs(&self, archive: &Archive) -> Result<Option<Vec<Entry>>, HistoryError>;
 
-    /// Whether a snapshot that was listed may have the run at this path.
-    fn may_have(&self, path: &str) -> bool;
+    /// The number of the first snapshot that was listed and has this run.
+    fn number(&self, run: &Entry) -> Option<usize>;
 
     /// The content of a run of a snapshot that was listed.
-    fn content(&self, path: &str) -> Option<Vec<u8>>;
+    ///
+    /// # Errors
+    /// When no snapshot can be read that has it.
+    fn content(&self, run: &Entry) -> Result<Vec<u8>, HistoryError>;
 }
 
 impl Store {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike as _, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,10 +69,11 @@ impl Archive {
         let year = archive.folders.keys().next().and_then(|folder| folder.split('/').nth(1)).unwrap_or_default();
         let is_month = |folder: &str| {
             let parts: Vec<&str> = folder.split('/').collect();
-            let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-            matches!(parts[..], [suite, of, month] if !suite.starts_with('_') && of == year && month.len() == 2 && digits(month))
+            let digits = |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
+            matches!(parts[..], [suite, of, month] if !suite.starts_with('_') && of == year && digits(of, 4) && digits(month, 2))
         };
         let is_sound = archive.file == Archive::file_name(year, &archive.root)
+            && (0..=9999).contains(&archive.time.year())
             && is_id(&archive.commit)
             && archive.folders.iter().all(|(folder, tree)| is_month(folder) && is_id(tree));
         if !is_sound {
@@ -150,6 +151,10 @@ mod tests {
             let fault = Archive::from_file(&path, text.replacen(from, to, 1).as_bytes()).expect_err(words);
             assert!(fault.contains(words), "{from}: {fault}");
         }
+        let far = Archive { time: note.time + chrono::TimeDelta::days(366 * 8000), ..note.clone() }.to_file();
+        assert!(Archive::from_file(&far.0, &far.1).is_err_and(|fault| fault.contains("not a note of an archive")));
+        let odd_year = text.replace("2024", "2o24");
+        assert!(Archive::from_file(&path, odd_year.as_bytes()).is_err_and(|fault| fault.contains("do not fit")));
         let later = |seconds: i64, restored: bool| Archive {
             time: note.time + chrono::TimeDelta::seconds(seconds),
             restored,

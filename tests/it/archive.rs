@@ -3,7 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use sprag_history::{self as history, Record};
+use sprag_model::benchmark::Benchmark;
+use sprag_model::run::Run;
+use sprag_model::sample::Measurement;
+
 use crate::clones::Clones;
+use crate::crafted::run;
 use crate::demo::repository;
 use crate::sandbox::Sandbox;
 use crate::schemas::follows;
@@ -231,4 +237,33 @@ fn clones_archive_what_the_remote_has() {
     for clone in ["a", "b"] {
         clones.sandbox.sprag(&["-C", clone, "history", "fsck"]).prints(&["3 runs, 1 archived"]);
     }
+}
+
+#[test]
+fn two_suites_and_two_years_are_read_in_a_shallow_clone() {
+    let clones = Clones::new();
+    clones.write("a", "sprag.toml", "[project]\nname = \"demo\"\n[history]\narchive = \"../snapshots\"\n");
+    clones.commit("a", "Name a folder for snapshots");
+    let store = history::open(&clones.path("a")).expect("a repository");
+    let target = history::target(&store, None).expect("a branch");
+    for (suite, year) in [("aa", 2023), ("bb", 2023), ("aa", 2024), ("bb", 2024), ("aa", 2025)] {
+        let one = run(1);
+        let benchmark = Benchmark::new(suite, "tile_pack", &[], "fast").expect("plain words");
+        let measurements = vec![Measurement::new(benchmark, one.measurements[0].estimates.clone())];
+        let timestamp = format!("{year}-05-04T03:02:01Z").parse().expect("a time");
+        let one = Run { suite: suite.to_owned(), timestamp, measurements, ..one };
+        history::append(&store, &target, &[Record::from_run(&one)], run(1).timestamp).expect("it can be recorded");
+    }
+    clones.git("a", &["push", "-q", "origin", "main"]);
+    clones.sync("a", &[]).expect(0);
+    let sprag = |clone: &str, arguments: &[&str]| clones.sandbox.sprag(&[&["-C", clone], arguments].concat());
+    let before = sprag("a", &["history", "log", "--limit", "0"]).expect(0).out;
+    assert_eq!(clones.records("a").len(), 5, "{before}");
+    let ended = sprag("a", &["history", "archive", "--before", "2025-01"]).expect(0);
+    ended.prints(&["archived 2 runs of 2023-05 in", "archived 2 runs of 2024-05 in"]);
+    clones.sync("a", &[]).expect(0);
+    let url = format!("file://{}", clones.path("remote.git").display());
+    clones.sandbox.git(&["clone", "-q", "--depth", "1", &url, "shallow"]);
+    assert_eq!(sprag("shallow", &["history", "log", "--limit", "0"]).expect(0).out, before);
+    assert_eq!(sprag("shallow", &["export", "csv"]).expect(0).out, sprag("a", &["export", "csv"]).expect(0).out);
 }

@@ -21,4 +21,4 @@ pub use parquet::{ParquetError, ParquetFile};
 pub use partials::{PartialRow, partials_file, read_partials, write_partials_stream};
 pub use points::{PointRow, RowsError, points_file, read_points, read_points_stream};
 pub use series::Frame;
-pub use snapshot::{Snapshot, SnapshotRow, SnapshotWriter};
+pub use snapshot::{MOST_BYTES, MOST_RUNS, Snapshot, SnapshotRow, SnapshotWriter, StoredRow};

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -24,6 +26,18 @@ const GROUP_BYTES: usize = 4 << 20;
 /// Slower levels win a few percent.
 const LEVEL: i32 = 6;
 
+/// So many runs are in a snapshot at most, since a list of all of them is in memory.
+pub const MOST_RUNS: u64 = 2_000_000;
+
+/// So many bytes are in a snapshot at most, which is in memory while it is read.
+pub const MOST_BYTES: usize = 1 << 30;
+
+/// A group has at most so many bytes once it is unpacked: more than [`GROUP_BYTES`], one record and the other columns.
+const MOST_GROUP_BYTES: i64 = 64 << 20;
+
+/// Columns whose values are all in the file as they are, so that the size of the file bounds that of the values.
+const PLAIN: [&str; 4] = ["path", "blob", "sha256", "record"];
+
 /// A run of a snapshot.
 pub struct SnapshotRow<'a> {
     pub run: &'a RecordedRun,
@@ -34,6 +48,20 @@ pub struct SnapshotRow<'a> {
     /// Its place in the list of all runs, from 0 on, as in a proof.
     pub entry: usize,
     /// Its record.
+    pub record: &'a str,
+}
+
+/// A run as it is in the file.
+pub struct StoredRow<'a> {
+    pub path: &'a str,
+    pub blob: &'a str,
+    pub sha256: &'a str,
+    pub entry: i64,
+    pub suite: &'a str,
+    pub machine: &'a str,
+    pub commit: Option<&'a str>,
+    /// In microseconds since 1970.
+    pub time: i64,
     pub record: &'a str,
 }
 
@@ -142,6 +170,73 @@ impl Snapshot {
         self.metadata.metadata().num_row_groups()
     }
 
+    /// What is a problem with its size or its form, by its footer, before anything of it is unpacked.
+    pub fn fault(&self, runs: u64) -> Option<String> {
+        if runs > MOST_RUNS {
+            return Some(format!("has {runs} runs, more than the {MOST_RUNS} that can be read"));
+        }
+        let groups = self.metadata.metadata().row_groups();
+        let rows = groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
+        let rows = rows.fold(0, u64::saturating_add);
+        if rows != runs {
+            return Some(format!("has {rows} runs, and {runs} by its note"));
+        }
+        groups.iter().enumerate().find_map(|(number, group)| {
+            let unpacked = group.columns().iter().map(|column| column.uncompressed_size());
+            let unpacked = unpacked.fold(0, i64::saturating_add).max(group.total_byte_size());
+            let numbered = group.columns().iter().find(|column| {
+                PLAIN.contains(&column.column_path().string().as_str()) && column.dictionary_page_offset().is_some()
+            });
+            match (group.num_rows(), numbered) {
+                (..=0, _) => Some(format!("has a group {number} without runs")),
+                _ if unpacked > MOST_GROUP_BYTES => {
+                    Some(format!("unpacks to more than {MOST_GROUP_BYTES} bytes in group {number}"))
+                }
+                (_, Some(column)) => {
+                    Some(format!("has a dictionary for `{}` in group {number}", column.column_path().string()))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    fn batches(
+        &self,
+        group: usize,
+        columns: Option<&[&str]>,
+        take: &mut dyn FnMut(&RecordBatch) -> Result<(), RowsError>,
+    ) -> Result<(), RowsError> {
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone());
+        let wanted = columns.map(|columns| ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied()));
+        let builder = builder.with_projection(wanted.unwrap_or_else(ProjectionMask::all)).with_batch_size(GROUP_ROWS);
+        builder.with_row_groups(vec![group]).build()?.try_for_each(|batch| take(&batch?))
+    }
+
+    /// Calls `take` with each run of a group.
+    ///
+    /// # Errors
+    /// When the group is damaged, or lacks a column.
+    pub fn rows(&self, group: usize, take: &mut dyn FnMut(StoredRow<'_>)) -> Result<(), RowsError> {
+        self.batches(group, None, &mut |batch| {
+            let text = |name| Texts::of(batch, name);
+            let column = |name, kind| batch.column_by_name(name).ok_or(RowsError::Column(name, kind));
+            let texts = [text("path")?, text("blob")?, text("sha256")?, text("suite")?, text("machine")?];
+            let (records, no_commits) = (text("record")?, || RowsError::Column("commit", "text"));
+            let commits = column("commit", "text")?.as_string_opt::<i32>().ok_or_else(no_commits)?;
+            let entries = column("entry", "integers")?.as_primitive_opt::<Int64Type>();
+            let entries = entries.ok_or(RowsError::Column("entry", "integers"))?.values();
+            let times = column("run_time", "moments")?.as_primitive_opt::<TimestampMicrosecondType>();
+            let times = times.ok_or(RowsError::Column("run_time", "moments"))?.values();
+            for row in 0..batch.num_rows() {
+                let [path, blob, sha256, suite, machine] = std::array::from_fn(|column| texts[column].get(row));
+                let commit = (!commits.is_null(row)).then(|| commits.value(row));
+                let (entry, time, record) = (entries[row], times[row], records.get(row));
+                take(StoredRow { path, blob, sha256, entry, suite, machine, commit, time, record });
+            }
+            Ok(())
+        })
+    }
+
     /// Calls `take` with these columns of each run of a group.
     ///
     /// # Errors
@@ -152,11 +247,8 @@ impl Snapshot {
         columns: [&'static str; N],
         take: &mut dyn FnMut([&str; N]),
     ) -> Result<(), RowsError> {
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone());
-        let wanted = ProjectionMask::columns(builder.parquet_schema(), columns);
-        for batch in builder.with_projection(wanted).with_row_groups(vec![group]).build()? {
-            let batch = batch?;
-            let texts = columns.map(|name| Texts::of(&batch, name));
+        self.batches(group, Some(&columns), &mut |batch| {
+            let texts = columns.map(|name| Texts::of(batch, name));
             if let Some(place) = texts.iter().position(Result::is_err) {
                 return Err(RowsError::Column(columns[place], "text"));
             }
@@ -164,8 +256,8 @@ impl Snapshot {
             for row in 0..batch.num_rows() {
                 take(std::array::from_fn(|column| texts[column].get(row)));
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
@@ -207,5 +299,32 @@ mod tests {
             [0, 7, bytes.len() / 2, bytes.len() - 1].iter().all(|end| Snapshot::open(bytes[..*end].to_vec()).is_err())
         );
         assert_eq!(Snapshot::open(file(0)).expect("an empty one").groups(), 0);
+    }
+
+    #[test]
+    fn the_footer_bounds_what_is_unpacked() {
+        let sound = Snapshot::open(file(GROUP_ROWS + 3)).expect("it was just written");
+        assert_eq!(sound.fault(GROUP_ROWS as u64 + 3), None);
+        assert_eq!(sound.fault(1028).as_deref(), Some("has 1027 runs, and 1028 by its note"));
+        let check = |record: &str, has_dictionary: bool, words: &str| {
+            let run = run("0001", 1, &[measurement("pack", &[("time", 1.0)])]);
+            let mut writer = SnapshotWriter::new(Vec::new()).expect("a writer");
+            writer.push(&SnapshotRow { run: &run, blob: "b", sha256: "s", entry: 0, record }).expect("it is written");
+            let rows = std::mem::take(&mut writer.group);
+            let bytes = match has_dictionary {
+                false => writer.finish().expect("it is written"),
+                true => {
+                    let mut bytes = Vec::new();
+                    let rows = rows.into_rows().expect("rows");
+                    let mut writer = ArrowWriter::try_new(&mut bytes, rows.schema(), None).expect("a writer");
+                    writer.write(&rows).and_then(|()| writer.close()).expect("it is written");
+                    bytes
+                }
+            };
+            let fault = Snapshot::open(bytes).expect("it is Parquet").fault(1).expect(words);
+            assert!(fault.contains(words), "{fault}");
+        };
+        check("{}", true, "has a dictionary for `path` in group 0");
+        check(&"x".repeat(65 << 20), false, "unpacks to more than 67108864 bytes in group 0");
     }
 }

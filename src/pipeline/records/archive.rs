@@ -5,17 +5,17 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use chrono::{Datelike as _, NaiveDate, SubsecRound as _, TimeDelta};
+use chrono::{DateTime, Datelike as _, NaiveDate, SubsecRound as _, TimeDelta, Utc};
 
 use crate::error::{Cause, Context as _, Exit};
 use crate::export::check_parent;
 use crate::project::Project;
 use crate::text::{self, count, printable, warn};
 use crate::{Advice, refuse, snapshots};
-use sprag_analysis::frame::{SnapshotRow, SnapshotWriter};
+use sprag_analysis::frame::{MOST_BYTES, MOST_RUNS, SnapshotRow, SnapshotWriter};
 use sprag_base::digest::Digest;
 use sprag_base::files::{AtomicFile, open, sha256_of_file};
-use sprag_history::{self as history, Entries, Entry, PastMonths, Record, Target};
+use sprag_history::{self as history, Entries, Entry, HistoryError, PastMonths, Record, Target};
 use sprag_measure::clock;
 use sprag_model::archive::{self, Archive};
 use sprag_model::merkle::MerkleTree;
@@ -161,27 +161,57 @@ fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) 
             time: clock::now().trunc_subsecs(0),
             restored: false,
         };
-        let is_there = fs::symlink_metadata(&path).is_ok();
-        if !is_there {
+        check_size(year, 0, note.runs)?;
+        // As a command that was killed leaves it.
+        let was_there = fs::symlink_metadata(&path).is_ok();
+        if !was_there {
             write_year(project, &path, &runs, &digests)?;
         }
         let measure = || Ok::<_, std::io::Error>((fs::metadata(&path)?.len(), sha256_of_file(&path)?));
         let (bytes, sha256) = measure().with_context(|| format!("cannot read `{}`", path.display()))?;
         note.bytes = bytes;
         note.sha256 = sha256.parse().context("a SHA-256 has 64 digits")?;
-        if is_there {
-            // As a command that was killed leaves it.
-            let opened = snapshots::open(place, &note)?;
-            let snapshot = opened.with_context(|| format!("`{}` is gone", path.display()))?;
-            snapshots::each_run(place, &note, &snapshot, &mut |_, _| Ok(()))?;
+        if let Err(refused) = check_size(year, bytes, note.runs) {
+            if !was_there {
+                fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
+            }
+            return Err(refused);
         }
+        // Nothing leaves the branch that cannot be read back.
+        let opened = snapshots::open(place, &note)?;
+        let snapshot = opened.with_context(|| format!("`{}` is gone", path.display()))?;
+        let mut entries = digests.iter().map(|(entry, _)| i64::try_from(*entry).unwrap_or(i64::MAX));
+        snapshots::each_run(place, &note, &snapshot, &mut |row| match entries.next() {
+            Some(entry) if entry == row.entry => Ok(()),
+            _ => Err(HistoryError::Snapshot {
+                path: path.clone(),
+                reason: format!("has another place in the list than the history for `{}`", row.path),
+            }),
+        })?;
         if let Some(earlier) = known.iter().find(|earlier| earlier.file == note.file) {
-            note.time = note.time.max(earlier.time + TimeDelta::seconds(1));
+            note.time = time_after(earlier, note.time);
         }
         all.extend(runs);
         notes.push((path, note));
     }
     Ok((all, notes))
+}
+
+/// Refuses what no command could read.
+fn check_size(year: &str, bytes: u64, runs: u64) -> crate::Result<()> {
+    if runs <= MOST_RUNS && bytes <= MOST_BYTES as u64 {
+        return Ok(());
+    }
+    let message = format!("the snapshot of {year} would have {runs} runs and {bytes} bytes");
+    let hint = format!(
+        "a snapshot has up to {MOST_RUNS} runs and {MOST_BYTES} bytes: archive fewer months at a time, by an earlier `--before`"
+    );
+    refuse(message, hint)
+}
+
+/// A time at which a note decides over an earlier one.
+fn time_after(earlier: &Archive, time: DateTime<Utc>) -> DateTime<Utc> {
+    earlier.time.checked_add_signed(TimeDelta::seconds(1)).map_or(time, |after| time.max(after))
 }
 
 fn write_year(project: &Project, path: &Path, runs: &[Entry], digests: &[(usize, Digest)]) -> crate::Result<()> {
@@ -217,9 +247,9 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
         let snapshot = snapshots::open(root, archive)?;
         let snapshot = snapshot.with_context(|| format!("cannot read `{}`: there is no such file", full.display()))?;
         let mut part = Vec::new();
-        snapshots::each_run(root, archive, &snapshot, &mut |path, record| {
-            let subject = format!("sprag: restore {path}");
-            part.push(Record::auxiliary(path.to_owned(), record.as_bytes().to_vec(), subject));
+        snapshots::each_run(root, archive, &snapshot, &mut |row| {
+            let subject = format!("sprag: restore {}", row.path);
+            part.push(Record::auxiliary(row.path.to_owned(), row.record.as_bytes().to_vec(), subject));
             if part.len() == AT_ONCE {
                 history::store_blobs(store, &mut part)?;
                 records.append(&mut part);
@@ -228,7 +258,7 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
         })?;
         history::store_blobs(store, &mut part)?;
         records.append(&mut part);
-        let time = clock::now().trunc_subsecs(0).max(archive.time + TimeDelta::seconds(1));
+        let time = time_after(archive, clock::now().trunc_subsecs(0));
         let note = Archive { time, restored: true, ..archive.clone() };
         records.push(record(&note));
         restored.push(note);
@@ -240,4 +270,23 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
         writeln!(out, "restored {runs} of {months} from {}", printable(&note.file))?;
     }
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_that_no_command_could_read_is_not_written() {
+        let most = MOST_BYTES as u64;
+        assert!(check_size("2024", most, MOST_RUNS).is_ok());
+        for (bytes, runs) in [(most + 1, 1), (1, MOST_RUNS + 1)] {
+            let error = check_size("2024", bytes, runs).expect_err("it is too large");
+            assert!(
+                error.to_string().contains(&format!("of 2024 would have {runs} runs and {bytes} bytes")),
+                "{error}"
+            );
+            assert!(error.hint().is_some_and(|hint| hint.contains("fewer months at a time")));
+        }
+    }
 }
