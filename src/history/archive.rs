@@ -11,11 +11,13 @@ use chrono::{DateTime, Utc};
 use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
 use crate::append::Record;
+use crate::archived::{Archived, Verdict};
 use crate::checkout::BranchMove;
 use crate::error::{HistoryError, failed};
 use crate::inherited;
 use crate::layout::{Entry, Name, PLAIN};
 use crate::objects::{self, Edit, Edits, Swapped, TreeLookup, compare_and_swap, edited};
+use crate::past::Digests;
 use crate::repository::{Store, signature_at};
 use crate::state::{Pending, Step, Watch, pause};
 use crate::sync::outcome::SyncError;
@@ -49,6 +51,33 @@ pub fn archives(store: &Store, target: &Target) -> Result<Vec<Archive>, HistoryE
     let Some((commit, _)) = tip(&store.repository, target)? else { return Ok(Vec::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
     Ok(crate::listing::archives_in(&store.repository, &tree)?.0)
+}
+
+/// The runs of an archive as earlier commits have them, so that they can be recorded again without the snapshot.
+///
+/// # Errors
+/// Where they are not all here, or the note does not fit them.
+pub fn archived_runs(store: &Store, archive: &Archive) -> Result<Vec<Record>, HistoryError> {
+    let repository = &store.repository;
+    let archived = Archived::by(repository, vec![archive.clone()]);
+    let file = &archive.file;
+    match archived.verdict(repository, archive, &mut Digests::new(repository)?) {
+        Verdict::Sound => {}
+        Verdict::Unsound(why) => return Err(HistoryError::Incomplete(format!("the note of `{file}` {why}"))),
+        Verdict::Unknown => {
+            return Err(HistoryError::Incomplete(format!("earlier commits with the runs of `{file}` are not here")));
+        }
+    }
+    let mut records = Vec::new();
+    for (folder, tree) in &archive.folders {
+        let tree = Oid::from_str(tree).and_then(|tree| objects::find_tree(repository, tree));
+        for run in runs_of(&tree.map_err(failed("read a folder of the history"))?, folder) {
+            let blob = Oid::from_str(&run.blob).map_err(failed("read the id of a record"))?;
+            let subject = format!("sprag: restore {}", run.path);
+            records.push(Record { stored: Some(blob), ..Record::auxiliary(run.path, Vec::new(), subject) });
+        }
+    }
+    Ok(records)
 }
 
 /// The id that git gives a content.

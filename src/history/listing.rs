@@ -1,15 +1,16 @@
 //! The records that the tip of the history lists, without reading any of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Commit, ErrorCode, ObjectType, Odb, OdbObject, Oid, Repository, Tree, TreeEntry};
 use serde::{Deserialize, Serialize};
 
+use crate::archived::Archived;
 use crate::checkout::heal;
 use crate::error::{HistoryError, failed};
 use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
-use crate::objects::{self, LooseObjects};
+use crate::objects::{self, LooseObjects, Promises};
 use crate::repository::{Store, short_name};
 use crate::target::{Target, tip};
 use sprag_model::archive::{ARCHIVE_ROOT, Archive};
@@ -29,6 +30,8 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// The notes of snapshots that are not here.
     pub absent: Vec<Archive>,
+    /// The number of their runs.
+    pub absent_runs: u64,
     /// The files of runs that were retracted, each with the reason as it reads after its path.
     pub retracted: Vec<(Entry, String)>,
     /// By the path of a run, the newest record that retracts it or undoes that.
@@ -61,6 +64,7 @@ pub fn list_cached(
         reference: target.reference.clone(),
         entries: Vec::new(),
         absent: Vec::new(),
+        absent_runs: 0,
         retracted: Vec::new(),
         decided: BTreeMap::new(),
         latest: None,
@@ -113,6 +117,13 @@ impl Listing {
                 Some(runs) => self.entries.extend(runs),
                 None => self.absent.push(archive),
             }
+        }
+        self.absent_runs = self.absent.iter().map(|archive| archive.runs).sum();
+        let mut months = HashSet::new();
+        if !self.absent.iter().flat_map(|archive| archive.folders.keys()).all(|month| months.insert(month)) {
+            // A run may be in two of them.
+            let here = self.entries.iter().map(|entry| entry.path.clone()).collect();
+            self.absent_runs = Archived::by(&store.repository, self.absent.clone()).count(&here);
         }
         if self.entries.len() > count {
             // A run that is on the branch as well comes first, and stays.
@@ -331,6 +342,15 @@ pub(crate) fn archives_in(
     repository: &Repository,
     tree: &Tree<'_>,
 ) -> Result<(Vec<Archive>, Vec<Quarantined>), HistoryError> {
+    let (notes, quarantined) = notes_in(repository, tree)?;
+    Ok((Archive::newest(notes), quarantined))
+}
+
+/// All notes of archives, and files in their place that are none.
+pub(crate) fn notes_in(
+    repository: &Repository,
+    tree: &Tree<'_>,
+) -> Result<(Vec<Archive>, Vec<Quarantined>), HistoryError> {
     let PlainFiles { files, mut quarantined } = files_below(repository, tree, ARCHIVE_ROOT)?;
     let mut notes = Vec::new();
     for (path, bytes) in files {
@@ -339,7 +359,15 @@ pub(crate) fn archives_in(
             Err(reason) => quarantined.push(Quarantined { path, reason }),
         }
     }
-    Ok((Archive::newest(notes), quarantined))
+    Ok((notes, quarantined))
+}
+
+/// The contents of notes that a partial clone lacks.
+pub(crate) fn absent_notes(repository: &Repository, tree: &Tree<'_>, promises: &Promises<'_>) -> Vec<Oid> {
+    let mut walk = Walk::new(repository, YEAR_AND_MONTH, |_| Ok(()));
+    walk.enter_below(tree, ARCHIVE_ROOT);
+    let ids = walk.entries.iter().filter_map(|entry| Oid::from_str(&entry.blob).ok());
+    ids.filter(|id| promises.cover(*id)).collect()
 }
 
 /// The content of a file, or why it cannot be that of a record.

@@ -102,6 +102,24 @@ impl Transport {
         }
     }
 
+    /// Fetches objects that a partial clone lacks, as git itself does: what the commits here would have counts for nothing.
+    pub(crate) fn fetch_objects(&self, remote: &str, ids: &[String]) -> Result<(), CallError> {
+        let options = [
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--filter=blob:none",
+            "--end-of-options",
+            remote,
+        ];
+        let ended = self.call_with(&["fetch.negotiationAlgorithm=noop"], "fetch", &options, ids)?;
+        let words = words(&ended.stderr);
+        let fault = RemoteFault::from_message(&words);
+        if exit_code(&ended) == Some(0) { Ok(()) } else { Err(CallError::Remote { fault, words }) }
+    }
+
     /// Pushes the commit to `branch` of the remote, without force.
     pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed, CallError> {
         let options = [
@@ -122,10 +140,20 @@ impl Transport {
     }
 
     fn call(&self, verb: &'static str, options: &[&str], rest: &[String]) -> Result<Captured, CallError> {
+        self.call_with(&[], verb, options, rest)
+    }
+
+    fn call_with(
+        &self,
+        settings: &[&str],
+        verb: &'static str,
+        options: &[&str],
+        rest: &[String],
+    ) -> Result<Captured, CallError> {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.place.folder).env_clear().envs(self.variables.iter().cloned());
         command.arg("--no-pager").arg("--git-dir").arg(&self.place.git_folder);
-        for setting in SETTINGS {
+        for setting in SETTINGS.iter().chain(settings) {
             command.args(["-c", setting]);
         }
         command.arg(verb).args(options).args(rest);

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 use git2::{Oid, Repository, Status, StatusOptions};
 
-use crate::archived::Archived;
+use crate::archived::{Archived, Verdict};
 use crate::checkout::Checkouts;
 use crate::commits::parents;
 use crate::error::{FETCH_ALL, HistoryError, failed};
@@ -77,14 +77,10 @@ pub fn fsck(
     report.entries = entries.tree.len() as u64;
     if examined.past.is_complete && missing.is_empty() && examined.contents.unreadable.is_empty() {
         report.root = Some(entries.tree.root());
-        let digests = entries.runs.iter().map(|run| (run.path.as_str(), run.digest)).collect();
-        let contents = &mut examined.contents;
-        report.add(examined.archived.check(&digests, |root, size| {
-            let is_beginning = entries.tree.root_of(usize::try_from(size).unwrap_or(usize::MAX)) == Some(root);
-            is_beginning || find(repository, commit.id(), &entries, contents, root).size == Some(size)
-        }));
     }
-    report.archived = examined.archived.archives.iter().map(|archive| archive.runs).sum();
+    if !examined.archived.notes.is_empty() {
+        report.archived = examined.archived.count(&examined.tip.runs.iter().map(TipFile::text).collect());
+    }
     if let Some(root) = against {
         let outcome = find(repository, commit.id(), &entries, &mut examined.contents, root);
         report.add((outcome.met == Met::Never).then(|| never(root)));
@@ -151,12 +147,18 @@ impl<'r> Examined<'r> {
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
         let mut set_aside = read.set_aside;
         set_aside.extend(content::settled(repository, &past, &present));
-        let archived = Archived::at(repository, &tree)?;
-        let losses = content::compare(&past, &present, &archived, &set_aside, &mut digests, &promises);
+        let mut archived = Archived::at(repository, &tree)?;
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
+        let mut contents = Contents { digests, unreadable: Vec::new() };
+        if !archived.notes.is_empty() {
+            let unsound = unsound_notes(repository, commit, &tip, &archived, &past, &mut contents);
+            findings.extend(unsound.unknown);
+            unsound.faults.iter().for_each(|fault| archived.forget(&fault.file.text()));
+            faults.extend(unsound.faults);
+        }
+        let losses = content::compare(&past, &present, &archived, &set_aside, &mut contents.digests, &promises);
         let absent = read.absent.into_iter().chain(losses.absent.iter().cloned()).collect();
-        let contents = Contents { digests, unreadable: Vec::new() };
         Ok(Examined { promises, tip, archived, past, contents, runs: read.runs, faults, losses, absent, findings })
     }
 
@@ -195,6 +197,61 @@ impl<'r> Examined<'r> {
         let what = format!("{are} not checked: {}{more}", names.join(", "));
         Some(Finding::overall(FindingKind::Incomplete, what).advise(FETCH_ALL))
     }
+}
+
+#[derive(Default)]
+struct UnsoundNotes {
+    faults: Vec<Fault>,
+    unknown: Option<Finding>,
+}
+
+/// The notes that archive and do not fit the runs that they name, or the roots that the history had.
+fn unsound_notes(
+    repository: &Repository,
+    commit: Oid,
+    tip: &Tip,
+    archived: &Archived<'_>,
+    past: &Past,
+    contents: &mut Contents<'_>,
+) -> UnsoundNotes {
+    let entries = contents.list(past);
+    let is_complete = past.is_complete && std::mem::take(&mut contents.unreadable).is_empty();
+    let mut unsound = UnsoundNotes::default();
+    let mut unknown = Vec::new();
+    for note in archived.notes.iter().filter(|note| !note.restored) {
+        let (root, size) = (note.history_root, note.history_size);
+        let why = match archived.verdict(repository, note, &mut contents.digests) {
+            Verdict::Unsound(why) => why,
+            Verdict::Sound if is_complete => {
+                let beginning = entries.tree.root_of(usize::try_from(size).unwrap_or(usize::MAX));
+                if beginning == Some(root) || find(repository, commit, &entries, contents, root).size == Some(size) {
+                    continue;
+                }
+                "names a root that this history never had"
+            }
+            Verdict::Sound | Verdict::Unknown => {
+                unknown.push(format!("`{}`", note.file));
+                continue;
+            }
+        };
+        let path = note.to_file().0;
+        if let Some(file) = tip.auxiliary.iter().find(|file| file.text() == path) {
+            let advice = "the note was forged, or made of another history: see `git log` for the commit that added it; \
+                          `sprag history fsck --repair` sets it aside and brings the runs back";
+            unsound.faults.push(Fault::new(file.clone(), FindingKind::Name, why, advice));
+        }
+    }
+    // Whoever lists the runs hears of those that cannot be read.
+    contents.unreadable.clear();
+    if !unknown.is_empty() {
+        let advice = if repository.is_shallow() { "run `git fetch --unshallow`" } else { FETCH_ALL };
+        let what = format!(
+            "the notes of {} were not checked: runs or commits that they name are not here",
+            unknown.join(", ")
+        );
+        unsound.unknown = Some(Finding::overall(FindingKind::Incomplete, what).advise(advice));
+    }
+    unsound
 }
 
 /// Of two paths that are one on some file systems, the later one is a fault.

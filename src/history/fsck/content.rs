@@ -434,6 +434,11 @@ pub(crate) fn compare(
         if now.is_none() && contents.iter().any(|file| archived.has(path.as_bytes(), file.blob)) {
             continue;
         }
+        if now.is_none() && archived.lacks_notes && contents[0].kind == Kind::Run {
+            // It may have left by one of the notes that are not here.
+            losses.absent.push(path.to_owned());
+            continue;
+        }
         let right = match contents[0].kind {
             Kind::Auxiliary => Some(contents[0]),
             Kind::Run | Kind::Event => losses.vouched(&contents, now, set_aside, digests, promises),

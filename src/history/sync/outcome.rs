@@ -70,8 +70,16 @@ pub enum SyncError {
     Unpublished { local: String, branch: String, count: usize, first: Vec<String> },
     #[error("{} here and on `{branch}` with different content: {}", are(paths.len()), quoted(paths))]
     Different { branch: String, paths: Vec<String> },
-    #[error("{}", lost_text(branch, lost, changed, *rewritten, *is_gone))]
-    Lost { branch: String, lost: Vec<String>, changed: Vec<String>, rewritten: bool, is_gone: bool },
+    #[error("{}{}", lost_text(branch, lost, changed, *rewritten, *is_gone), but(notes))]
+    Lost {
+        branch: String,
+        lost: Vec<String>,
+        changed: Vec<String>,
+        rewritten: bool,
+        is_gone: bool,
+        /// Notes of archives that do not explain it, each with what is wrong.
+        notes: Vec<String>,
+    },
     #[error("{} removed or changed on `{local}` by a commit: {}", are(paths.len()), quoted(paths))]
     LostHere { local: String, paths: Vec<String> },
     #[error("what `{branch}` lost cannot be dropped from `{local}`, {reason}")]
@@ -134,6 +142,10 @@ impl SyncError {
             SyncError::Lost { is_gone: true, .. } => {
                 "it is still here: `--after-rewrite restore` restores the branch; a missing branch does not show which records were removed, so there is nothing to accept"
             }
+            SyncError::Lost { notes, .. } if !notes.is_empty() => {
+                "they are still here: fetch a note that is not here by `git fetch --refetch --no-filter`, and look at others by \
+                 `git log`; `--after-rewrite restore` restores the records, `--after-rewrite accept` deletes them"
+            }
             SyncError::Lost { .. } => {
                 "they are still here: `--after-rewrite restore` restores them, `--after-rewrite accept` deletes them"
             }
@@ -167,6 +179,12 @@ fn call_clause(error: &CallError) -> String {
 
 fn are(count: usize) -> String {
     if count == 1 { "1 record is".to_owned() } else { format!("{count} records are") }
+}
+
+fn but(notes: &[String]) -> String {
+    let Some(first) = notes.first() else { return String::new() };
+    let more = if notes.len() > 1 { format!(", and {} more", notes.len() - 1) } else { String::new() };
+    format!("; a note that could explain it counts for nothing: {}{more}", printable(first))
 }
 
 fn quoted(names: &[String]) -> String {

@@ -4,20 +4,21 @@
 //! that the third has and another one lacks was lost there, by a rewritten branch or by a commit that removed it; one that the
 //! third lacks, too, is new on the other side.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use git2::{Direction, ErrorCode, Oid, Repository};
 
-use crate::archived::Archived;
+use crate::archived::{Archived, Verdict};
 use crate::error::{HistoryError, failed};
+use crate::listing::notes_in;
 use crate::objects::{self, TreeItem};
-use crate::past::noted;
+use crate::past::{Digests, noted};
 use crate::repository::{grafts, short_name};
-use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, user_commits};
+use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, SyncError};
 use crate::target::Target;
 use crate::transport::printable;
-use sprag_model::archive::Archive;
+use sprag_model::archive::{ARCHIVE_ROOT, Archive};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tips {
@@ -26,6 +27,10 @@ pub(crate) struct Tips {
     /// The branch of the remote after the last sync.
     pub(crate) synced: Option<Oid>,
 }
+
+/// Of notes of archives by path, what is wrong with them. Later rounds need not read their runs again.
+#[derive(Default)]
+pub(crate) struct Verdicts(HashMap<String, Option<&'static str>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -49,6 +54,7 @@ impl Plan {
         tips: Tips,
         after_rewrite: Option<AfterRewrite>,
         branch: &RemoteBranch,
+        verdicts: &mut Verdicts,
     ) -> Result<Plan, SyncError> {
         let Tips { local, remote, synced } = tips;
         let met = meeting(repository, local, remote)?;
@@ -70,18 +76,43 @@ impl Plan {
             Some(base) => compare(repository, Some(base), local)?,
             None => Difference::default(),
         };
-        Archived::by_new(repository, remote, &at_remote.right)?.take(&mut at_remote.left);
-        Archived::by_new(repository, local, &at_local.right)?.take(&mut at_local.left);
-        judge(&at_remote, &at_local, after_rewrite, rewritten, branch, remote.is_none())?;
-
         // A branch that is gone comes back as it was, with its commits.
         let base = remote.or(synced);
         let mut against = compare(repository, local, base)?;
+        let new = [&at_remote.right, &at_local.right, &against.left, &against.right];
+        let has_notes = new.iter().any(|files| files.keys().any(|path| path.starts_with(ARCHIVE_ROOT.as_bytes())));
+        let notes_at = |tip: Option<Oid>| match tree_of(repository, tip)?.filter(|_| has_notes) {
+            Some(tree) => notes_in(repository, &tree),
+            None => Ok((Vec::new(), Vec::new())),
+        };
+        let ((here, _), (there, unread)) = (notes_at(local)?, notes_at(base)?);
+        let mut digests = Digests::new(repository)?;
+        let mut faults: Vec<String> = unread.iter().map(|file| format!("`{}` {}", file.path, file.reason)).collect();
+        let mut is_sound = |archived: &Archived<'_>, note: &Archive| {
+            let path = note.to_file().0;
+            let judged = || match archived.verdict(repository, note, &mut digests) {
+                Verdict::Unsound(why) => Some(why),
+                Verdict::Sound | Verdict::Unknown => None,
+            };
+            let Some(why) = *verdicts.0.entry(path.clone()).or_insert_with(judged) else { return true };
+            let fault = format!("`{path}` {why}");
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+            false
+        };
+        // Each side has to explain what left it; whether it stays away, the newest note of both decides.
+        if remote.is_some() {
+            let archived = Archived::by(repository, there.clone());
+            archived.take(&mut at_remote.left, &at_remote.right, &mut is_sound);
+        }
+        Archived::by(repository, here.clone()).take(&mut at_local.left, &at_local.right, &mut is_sound);
+        let united = Archived::by(repository, here.iter().cloned().chain(there).collect());
         let mut puts = against.left.clone();
         // What either side archived since the other last heard of it leaves on both. Runs that came back later stay.
-        Archived::by_new(repository, base, &against.right)?.take(&mut puts);
-        let archived_here = Archived::by_new(repository, local, &against.left)?;
-        let archived = archived_here.take(&mut against.right);
+        united.take(&mut puts, &against.right, &mut is_sound);
+        let archived = united.take(&mut against.right, &against.left, &mut is_sound);
+        judge(&at_remote, &at_local, after_rewrite, rewritten, branch, remote.is_none(), faults)?;
         match after_rewrite {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),
             Some(AfterRewrite::Restore) if remote.is_some() => {
@@ -111,10 +142,12 @@ impl Plan {
         }
         let ready = ready(repository, base, local, &against, &puts)?;
         if let Some(base) = base.filter(|_| ready.is_none()) {
-            for Archive { commit, file, .. } in archived_here.archives {
-                let commit = Oid::from_str(&commit).map_err(failed("read the id of a commit"))?;
-                if !contains(repository, base, commit)? {
-                    return Err(SyncError::ArchivedApart { file, branch: branch.name() });
+            let is_new = |note: &&Archive| !note.restored && against.left.contains_key(note.to_file().0.as_bytes());
+            for Archive { commit, file, .. } in Archive::newest(here).iter().filter(is_new) {
+                let commit = Oid::from_str(commit).and_then(|commit| repository.find_commit(commit));
+                let has = commit.map_or(Ok(false), |commit| contains(repository, base, commit.id()))?;
+                if !has {
+                    return Err(SyncError::ArchivedApart { file: file.clone(), branch: branch.name() });
                 }
             }
         }
@@ -150,6 +183,7 @@ fn judge(
     rewritten: bool,
     branch: &RemoteBranch,
     is_gone: bool,
+    notes: Vec<String>,
 ) -> Result<(), SyncError> {
     // A branch that is gone says nothing of its records, so there is nothing to accept.
     let undecided = after_rewrite.is_none() || (is_gone && after_rewrite == Some(AfterRewrite::Accept));
@@ -160,6 +194,7 @@ fn judge(
             changed: texts(at_remote.changed.keys()),
             rewritten,
             is_gone,
+            notes,
         });
     }
     let here: Vec<&TreePath> = at_local.left.keys().chain(at_local.changed.keys()).collect();

@@ -1,6 +1,6 @@
 //! Fetch, unite, push and follow, until no other process is faster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
@@ -16,12 +16,13 @@ use crate::checkout::{BranchMove, Checkouts, heal, remove_sync_ref_lock};
 use crate::error::{HistoryError, failed};
 use crate::inherited;
 use crate::layout::{FOLDER, PLAIN, check_path};
-use crate::objects::{self, Edit, Edits, Swapped, TreeItem, compare_and_swap, edited};
+use crate::listing::absent_notes;
+use crate::objects::{self, Edit, Edits, Promises, Swapped, TreeItem, compare_and_swap, edited};
 use crate::repository::{Store, short_name, signature_at};
 use crate::state::{Lock, Pending, StateFolder};
 use crate::sync::compare::{Difference, TreePath, compare, meeting, outside, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
-use crate::sync::plan::{Plan, RemoteBranch, Tips, commit_of, odd_graph, set};
+use crate::sync::plan::{Plan, RemoteBranch, Tips, Verdicts, commit_of, odd_graph, set};
 use crate::target::Target;
 use crate::transport::{CallError, Fetched, Place, Pushed, RemoteFault, Transport};
 use sprag_model::archive::Archive;
@@ -109,9 +110,10 @@ impl Rounds<'_> {
         let mut attempt = 1;
         // Sent by earlier rounds, so that the last one finds it at the remote.
         let mut sent = Vec::new();
+        let mut verdicts = Verdicts::default();
         loop {
             let round_begun = Instant::now();
-            let words = match self.round(attempt, &warnings, &mut sent)? {
+            let words = match self.round(attempt, &warnings, &mut sent, &mut verdicts)? {
                 Round::Done(synced) => return Ok(synced),
                 Round::Outrun(words) => words,
             };
@@ -124,7 +126,13 @@ impl Rounds<'_> {
         }
     }
 
-    fn round(&self, attempts: u32, warnings: &[String], sent: &mut Vec<String>) -> Result<Round, SyncError> {
+    fn round(
+        &self,
+        attempts: u32,
+        warnings: &[String],
+        sent: &mut Vec<String>,
+        verdicts: &mut Verdicts,
+    ) -> Result<Round, SyncError> {
         let Rounds { repository, branch, options, .. } = self;
         let remote = match self.fetch() {
             Ok(remote) => remote,
@@ -135,7 +143,8 @@ impl Rounds<'_> {
         };
         let (local, synced) = (commit_of(repository, &branch.reference)?, commit_of(repository, &branch.synced())?);
         let tips = Tips { local, remote, synced };
-        let plan = Plan::make(repository, tips, options.after_rewrite, branch)?;
+        self.fetch_notes(&[local, remote])?;
+        let plan = Plan::make(repository, tips, options.after_rewrite, branch, verdicts)?;
         let mut done = Synced {
             branch: branch.name(),
             sent: plan.sent(),
@@ -203,6 +212,22 @@ impl Rounds<'_> {
                 }
             },
         }
+    }
+
+    /// Fetches notes of archives that a partial clone lacks. Without them the plan says which are not here.
+    fn fetch_notes(&self, tips: &[Option<Oid>]) -> Result<(), HistoryError> {
+        let promises = Promises::new(self.repository)?;
+        let mut absent = BTreeSet::new();
+        for tip in tips {
+            if let Some(tree) = tree_of(self.repository, *tip)? {
+                absent.extend(absent_notes(self.repository, &tree, &promises).iter().map(Oid::to_string));
+            }
+        }
+        if !absent.is_empty() {
+            let absent: Vec<String> = absent.into_iter().collect();
+            let _ = self.transport.fetch_objects(&self.branch.remote, &absent);
+        }
+        Ok(())
     }
 
     fn push(&self, tip: Oid) -> Result<Pushed, SyncError> {

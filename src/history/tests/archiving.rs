@@ -6,7 +6,9 @@ use crate::archive::archive_watched;
 use crate::state::Step;
 use crate::testing::{Fixture, checked, checked_against, file, minute, record, repaired, run};
 use crate::tests::syncing::{shared, sync};
-use crate::{Entry, PastMonths, Record, SyncError, Target, archive, entries, list, past_months};
+use crate::{
+    Entry, PastMonths, Record, SyncError, Target, archive, archived_runs, archives, entries, list, past_months,
+};
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
 use sprag_model::fsck::{FindingKind, FsckStatus, Met};
@@ -52,7 +54,13 @@ fn as_record(note: &Archive) -> Record {
 }
 
 fn archived(fixture: &Fixture, end: &str) -> Archive {
-    let (runs, note) = leaving(fixture, end);
+    archived_as(fixture, end, &|_| {})
+}
+
+/// With a note that was changed.
+fn archived_as(fixture: &Fixture, end: &str, change: &dyn Fn(&mut Archive)) -> Archive {
+    let (runs, mut note) = leaving(fixture, end);
+    change(&mut note);
     let (_, warnings) =
         archive(&fixture.store(), &fixture.target(), &runs, &[as_record(&note)], minute(200_000)).unwrap();
     assert_eq!(warnings, [""; 0]);
@@ -110,25 +118,64 @@ fn the_root_stays_and_what_left_is_not_lost() {
 
 #[test]
 fn a_note_of_another_history_covers_and_proves_nothing() {
-    let check = |change: &dyn Fn(&mut Archive), kind: FindingKind| {
+    for change in FORGERIES {
         let fixture = history();
-        let (runs, mut note) = leaving(&fixture, "02");
-        change(&mut note);
-        archive(&fixture.store(), &fixture.target(), &runs, &[as_record(&note)], minute(200_000)).unwrap();
-        let report = checked(&fixture);
-        assert_eq!((report.status, report.findings[0].kind), (FsckStatus::Damaged, kind), "{:#?}", report.findings);
-    };
-    check(&|note| *note.folders.values_mut().next().unwrap() = "0".repeat(40), FindingKind::Lost);
-    check(&|note| note.runs += 1, FindingKind::Name);
-    check(&|note| note.history_root = note.root, FindingKind::Name);
-    check(&|note| note.history_size += 9, FindingKind::Name);
-    check(
-        &|note| {
-            note.root = Digest::from_parts(&[b"other"]);
-            note.file = Archive::file_name("2026", &note.root);
-        },
-        FindingKind::Name,
-    );
+        archived_as(&fixture, "02", &change);
+        let (report, all) = (checked(&fixture), paths(&[1, 2, FEBRUARY, MARCH]));
+        let kinds: Vec<FindingKind> = report.findings.iter().take(3).map(|finding| finding.kind).collect();
+        let expected = [FindingKind::Lost, FindingKind::Lost, FindingKind::Name];
+        assert_eq!((report.status, &kinds[..], report.archived), (FsckStatus::Damaged, &expected[..], 0));
+        repaired(&fixture);
+        let after = checked(&fixture);
+        assert_eq!((numbers(&fixture), after.archived), (all, 0));
+        assert_ne!(after.status, FsckStatus::Damaged, "{:#?}", after.findings);
+    }
+}
+
+/// The first ones show in the runs of the months themselves.
+const FORGERIES: [fn(&mut Archive); 6] = [
+    |note| *note.folders.values_mut().next().unwrap() = "0".repeat(40),
+    |note| note.runs += 1,
+    |note| {
+        note.root = Digest::from_parts(&[b"other"]);
+        note.file = Archive::file_name("2026", &note.root);
+    },
+    |note| note.commit = "0".repeat(40),
+    |note| note.history_root = note.root,
+    |note| note.history_size += 9,
+];
+
+#[test]
+fn a_sync_takes_no_run_by_a_note_that_does_not_fit() {
+    for (number, change) in FORGERIES[..4].iter().enumerate() {
+        let (a, b) = two();
+        archived_as(&a, "02", change);
+        a.git(&["push", "-q", "origin", "main"]);
+        let error = sync(&b, 1).unwrap_err();
+        assert!(matches!(&error, SyncError::Lost { lost, .. } if lost.len() == 2) && error.is_integrity(), "{error}");
+        let is_named = error.to_string().contains("counts for nothing: `history/v1/_archive/");
+        assert!(is_named || number == 0, "{error}");
+        assert_eq!(numbers(&b), paths(&[1, 2, FEBRUARY, MARCH]));
+        repaired(&a);
+        a.git(&["push", "-q", "origin", "main"]);
+        sync(&b, 1).unwrap();
+        agree([&a, &b], &[1, 2, FEBRUARY, MARCH]);
+    }
+}
+
+#[test]
+fn runs_that_were_archived_twice_count_once() {
+    let fixture = history();
+    archived(&fixture, "03");
+    record(&fixture, &[run(1)]);
+    let report = checked(&fixture);
+    assert_eq!((report.runs, report.archived, report.entries), (2, 2, 4));
+    archived(&fixture, "03");
+    let report = checked(&fixture);
+    assert_eq!((report.runs, report.archived, report.entries), (1, 3, 4));
+    let listing = list(&fixture.store(), &fixture.target()).unwrap();
+    assert_eq!((listing.absent.len(), listing.absent_runs), (2, 3));
+    assert_ne!(report.status, FsckStatus::Damaged, "{:#?}", report.findings);
 }
 
 #[test]
@@ -292,6 +339,62 @@ fn restored_runs_reach_the_other_clone() {
     let c = a.at("remote.git").cloned("c", &[]);
     sync(&c, 1).unwrap();
     agree([&a, &c], &[1, 2, FEBRUARY, MARCH]);
+}
+
+/// Whichever clone heard of the other first, the newest note decides.
+#[test]
+fn the_newest_of_notes_that_two_clones_made_decides() {
+    let all = [1, 2, FEBRUARY, MARCH];
+    for (time, expected) in [(199_999, &all[..]), (200_002, &[MARCH])] {
+        for is_restored_first in [true, false] {
+            let (a, b) = two();
+            let unsent = || drop(archived_as(&a, "03", &|note| note.time = minute(time)));
+            if is_restored_first {
+                unsent();
+            }
+            let note = archived(&b, "03");
+            sync(&b, 1).unwrap();
+            if !is_restored_first {
+                unsent();
+            }
+            restored(&b, &note, &all[..3]);
+            let order = if is_restored_first { [&b, &a, &b] } else { [&a, &b, &a] };
+            order.iter().for_each(|clone| drop(sync(clone, 1).unwrap()));
+            agree([&a, &b], expected);
+        }
+    }
+}
+
+#[test]
+fn partial_clones_get_the_notes() {
+    let (a, _) = two();
+    let remote = a.at("remote.git");
+    let early = remote.cloned("early", &["--filter=blob:none"]);
+    sync(&early, 1).unwrap();
+    archived(&a, "03");
+    sync(&a, 1).unwrap();
+    sync(&early, 1).unwrap();
+    agree([&a, &early], &[MARCH]);
+    // Before it has the note, a clone cannot tell what left.
+    let late = remote.cloned("late", &["--filter=blob:none", "--bare"]);
+    let report = checked(&late);
+    assert_ne!(report.status, FsckStatus::Damaged, "{:#?}", report.findings);
+    let words = report.findings.iter().find(|finding| finding.kind == FindingKind::Incomplete).unwrap().what.clone();
+    assert!(words.contains("were not checked"), "{words}");
+}
+
+#[test]
+fn runs_in_git_come_back_without_their_snapshot() {
+    let fixture = history();
+    let note = archived(&fixture, "03");
+    let (store, target) = (fixture.store(), fixture.target());
+    let mut records = archived_runs(&store, &note).unwrap();
+    records.push(as_record(&Archive { restored: true, time: minute(200_001), ..note.clone() }));
+    fixture.append(&records, minute(200_001));
+    assert_eq!((numbers(&fixture), fixture.status()), (paths(&[1, 2, FEBRUARY, MARCH]), String::new()));
+    assert_eq!(archives(&store, &target).unwrap().len(), 1);
+    let other = Archive { runs: 9, ..note };
+    assert!(archived_runs(&store, &other).unwrap_err().to_string().contains("does not fit the runs"));
 }
 
 #[test]
