@@ -13,6 +13,7 @@ use sprag_model::series::Series;
 use sprag_model::shard::{CompleteRun, IncompleteRun};
 use sprag_model::verdict::{Comparison, Counts, Verdict};
 
+use super::disagreement::disagreements;
 use super::rules::remedy::{CONFIRM, TURNS, refit};
 use super::{compare, rollup, sentence, tip};
 
@@ -132,6 +133,7 @@ pub fn analyse(input: Input<'_>) -> Analysis {
         history: input.history,
         suites,
         weeks: rollup::weeks(&series),
+        disagreements: disagreements(&series),
         series,
     }
 }

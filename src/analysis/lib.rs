@@ -16,6 +16,7 @@ mod steps;
 pub mod frame;
 pub mod rollup;
 pub mod movers;
+pub mod disagreement;
 pub mod changes;
 pub mod trend;
 pub mod bisect;

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::commit::Commit;
+use super::disagreement::Disagreement;
 use super::environment::FactChange;
 use super::rollup::{LatestRow, SuiteRow, WeekRow};
 use super::run::{Quality, Quarantined, RunStatus};
@@ -22,6 +23,7 @@ pub struct Analysis {
     pub series: Vec<SeriesAnalysis>,
     /// Each week of each suite and machine, newest first.
     pub weeks: Vec<WeekRow>,
+    pub disagreements: Vec<Disagreement>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -23,6 +23,9 @@ pub const KEY_FACTS: [&str; 10] = [
     "tensorrt",
 ];
 
+/// The machine of a source that names none, and the class where it names no hardware.
+pub const NO_MACHINE: &str = "imported";
+
 /// A computer that runs suites, identified by name or by a digest of its hardware.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -59,6 +59,8 @@ pub struct SuiteGate {
     pub against: String,
     pub has_base: bool,
     pub base_commit: Option<String>,
+    /// The name of the machine that measured the base.
+    pub base_machine: Option<String>,
     /// Whether commits are built for suites of its kind, so that both sides could be measured again, interleaved.
     pub can_take_turns: bool,
     /// One entry a judged metric, worst first.

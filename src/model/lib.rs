@@ -8,6 +8,7 @@ pub mod baseline;
 pub mod benchmark;
 pub mod change_point;
 pub mod commit;
+pub mod disagreement;
 pub mod merkle;
 pub mod proof;
 pub mod environment;

@@ -81,6 +81,20 @@ impl Metric {
         }
     }
 
+    /// The word for a change for the worse, or for the better.
+    pub fn word(&self, is_worse: bool) -> &'static str {
+        // A ratio is a time divided by that of the calibration kernel.
+        let speed = matches!(self.unit, Unit::Second | Unit::PerSecond) || self.name == RATIO;
+        match (speed, self.unit, self.better, is_worse) {
+            (true, _, _, true) => "slower",
+            (true, _, _, false) => "faster",
+            (false, Unit::Byte, Better::Lower, true) | (false, Unit::Byte, Better::Higher, false) => "larger",
+            (false, Unit::Byte, _, _) => "smaller",
+            (false, _, _, true) => "worse",
+            (false, _, _, false) => "better",
+        }
+    }
+
     /// Whether a text can be the name of a metric: one word of at most a hundred bytes.
     pub fn is_word(name: &str) -> bool {
         !name.is_empty() && name.len() <= 100 && !name.chars().any(|c| c.is_whitespace() || c.is_control())

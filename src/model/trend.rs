@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_point::{Changes, Level, SeriesNoise};
+use super::disagreement::Disagreement;
 use super::event::{Event, NamedCommit, NamedMachine};
 use super::metric::Metric;
 use super::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
@@ -65,6 +66,9 @@ pub struct Tables {
     pub noise: Vec<SuiteNoiseRow>,
     /// The weeks of each suite on each machine, newest first.
     pub weeks: Vec<WeekRow>,
+    /// Machines that disagree with others of their class; absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disagreements: Vec<Disagreement>,
 }
 
 /// The allowed rate of false alarms, and the rate in the noise of the history.

@@ -14,6 +14,7 @@ use crate::{cache, study};
 use sprag_base::files::read_bounded;
 use sprag_base::text::printable;
 use sprag_base::toml::{TomlError, TomlText};
+use sprag_model::disagreement::Disagreement;
 use sprag_model::head::RunHead;
 
 /// Assumed of a suite that was never measured here.
@@ -82,13 +83,15 @@ pub fn plan(project: &Project, path: &Path, asked: &[String]) -> crate::Result<P
     let all: Vec<&str> = project.config.all_suites().map(|(name, _)| name).collect();
     fault(&fleet, &all, &text).map_or(Ok(()), |fault| Err(content_error(fault)))?;
     let seconds = cache::seconds(project);
-    let heads = match project.find_store() {
-        Some(store) => study::load(project, store)?.runs.heads().to_vec(),
-        None => Vec::new(),
-    };
+    let study = project.find_store().map(|_| study::study(project)).transpose()?;
+    let heads = study.as_ref().map_or(&[][..], |study| &study.heads);
     let lasting =
         |(suite, processes): (&str, f64)| (suite.to_owned(), seconds.get(suite).map(|one| one * processes / 60.0));
-    Ok(scheduled(fleet, suites.into_iter().map(lasting).collect(), &heads))
+    let mut plan = scheduled(fleet, suites.into_iter().map(lasting).collect(), heads);
+    let is_planned = |one: &&Disagreement| plan.tasks.iter().any(|task| task.suite == one.suite);
+    let disagreements = study.iter().flat_map(|study| &study.analysis.disagreements).filter(is_planned);
+    plan.notes.extend(disagreements.map(Disagreement::sentence).collect::<Vec<String>>());
+    Ok(plan)
 }
 
 fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlError> {

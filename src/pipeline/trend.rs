@@ -150,6 +150,7 @@ pub(crate) fn with_input<T>(
                 geomeans: movers::geomeans(series, days),
                 noise: movers::suite_noise(series),
                 weeks: study.analysis.weeks.clone(),
+                disagreements: study.analysis.disagreements.clone(),
             }
         }
     };

@@ -4,9 +4,8 @@ use crate::number;
 use sprag_model::benchmark::{Parity, ParityStatus};
 use sprag_model::head::RunHead;
 use sprag_model::ledger::answer::{Answer, AnswerKind};
-use sprag_model::metric::{Better, Metric, RATIO};
+use sprag_model::metric::{Better, Metric};
 use sprag_model::run::{Quality, RunStatus};
-use sprag_model::unit::Unit;
 use sprag_model::verdict::{Comparison, Verdict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,24 +116,11 @@ pub fn words<'a>(mut metrics: impl Iterator<Item = &'a Metric>) -> [&'static str
 }
 
 pub fn worse_word(metric: &Metric) -> &'static str {
-    word(metric, true)
+    metric.word(true)
 }
 
 pub fn better_word(metric: &Metric) -> &'static str {
-    word(metric, false)
-}
-
-fn word(metric: &Metric, bad: bool) -> &'static str {
-    // A ratio is a time divided by that of the calibration kernel.
-    let speed = matches!(metric.unit, Unit::Second | Unit::PerSecond) || metric.name == RATIO;
-    match (speed, metric.unit, metric.better, bad) {
-        (true, _, _, true) => "slower",
-        (true, _, _, false) => "faster",
-        (false, Unit::Byte, Better::Lower, true) | (false, Unit::Byte, Better::Higher, false) => "larger",
-        (false, Unit::Byte, _, _) => "smaller",
-        (false, _, _, true) => "worse",
-        (false, _, _, false) => "better",
-    }
+    metric.word(false)
 }
 
 fn arrow(comparison: &Comparison) -> &'static str {

@@ -1,11 +1,12 @@
 //! The bases of a check: baselines, commits, releases, earlier sessions; and the rules of `--policy`.
 
 use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::environment::Machine;
 use sprag_model::metric::{Better, Metric};
 use sprag_model::run::{Run, RunStatus};
 use sprag_model::unit::Unit;
 
-use crate::crafted::Crafted;
+use crate::crafted::{CLASS, Crafted};
 use crate::sandbox::assert_contains;
 
 #[test]
@@ -345,4 +346,32 @@ fn an_allowance_of_a_slipped_unit_decides_nothing() {
     crafted.ends(0, &check).prints(&["check: pass; 2 unchanged"]);
     crafted.write("policy.toml", &policy("2.0"));
     crafted.ends(3, &check).prints(&["`abs` allows 2001 times the value", "2 not comparable"]);
+}
+
+#[test]
+fn a_machine_that_disagrees_with_that_of_the_baseline_is_named() {
+    let crafted = Crafted::with_sessions(12);
+    crafted.ends(0, &["baseline", "emit"]);
+    for day in 1..=12 {
+        let run = crafted.run(day, &[("pack", 1.05e-3), ("scan", 2.2e-3)]);
+        crafted.record(&Run { machine: Machine::named("slow", CLASS), ..run });
+    }
+    let sentence = "`slow` measures `cpu` 7.5 % slower than `sandbox` of the same class, by more than 2 % in 12 of 12 sessions; \
+                    most in `cpu/scan @fast`, 10.0 %";
+    let check = |machine: &str| crafted.sprag_with(&[("SPRAG_MACHINE", machine)], &["check"]);
+    check("slow")
+        .expect(1)
+        .prints(&[&format!("rough: the baseline is of `sandbox`, and {sentence}; `--against history`")]);
+    assert!(!check("sandbox").expect(0).out.contains("disagree"));
+    crafted.ends(0, &["trend"]).prints(&["machines disagree:", "slow measures cpu 7.5 % slower than sandbox"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&crafted.ends(0, &["trend", "--format", "json"]).out).expect("it is JSON");
+    assert_eq!(json["tables"]["disagreements"][0]["machine"]["name"], "slow");
+    crafted.write("fleet.toml", &format!("[[machine]]\nname = \"slow\"\nclass = \"{CLASS}\"\n"));
+    crafted.ends(0, &["plan", "--machines", "fleet.toml", "--suite", "cpu"]).says(&[sentence]);
+    crafted.ends(0, &["site"]);
+    assert_contains(
+        &crafted.read("_site/machines/index.html"),
+        &["Machines of one class that disagree", "12 of 12 sessions"],
+    );
 }

@@ -152,6 +152,7 @@ fn tables_of(mut tables: Tables, selected_series: &BTreeSet<&str>, is_selected: 
     tables.geomeans.retain(|row| is_selected(&row.suite, &row.machine));
     tables.noise.retain(|row| is_selected(&row.suite, &row.machine));
     tables.weeks.retain(|row| is_selected(&row.suite, &row.machine));
+    tables.disagreements.retain(|row| is_selected(&row.suite, &row.machine.id));
     tables
 }
 

@@ -155,5 +155,6 @@ pub(crate) fn analysis(series: Vec<Series>) -> Analysis {
         suites: Vec::new(),
         series: series.into_iter().map(analysed).collect(),
         weeks: Vec::new(),
+        disagreements: Vec::new(),
     }
 }

@@ -20,10 +20,11 @@ use crate::gate::reports::ReportRequest;
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
 use crate::text::{self, warn};
-use crate::{Advice, import, ledger, policy, refuse, trend};
+use crate::{Advice, import, ledger, policy, refuse, study, trend};
 use sprag_analysis::compare;
 use sprag_measure::environment;
 use sprag_measure::suite::Effort;
+use sprag_model::disagreement::Disagreement;
 use sprag_model::gate::SuiteGate;
 use sprag_model::rule::Policy;
 use sprag_model::run::{RecordedRun, Run};
@@ -104,6 +105,9 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
     for suite in &mut suites {
         suite.quality.extend(bases.faults(&suite.suite));
     }
+    if !bisect {
+        disagreements(&project, &mut suites)?;
+    }
     if let Some(ledger) = &ledger {
         let runs: Vec<Option<&Run>> = chosen.iter().map(|one| Some(&one.run.as_ref()?.run)).collect();
         trend::answer_gate(&project, ledger, &mut suites, &runs)?;
@@ -150,6 +154,34 @@ fn naming_files(request: &CheckRequest) -> crate::Result<CheckRequest> {
         }
     }
     Ok(request)
+}
+
+/// Says where a baseline is of another machine of the class, with which that of the run disagrees. Analyses the history only if needed.
+fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<()> {
+    let is_of_other = |one: &SuiteGate| one.base_machine.is_some() && one.base_machine != one.machine;
+    if !suites.iter().any(is_of_other) || project.find_store().is_none() {
+        return Ok(());
+    }
+    let all = study::study(project)?.analysis.disagreements;
+    for suite in suites.iter_mut().filter(|one| is_of_other(one)) {
+        let machines = [&suite.machine, &suite.base_machine];
+        let is_between = |one: &&Disagreement| {
+            let has = |name: &Option<String>| one.machines().any(|machine| Some(&machine.name) == name.as_ref());
+            one.judged
+                && one.suite == suite.suite
+                && machines.into_iter().all(has)
+                && machines.contains(&&Some(one.machine.name.clone()))
+        };
+        let base = suite.base_machine.as_deref().map(text::printable).unwrap_or_default();
+        let found = all.iter().filter(is_between).map(|one| {
+            format!(
+                "the baseline is of `{base}`, and {}; `--against history` compares a machine with itself",
+                one.sentence()
+            )
+        });
+        suite.quality.extend(found.collect::<Vec<String>>());
+    }
+    Ok(())
 }
 
 /// Named suites without a run are reported as such.

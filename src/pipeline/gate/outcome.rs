@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Cause, Exit};
 use crate::gate::base::Base;
-use crate::import::convert::NO_MACHINE;
 use crate::options::NamedFile;
 use crate::project::Project;
 use crate::{Advice, Error, policy, refuse, text};
@@ -12,6 +11,7 @@ use sprag_analysis::compare;
 use sprag_analysis::mean_change::{self, Errors};
 use sprag_history as history;
 use sprag_measure::suite::Effort;
+use sprag_model::environment::NO_MACHINE;
 use sprag_model::gate::{Gate, Outcome, SuiteGate};
 use sprag_model::rule::{Choice, Policy, Rule};
 use sprag_model::run::{RecordedRun, Run, RunStatus};
@@ -164,6 +164,7 @@ pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: O
         against,
         has_base: base.baseline.is_some() || elsewhere.is_some(),
         base_commit: base.baseline.as_ref().and_then(|baseline| baseline.commit.clone()),
+        base_machine: base.baseline.as_ref().and_then(|baseline| baseline.machine.clone()),
         mean_change: mean_change::of_comparisons(&comparisons, Errors::Shared),
         comparisons,
         ..SuiteGate::default()

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
-use super::convert::{self, NO_MACHINE, Place, Source};
+use super::convert::{self, Place, Source};
 use crate::text::{count, note, printable, short, warn};
 use crate::{Advice, refuse};
 use sprag_formats::{Format, word};
 use sprag_history::{self as history, HistoryError, Store};
 use sprag_measure::clock;
 use sprag_model::commit::Commit;
-use sprag_model::environment::Machine;
+use sprag_model::environment::{Machine, NO_MACHINE};
 use sprag_model::head::RunHead;
 use sprag_model::imported::{Imported, ImportedRun, Observation};
 use sprag_model::metric::Better;

@@ -12,6 +12,7 @@ use crate::error::Context as _;
 use crate::{Advice, Error, refuse};
 use sprag_base::files::open;
 use sprag_formats::{Format, SIDECAR, registry, word};
+use sprag_model::environment::NO_MACHINE;
 use sprag_model::foreign::Output;
 use sprag_model::run::RecordedRun;
 
@@ -192,7 +193,7 @@ pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
     // Equal files give equal runs.
     let time = newest.time.unwrap_or(DateTime::UNIX_EPOCH);
     let suite = word::suite(suite.unwrap_or(format.name), &|_| false);
-    let machine = convert::NO_MACHINE.to_owned();
+    let machine = NO_MACHINE.to_owned();
     let run = convert::run(&of, newest, convert::Place { suite, commit: None, machine, time });
     Ok(RecordedRun { path: path.display().to_string(), id: run.to_record().0, run })
 }

@@ -53,6 +53,7 @@ pub fn suite(name: &str) -> SuiteGate {
         against: format!("baselines/{name}.example-cpu-9000.json (of aaaaaaaaaaaa, 2026-11-14)"),
         has_base: true,
         base_commit: Some("a".repeat(40)),
+        base_machine: None,
         can_take_turns: true,
         comparisons: Vec::new(),
         mean_change: None,

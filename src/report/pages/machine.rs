@@ -13,10 +13,11 @@ use super::frame::prelude::*;
 use crate::catalog::MachineRuns;
 use crate::chart::mini::{self, Mini};
 use crate::text::short_digest;
-use crate::trend::words;
+use crate::trend::{summary, words};
 use sprag_base::json;
 use sprag_base::stats::describe;
 use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::disagreement::Disagreement;
 use sprag_model::environment::{FactChange, KEY_FACTS};
 use sprag_model::head::RunHead;
 use sprag_model::series::{Point, Series};
@@ -44,8 +45,8 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
     let lede = format!("{class}; {runs_here} from {first} to {last}. Its id is {}.", machine.id);
     let trust = [noise(catalog, of), reruns(catalog, of), rough(catalog, of)];
     let environment = [changes(catalog, of), facts(of), runs(catalog, of)];
-    let sections =
-        [suites(catalog, of)].into_iter().chain(calibration(catalog, of)).chain(trust).chain(environment).collect();
+    let sections = [suites(catalog, of)].into_iter().chain(calibration(catalog, of)).chain(trust).chain(environment);
+    let sections = disagreements(catalog, Some(&machine.id)).into_iter().chain(sections).collect();
     let sheet = Sheet {
         crumb: Phrase::linked(link::MACHINE_LIST, "Machines").text(format!(" / {}", machine.name)),
         headline: machine.name.clone().into(),
@@ -55,6 +56,15 @@ pub(crate) fn machine(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Result<Pag
     };
     let newest = of.runs.first().copied();
     subject_page(catalog, (&link::machine(&machine.id), "Machines"), &machine.name, newest, sheet)
+}
+
+/// Those that disagree with others of their class; nothing where none does.
+fn disagreements(catalog: &Catalog<'_>, machine: Option<&str>) -> Option<Section> {
+    let all = catalog.analysis.disagreements.iter();
+    let is_listed = |one: &&Disagreement| machine.is_none_or(|id| one.machines().any(|other| other.id == id));
+    let sentences: Vec<Phrase> = summary::disagreements(all.filter(is_listed)).collect();
+    let section = || Section::new("disagree", "Machines of one class that disagree").items(sentences.clone());
+    (!sentences.is_empty()).then(section)
 }
 
 fn by_suite<'a>(of: &MachineRuns<'a>) -> BTreeMap<&'a str, Vec<&'a RunHead>> {
@@ -348,7 +358,7 @@ pub(crate) fn machine_list(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let sheet = Sheet {
         headline: counted(catalog.machines.len(), "machine", "machines").into(),
         lede: "Values of one machine are never compared with those of another.".into(),
-        sections: vec![section],
+        sections: disagreements(catalog, None).into_iter().chain([section]).collect(),
         ..Sheet::default()
     };
     history_page(catalog, (link::MACHINE_LIST, "Machines"), "Machines", sheet)

@@ -43,6 +43,7 @@ pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis 
             warnings: vec!["2 runs are of commits that the repository does not hold".to_owned()],
         },
         weeks: weeks(&suites, &series),
+        disagreements: Vec::new(),
         suites,
         series,
     }

@@ -139,5 +139,6 @@ pub(super) fn empty() -> Analysis {
         suites: Vec::new(),
         series: Vec::new(),
         weeks: Vec::new(),
+        disagreements: Vec::new(),
     }
 }

@@ -159,5 +159,6 @@ fn tables(series: &[SeriesTrend]) -> Tables {
             between_runs_p90: None,
         }],
         weeks: Vec::new(),
+        disagreements: Vec::new(),
     }
 }

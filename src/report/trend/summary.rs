@@ -5,6 +5,7 @@ use crate::date;
 use crate::mark::{Mark, Tone};
 use crate::number::{count, counted};
 use crate::phrase::Phrase;
+use sprag_model::disagreement::Disagreement;
 use sprag_model::event::Direction;
 use sprag_model::event::{Event, EventKind, EventState};
 use sprag_model::trend::{Due, Trend};
@@ -80,7 +81,17 @@ pub(super) fn lines(trend: &Trend) -> Vec<Phrase> {
         ));
     }
     lines.extend(stale(trend));
+    lines.extend(disagreements(trend.tables.disagreements.iter()));
     lines
+}
+
+/// A sentence for each machine that disagrees with others of its class, and what to do.
+pub(crate) fn disagreements<'a>(all: impl Iterator<Item = &'a Disagreement>) -> impl Iterator<Item = Phrase> {
+    all.take(MOST_STALE).map(|one| {
+        let mark = Mark::new(Tone::Doubt, "?", "machines disagree:");
+        let doctor = Phrase::plain(". Run ").id("sprag doctor").text(" on each of them.");
+        Phrase::from(mark).text(" ").join(Phrase::quoted(&one.sentence())).join(doctor)
+    })
 }
 
 /// A sentence for each suite that is older than the schedule allows.
