@@ -26,14 +26,15 @@ use sprag_analysis::trend::dataset::{Dataset, Gathered, Parts, each_series, in_o
 use sprag_analysis::trend::outline::{Detector, Input, Outline};
 use sprag_analysis::trend::series_changes::Found;
 use sprag_base::digest::sha256_hex;
-use sprag_base::files::{read_bounded, write_atomic, write_cache};
+use sprag_base::files::{read_bounded, write_atomic};
 use sprag_model::ledger::{Ledger, day};
 use sprag_model::series::{Point, Series};
 use sprag_model::trend::{Tables, Trend};
 
 const KIND: FolderKind = FolderKind { name: "export", marker: ".sprag-series" };
 const MANIFEST: &str = "manifest.json";
-const SCHEMA_VERSION: u64 = 1;
+/// Version 1 had a folder for each month.
+const SCHEMA_VERSION: u64 = 2;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Of a file of the dataset, or of a partial result.
@@ -116,9 +117,11 @@ fn write(
 ) -> crate::Result<Exported> {
     let folder = &options.folder;
     let dataset = Dataset::new(input);
-    let continued = earlier.filter(|earlier| dataset.continues(&earlier.dataset, input));
+    // Engines refuse a folder of both versions.
+    let is_new = |earlier: &&Opened| earlier.manifest.schema_version == SCHEMA_VERSION;
+    let continued = earlier.filter(is_new).filter(|earlier| dataset.continues(&earlier.dataset, input));
     if earlier.is_some() && continued.is_none() {
-        text::note("runs or series of the last export are no longer as they were; all is written again");
+        text::note("runs, series or the layout of the last export are no longer as they were; all is written again");
     }
     let known = continued.map(|earlier| earlier.dataset.runs()).unwrap_or_default();
     let buckets = continued.map_or(options.buckets, |earlier| earlier.manifest.buckets);
@@ -191,9 +194,11 @@ fn write_bucket(
         of_months.extend(months(&|_, month| again.contains(month)));
     }
     let mut parts: Vec<Part> = old.iter().filter(|part| !again.contains(&part.month)).copied().cloned().collect();
+    let place = format!("points/bucket={bucket}");
+    fs::create_dir_all(folder.join(&place)).with_context(|| format!("cannot make `{place}`"))?;
     for (month, series) in of_months {
         let bytes = frame::points_file(&series).with_context(|| format!("cannot write the points of {month}"))?;
-        let file = write_part(folder, &format!("points/bucket={bucket}/month={month}/part"), "parquet", &bytes)?;
+        let file = write_part(folder, &format!("{place}/{month}"), "parquet", &bytes)?;
         parts.push(Part { bucket, month, points: series.iter().map(|one| one.1.len()).sum(), file });
     }
     parts.sort_by(|a, b| a.file.path.cmp(&b.file.path));
@@ -208,8 +213,11 @@ fn bucket_of(series: &str, buckets: u32) -> u32 {
 fn write_part(folder: &Path, path: &str, kind: &str, bytes: &[u8]) -> crate::Result<PartFile> {
     let sha256 = sha256_hex(bytes);
     let path = format!("{path}-{}.{kind}", &sha256[..12]);
-    // Not flushed one by one, as there may be thousands: readers check the digest.
-    write_cache(&folder.join(&path), &[bytes]).with_context(|| format!("cannot write `{path}`"))?;
+    // In place and not flushed, as there may be thousands: the manifest comes later, and readers check the digest.
+    let place = folder.join(&path);
+    if !read_bounded(&place, MOST_BYTES).is_ok_and(|present| present == bytes) {
+        fs::write(&place, bytes).with_context(|| format!("cannot write `{path}`"))?;
+    }
     Ok(PartFile { path, bytes: bytes.len(), sha256 })
 }
 
@@ -219,7 +227,10 @@ fn remove_others(folder: &Path, manifest: &Manifest) -> crate::Result<()> {
     for file in ExistingFolder::of(KIND, folder).files()? {
         let is_part = file.starts_with("points/") || file.starts_with("outline-");
         if is_part && !own.contains(file.as_str()) && file != manifest.outline.path {
-            fs::remove_file(folder.join(&file)).with_context(|| format!("cannot remove `{file}`"))?;
+            let place = folder.join(&file);
+            fs::remove_file(&place).with_context(|| format!("cannot remove `{file}`"))?;
+            // Fails where other files are left.
+            let _ = place.parent().map(fs::remove_dir);
         }
     }
     Ok(())
@@ -250,7 +261,7 @@ impl Opened {
         };
         let manifest: Manifest = serde_json::from_slice(&bytes)
             .map_err(|error| damaged(format!("`{}` is not a manifest: {error}", path.display()), EXPORT_AGAIN))?;
-        if (manifest.schema_version, manifest.sprag.as_str()) != (SCHEMA_VERSION, VERSION) {
+        if !(1..=SCHEMA_VERSION).contains(&manifest.schema_version) || manifest.sprag != VERSION {
             let message =
                 format!("`{}` was written by sprag {}, and this is {VERSION}", path.display(), manifest.sprag);
             return Err(damaged(message, EXPORT_AGAIN));

@@ -78,6 +78,9 @@ fn what_is_found_in_parts_joins_to_what_one_machine_finds() {
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
 
+    // A dataset with a folder for each month is read, but not continued.
+    older_layout(&sandbox);
+
     // A run that is withdrawn makes the old parts useless.
     let record = sandbox.git(&["-C", "shop", "log", "-1", "--format=", "--name-only"]);
     let run = record.trim().trim_end_matches(".json").rsplit('-').next().expect("it ends with its id");
@@ -87,6 +90,24 @@ fn what_is_found_in_parts_joins_to_what_one_machine_finds() {
     assert_eq!(parts(&sandbox, "data"), before);
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
+}
+
+fn older_layout(sandbox: &Sandbox) {
+    let part = parts(sandbox, "data").remove(0);
+    let (bucket, file) = part.rsplit_once('/').expect("a part is in a folder");
+    let older = format!("{bucket}/month={}/part-{}", &file[..7], &file[8..]);
+    let [from, to] = [&part, &older].map(|name| sandbox.project.join("data").join(name));
+    std::fs::create_dir(to.parent().expect("it has one")).expect("a folder");
+    std::fs::rename(from, to).expect("it was written");
+    sandbox.edit("data/manifest.json", &part, &older);
+    sandbox.edit("data/manifest.json", "\"schema_version\": 2", "\"schema_version\": 1");
+    detect(sandbox, "../data", "../found");
+    joins(sandbox, "../data", "../found");
+    let printed = sprag(sandbox, &["export", "series", "--out", "../data", "--since-last", "--buckets", "3"], 0);
+    printed.says(&["the layout of the last export", "all is written again"]);
+    assert!(!sandbox.project.join("data").join(&older).parent().expect("it has one").exists());
+    assert!(parts(sandbox, "data").contains(&part));
+    detect(sandbox, "../data", "../found");
 }
 
 fn faulty_partials_are_named(sandbox: &Sandbox) {
@@ -123,9 +144,9 @@ fn faulty_parts_are_named(sandbox: &Sandbox) {
     let part = format!("../data/{part}");
     detect(&[&part]).says(&["so partition by `bucket`", "hint: give all parts of `points/bucket=1` to one call"]);
     detect(&["../data/points/bucket=1", &part]).says(&["is given twice", "hint:"]);
-    sandbox.write("data/points/bucket=1/month=2026-01/part-x.parquet", "PAR1");
-    detect(&["../data/points/bucket=1/month=2026-01/part-x.parquet"]).says(&["is not a part of the dataset", "hint:"]);
-    sandbox.remove("data/points/bucket=1/month=2026-01/part-x.parquet");
+    sandbox.write("data/points/bucket=1/2026-01-x.parquet", "PAR1");
+    detect(&["../data/points/bucket=1/2026-01-x.parquet"]).says(&["is not a part of the dataset", "hint:"]);
+    sandbox.remove("data/points/bucket=1/2026-01-x.parquet");
     let path = sandbox.project.join(part.trim_start_matches("../"));
     let whole = std::fs::read(&path).expect("it was written");
     std::fs::write(&path, &whole[..whole.len() - 1]).expect("it is writable");

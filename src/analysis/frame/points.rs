@@ -48,10 +48,12 @@ pub fn points_file(series: &[(&str, Vec<&Point>)]) -> Result<Vec<u8>, ParquetErr
     let rows = points().count();
     let (mut of_series, mut of_runs) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (mut runs, mut numbers): (Vec<&Point>, Vec<Option<i32>>) = (Vec::new(), Vec::new());
+    let first = points().map(|point| point.rank).min().unwrap_or_default();
     for ((_, points), number) in series.iter().zip(0_i32..) {
         for point in points {
-            numbers.resize(numbers.len().max(point.rank + 1), None);
-            let of_run = *numbers[point.rank].get_or_insert_with(|| {
+            let place = point.rank - first;
+            numbers.resize(numbers.len().max(place + 1), None);
+            let of_run = *numbers[place].get_or_insert_with(|| {
                 runs.push(point);
                 i32::try_from(runs.len() - 1).unwrap_or(i32::MAX)
             });
