@@ -23,6 +23,9 @@ pub const KEY_FACTS: [&str; 10] = [
     "tensorrt",
 ];
 
+/// The fact of the seconds that a run took.
+pub const DURATION: &str = "duration_seconds";
+
 /// The machine of a source that names none, and the class where it names no hardware.
 pub const NO_MACHINE: &str = "imported";
 

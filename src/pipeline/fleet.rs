@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::content_error;
+use crate::config::{Suite, SuiteKind, content_error};
 use crate::error::{Context as _, refuse};
 use crate::project::Project;
 use crate::{cache, study};
@@ -15,12 +15,19 @@ use sprag_base::files::read_bounded;
 use sprag_base::text::printable;
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::disagreement::Disagreement;
+use sprag_model::environment::DURATION;
 use sprag_model::head::RunHead;
+use sprag_model::run::{RecordedRun, is_filtered};
+use sprag_model::sample::Role;
+use sprag_model::shard::{OCCUPIED, Shard};
 
 /// Assumed of a suite that was never measured here.
 const ASSUMED_MINUTES: f64 = 10.0;
 
 const MOST_BYTES: usize = 1 << 20;
+
+/// A week: what takes longer is a mistake.
+const MOST_HOURS: f64 = 168.0;
 
 /// The machines of a fleet, as a file lists them.
 #[derive(Debug, Deserialize)]
@@ -30,6 +37,9 @@ struct Fleet {
     /// The number of shards of a suite.
     #[serde(default)]
     shards: BTreeMap<String, u32>,
+    /// Where a suite is measured: names of machines, and of classes, of each of which one machine measures it, or shards.
+    #[serde(default)]
+    suites: BTreeMap<String, Vec<String>>,
     /// The container image of jobs of Kubernetes, with the project, Sprag and a shell.
     image: Option<String>,
     /// The claim of a volume to which they write results.
@@ -44,6 +54,10 @@ struct FleetMachine {
     /// Those of its runner on GitHub.
     #[serde(default)]
     labels: Vec<String>,
+    /// The time of day from which it may measure, such as `22:00`.
+    from: Option<String>,
+    /// For how long.
+    hours: Option<f64>,
 }
 
 pub struct Plan {
@@ -63,6 +77,16 @@ struct Task {
     is_assumed: bool,
 }
 
+/// What is known of a suite.
+struct Load {
+    suite: String,
+    processes: f64,
+    /// Of one process, in its last run in this clone.
+    seconds: Option<f64>,
+    /// Whether its benchmarks may be on several shards.
+    is_divisible: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub enum PlanFormat {
     Table,
@@ -78,16 +102,19 @@ pub fn plan(project: &Project, path: &Path, asked: &[String]) -> crate::Result<P
     let name = path.display().to_string();
     let text = TomlText::from_bytes(&name, &bytes).map_err(content_error)?;
     let fleet: Fleet = text.parse().map_err(content_error)?;
-    let suites: Vec<(&str, f64)> =
-        project.config.select(asked)?.iter().map(|(name, suite)| (*name, f64::from(suite.processes()))).collect();
+    let asked = project.config.select(asked)?;
     let all: Vec<&str> = project.config.all_suites().map(|(name, _)| name).collect();
     fault(&fleet, &all, &text).map_or(Ok(()), |fault| Err(content_error(fault)))?;
     let seconds = cache::seconds(project);
     let study = project.find_store().map(|_| study::study(project)).transpose()?;
-    let heads = study.as_ref().map_or(&[][..], |study| &study.heads);
-    let lasting =
-        |(suite, processes): (&str, f64)| (suite.to_owned(), seconds.get(suite).map(|one| one * processes / 60.0));
-    let mut plan = scheduled(fleet, suites.into_iter().map(lasting).collect(), heads);
+    let load = |(name, settings): &(&str, &Suite)| Load {
+        suite: (*name).to_owned(),
+        processes: f64::from(settings.processes()),
+        seconds: seconds.get(*name).copied(),
+        is_divisible: !matches!(settings.kind, SuiteKind::Command | SuiteKind::Trt),
+    };
+    let (heads, newest) = study.as_ref().map_or((&[][..], &[][..]), |study| (&study.heads, &study.newest));
+    let mut plan = Scheduler::new(fleet, heads, newest).plan(asked.iter().map(load).collect());
     let is_planned = |one: &&Disagreement| plan.tasks.iter().any(|task| task.suite == one.suite);
     let disagreements = study.iter().flat_map(|study| &study.analysis.disagreements).filter(is_planned);
     plan.notes.extend(disagreements.map(Disagreement::sentence).collect::<Vec<String>>());
@@ -108,6 +135,12 @@ fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlErro
             let word = word.escape_debug();
             return at(key, format!("`{key}` has `{word}`: letters, digits and `-_./:@` are allowed"));
         }
+        if machine.from.as_ref().is_some_and(|from| minutes_of_day(from).is_none()) {
+            return at("from", "`from` is a time of day, such as \"22:00\"".to_owned());
+        }
+        if machine.hours.is_some_and(|hours| !(hours > 0.0 && hours <= MOST_HOURS)) {
+            return at("hours", format!("`hours` is more than 0 and at most {MOST_HOURS}"));
+        }
         if !names.insert(&machine.name) {
             return at("name", format!("the machine `{}` is listed twice", machine.name));
         }
@@ -116,8 +149,18 @@ fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlErro
         let message = format!("`shards.{suite}` is {shards}, from 1 to 1000 is allowed");
         return Some(text.error_at_key(&["shards", suite], message));
     }
-    if let Some(suite) = fleet.shards.keys().find(|name| !suites.contains(&name.as_str())) {
-        return Some(text.error_at_key(&["shards", suite], format!("there is no suite `{suite}`")));
+    let keyed = fleet.shards.keys().map(|suite| ("shards", suite));
+    let mut keyed = keyed.chain(fleet.suites.keys().map(|suite| ("suites", suite)));
+    if let Some((key, suite)) = keyed.find(|(_, name)| !suites.contains(&name.as_str())) {
+        return Some(text.error_at_key(&[key, suite], format!("there is no suite `{suite}`")));
+    }
+    let is_listed = |word: &String| fleet.machine.iter().any(|one| one.name == *word || one.class == *word);
+    if let Some((suite, words)) =
+        fleet.suites.iter().find(|(_, words)| words.is_empty() || !words.iter().all(is_listed))
+    {
+        let message =
+            format!("`suites.{suite}` lists names or classes of machines, and `{}` is none", words.join("`, `"));
+        return Some(text.error_at_key(&["suites", suite], message));
     }
     for (key, word) in [("image", &fleet.image), ("volume", &fleet.volume)] {
         if word.as_ref().is_some_and(|word| !fine(word)) {
@@ -127,54 +170,160 @@ fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlErro
     fleet.machine.is_empty().then(|| text.error(0, "there is no `[[machine]]` with `name` and `class`".to_owned()))
 }
 
-/// The longest suites first, each on the machine that is free first: of those of the machine or the class that measured it last,
-/// and else of the class that has least to do.
-fn scheduled(fleet: Fleet, mut suites: Vec<(String, Option<f64>)>, heads: &[RunHead]) -> Plan {
-    let minutes = |suite: &(String, Option<f64>)| suite.1.unwrap_or(ASSUMED_MINUTES);
-    suites.sort_by(|a, b| minutes(b).total_cmp(&minutes(a)).then_with(|| a.0.cmp(&b.0)));
-    let mut free = vec![0.0; fleet.machine.len()];
-    let (mut tasks, mut notes) = (Vec::new(), Vec::new());
-    for suite in suites {
-        let of_suite = heads.iter().filter(|head| head.suite == suite.0);
-        let last = of_suite.max_by_key(|head| head.timestamp).map(|head| (&*head.machine.name, &*head.machine.class));
-        let count = fleet.shards.get(&suite.0).copied().unwrap_or(1);
-        let places = |is: &dyn Fn(&FleetMachine) -> bool| -> Vec<usize> {
-            (0..fleet.machine.len()).filter(|&place| is(&fleet.machine[place])).collect()
-        };
-        let mean = |class: &str, free: &[f64]| {
-            let places = places(&|one| one.class == class);
-            places.iter().map(|&place| free[place]).sum::<f64>() / places.len() as f64
-        };
-        let least =
-            fleet.machine.iter().map(|one| &*one.class).min_by(|a, b| mean(a, &free).total_cmp(&mean(b, &free)));
-        let mut own = places(&|one| count == 1 && last.is_some_and(|last| last.0 == one.name));
-        if own.is_empty() {
-            own = places(&|one| last.is_some_and(|last| last.1 == one.class));
-        }
-        if own.is_empty() {
-            own = places(&|one| least == Some(&*one.class));
-            notes.extend(last.map(|(name, class)| {
-                let (name, class) = (printable(name), printable(class));
-                format!("`{}` was last measured on `{name}` of the class `{class}`, which is not listed", suite.0)
-            }));
-        }
-        for shard in 1..=count {
-            let first = own.iter().copied().min_by(|a, b| free[*a].total_cmp(&free[*b]));
-            let Some(machine) = first else { continue };
-            let minutes = minutes(&suite) / f64::from(count);
-            tasks.push(Task {
-                suite: suite.0.clone(),
-                shard: (count > 1).then_some((shard, count)),
-                machine,
-                start: free[machine],
-                minutes,
-                is_assumed: suite.1.is_none(),
-            });
-            free[machine] += minutes;
-        }
+/// Chooses machines, the longest suites first: those that the file names; else in each class that has measured the suite the
+/// machine that did so last; and else the class that has least to do. What may be on several machines is on that which is free first.
+struct Scheduler<'a> {
+    fleet: Fleet,
+    heads: &'a [RunHead],
+    /// The newest run of each suite and machine.
+    newest: &'a [RecordedRun],
+    /// When each machine has done what is planned, in minutes.
+    free: Vec<f64>,
+    tasks: Vec<Task>,
+    notes: Vec<String>,
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(fleet: Fleet, heads: &'a [RunHead], newest: &'a [RecordedRun]) -> Scheduler<'a> {
+        let free = vec![0.0; fleet.machine.len()];
+        Scheduler { fleet, heads, newest, free, tasks: Vec::new(), notes: Vec::new() }
     }
-    tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.machine.cmp(&b.machine)));
-    Plan { fleet, tasks, notes }
+
+    fn plan(mut self, mut loads: Vec<Load>) -> Plan {
+        let minutes = |load: &Load| self.minutes(load, None, None).unwrap_or(ASSUMED_MINUTES);
+        loads.sort_by(|a, b| minutes(b).total_cmp(&minutes(a)).then_with(|| a.suite.cmp(&b.suite)));
+        for load in &loads {
+            let count = self.fleet.shards.get(&load.suite).copied().filter(|_| load.is_divisible).unwrap_or(1);
+            let shards = self.occupied(&load.suite, count);
+            if shards.len() < count as usize {
+                let (left, suite) = (count as usize - shards.len(), &load.suite);
+                self.notes.push(format!("`{suite}`: {left} of {count} shards have no benchmark and are left out"));
+            }
+            for places in self.places(&load.suite, count) {
+                for shard in &shards {
+                    self.add(load, &places, (count > 1).then_some((*shard, count)), shards.len());
+                }
+            }
+        }
+        for (machine, free) in self.fleet.machine.iter().zip(&self.free) {
+            if let Some(hours) = machine.hours.filter(|hours| *free > hours * 60.0) {
+                let (name, needed) = (&machine.name, free / 60.0);
+                self.notes.push(format!("`{name}` has {needed:.1} hours to measure and may only measure for {hours}"));
+            }
+        }
+        self.tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.machine.cmp(&b.machine)));
+        Plan { fleet: self.fleet, tasks: self.tasks, notes: self.notes }
+    }
+
+    /// Adds a task to the machine of these that is free first, or to the first that has the time.
+    fn add(&mut self, load: &Load, places: &[usize], shard: Option<(u32, u32)>, shards: usize) {
+        let class = places.first().map(|place| self.fleet.machine[*place].class.as_str());
+        let known = self.minutes(load, class, shard).or_else(|| Some(self.minutes(load, class, None)? / shards as f64));
+        let minutes = known.unwrap_or(ASSUMED_MINUTES / shards as f64);
+        let late = |place: usize| {
+            let end = self.free[place] + minutes;
+            (self.fleet.machine[place].hours.is_some_and(|hours| end > hours * 60.0), self.free[place])
+        };
+        let sooner = |a: &usize, b: &usize| late(*a).0.cmp(&late(*b).0).then(late(*a).1.total_cmp(&late(*b).1));
+        let Some(machine) = places.iter().copied().min_by(sooner) else { return };
+        let (suite, start) = (load.suite.clone(), self.free[machine]);
+        self.tasks.push(Task { suite, shard, machine, start, minutes, is_assumed: known.is_none() });
+        self.free[machine] += minutes;
+    }
+
+    /// The machines for each complete measurement of a suite.
+    fn places(&mut self, suite: &str, shards: u32) -> Vec<Vec<usize>> {
+        let machines = &self.fleet.machine;
+        let of = |is: &dyn Fn(&FleetMachine) -> bool| -> Vec<usize> {
+            (0..machines.len()).filter(|place| is(&machines[*place])).collect()
+        };
+        let last = |is: &dyn Fn(&RunHead) -> bool| {
+            let heads = self.heads.iter().filter(|head| head.suite == suite && is(head));
+            heads.max_by_key(|head| head.timestamp).map(|head| &*head.machine)
+        };
+        // Shards go to all machines of a class.
+        let of_class = |class: &str| -> Vec<usize> {
+            let own = last(&|head| is_named(machines, head, class))
+                .filter(|_| shards == 1)
+                .map(|machine| machine.name.as_str());
+            of(&|one| one.class == class && own.is_none_or(|name| one.name == name))
+        };
+        if let Some(named) = self.fleet.suites.get(suite) {
+            let of_word = |word: &String| -> Vec<usize> {
+                let named: Vec<usize> = of(&|one| one.name == *word);
+                if named.is_empty() { of_class(word) } else { named }
+            };
+            return named.iter().map(of_word).collect();
+        }
+        let classes: BTreeSet<&str> = machines.iter().map(|one| one.class.as_str()).collect();
+        // Shards are of a machine that has the name of the class.
+        let is_of = |head: &RunHead, class: &str| [&*head.machine.class, &head.machine.name].contains(&class);
+        let measured = |class: &&&str| last(&|head| is_of(head, class) || is_named(machines, head, class)).is_some();
+        let own: Vec<Vec<usize>> = classes.iter().filter(measured).map(|class| of_class(class)).collect();
+        if !own.is_empty() {
+            return own;
+        }
+        let mean = |class: &str| {
+            let places: Vec<usize> = of(&|one| one.class == class);
+            places.iter().map(|place| self.free[*place]).sum::<f64>() / places.len() as f64
+        };
+        let least = machines.iter().map(|one| &*one.class).min_by(|a, b| mean(a).total_cmp(&mean(b)));
+        let places = least.map(of_class).into_iter().collect();
+        let note = last(&|_| true).map(|machine| {
+            let (name, class) = (printable(&machine.name), printable(&machine.class));
+            format!("`{suite}` was last measured on `{name}` of the class `{class}`, which is not listed")
+        });
+        self.notes.extend(note);
+        places
+    }
+
+    /// The shards with benchmarks, as far as a run shows them: the newest one that names them, or the benchmarks of the newest.
+    fn occupied(&self, suite: &str, count: u32) -> Vec<u32> {
+        let of_suite = self.heads.iter().filter(|head| head.suite == suite);
+        let is_so_divided = |head: &&RunHead| Shard::from_config(&head.config).is_some_and(|one| one.count() == count);
+        let named = of_suite.filter(is_so_divided).max_by_key(|head| head.timestamp);
+        let named = named.and_then(|head| serde_json::from_value::<Vec<u32>>(head.config.get(OCCUPIED)?.clone()).ok());
+        let measured = || {
+            let runs = self.newest.iter().map(|one| &one.run).filter(|run| run.suite == suite && !run.is_partial());
+            let benchmarks = &runs.max_by_key(|run| run.timestamp)?.measurements;
+            let benchmarks = benchmarks.iter().filter(|one| one.role != Role::Control).map(|one| &*one.benchmark);
+            Some(Shard::new(1, count.into()).ok()?.occupied(benchmarks))
+        };
+        let mut occupied = named.or_else(measured).unwrap_or_default();
+        occupied.retain(|shard| (1..=count).contains(shard));
+        if occupied.is_empty() { (1..=count).collect() } else { occupied }
+    }
+
+    /// How long a suite, or a shard of it, took: in its newest run in the history, of that class if there is one, else here.
+    fn minutes(&self, load: &Load, class: Option<&str>, shard: Option<(u32, u32)>) -> Option<f64> {
+        let is_it = |head: &&RunHead| {
+            let own = Shard::from_config(&head.config).map(|one| (one.index(), one.count()));
+            let is_quick = head.config.get("effort").and_then(Value::as_str) == Some("quick");
+            head.suite == load.suite && own == shard && !is_quick && !is_filtered(&head.config)
+        };
+        let all = self.heads.iter().filter(is_it).filter_map(|head| Some((head, seconds_of_process(head)?)));
+        let newest = all.max_by_key(|(head, _)| (Some(&*head.machine.class) == class, head.timestamp)).map(|one| one.1);
+        let seconds = newest.or(load.seconds.filter(|_| shard.is_none()))?;
+        Some(seconds * load.processes / 60.0)
+    }
+}
+
+fn seconds_of_process(head: &RunHead) -> Option<f64> {
+    let seconds: f64 = head.environment.facts.get(DURATION)?.parse().ok()?;
+    let seconds = seconds / head.config.get("workers")?.as_f64()?;
+    (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+}
+
+/// Whether the machine of a run is listed in that class, which records may call otherwise.
+fn is_named(machines: &[FleetMachine], head: &RunHead, class: &str) -> bool {
+    machines.iter().any(|one| one.class == class && one.name == head.machine.name)
+}
+
+/// The minutes of the day of a time such as `22:00`.
+fn minutes_of_day(text: &str) -> Option<f64> {
+    let (hours, minutes) = text.split_once(':')?;
+    let number = |text: &str, most: u32| text.parse().ok().filter(|number: &u32| text.len() == 2 && *number < most);
+    Some(f64::from(number(hours, 24)? * 60 + number(minutes, 60)?))
 }
 
 impl Plan {
@@ -211,10 +360,10 @@ impl Plan {
             let FleetMachine { name, class, .. } = self.machine(task);
             let shard = task.shard.map_or_else(String::new, |(one, all)| format!(", shard {one} of {all}"));
             let assumed = if task.is_assumed { " (assumed: never measured here)" } else { "" };
-            let (start, minutes) = (task.start, task.minutes);
+            let (start, minutes) = (self.start(task), task.minutes);
             let _ = writeln!(
                 text,
-                "{start:6.1} {minutes:8.1}  {name:<20} {:<20} {}{shard}{assumed}",
+                "{start:>6} {minutes:8.1}  {name:<20} {:<20} {}{shard}{assumed}",
                 printable(class),
                 task.suite
             );
@@ -222,11 +371,21 @@ impl Plan {
         text
     }
 
+    /// The time of day, else the minutes since the first task of the machine.
+    fn start(&self, task: &Task) -> String {
+        let begin = self.machine(task).from.as_deref().and_then(minutes_of_day);
+        let time = |begin: f64| {
+            let minutes = (begin + task.start).round() as u64 % (24 * 60);
+            format!("{:02}:{:02}", minutes / 60, minutes % 60)
+        };
+        begin.map_or_else(|| format!("{:.1}", task.start), time)
+    }
+
     fn json(&self, task: &Task) -> Value {
-        let FleetMachine { name, class, .. } = self.machine(task);
+        let FleetMachine { name, class, from, .. } = self.machine(task);
         json!({
-            "suite": task.suite, "shard": shard(task), "machine": name, "class": class, "start_minutes": task.start,
-            "minutes": task.minutes, "assumed": task.is_assumed,
+            "suite": task.suite, "shard": shard(task), "machine": name, "class": class, "from": from,
+            "start_minutes": task.start, "minutes": task.minutes, "assumed": task.is_assumed,
         })
     }
 
@@ -249,10 +408,11 @@ impl Plan {
         let mut text = "#!/bin/sh\nset -e\n".to_owned();
         for (machine, tasks) in self.by_machine() {
             let name = &machine.name;
+            let begin = machine.from.as_ref().map_or_else(String::new, |from| format!(" --begin={from}"));
             let (last, cases) = (tasks.len() - 1, self.cases(machine, &tasks, "SLURM_ARRAY_TASK_ID", ""));
             let _ = write!(
                 text,
-                "sbatch --job-name=sprag-{name} --nodelist={name} --exclusive --array=0-{last}%1 <<'END'\n\
+                "sbatch --job-name=sprag-{name} --nodelist={name} --exclusive{begin} --array=0-{last}%1 <<'END'\n\
                  #!/bin/sh\n{cases}END\n"
             );
         }
@@ -265,6 +425,13 @@ impl Plan {
                 "`image` starts a shell in the project and has Sprag; `volume` is the claim of a volume for results";
             return refuse("Jobs of Kubernetes need `image` and `volume` in the file", hint);
         };
+        if let Some((machine, _)) = self.by_machine().find(|(machine, _)| !is_label(&machine.name)) {
+            let message = format!("`{}` cannot be the name of a node of Kubernetes", machine.name);
+            return refuse(
+                message,
+                "use at most 63 letters, digits and `-_.`, of which a letter or digit is at either end",
+            );
+        }
         let job = |(machine, tasks): (&FleetMachine, Vec<&Task>)| {
             let command = self.cases(machine, &tasks, "JOB_COMPLETION_INDEX", "/results/");
             let name: String =
@@ -277,7 +444,8 @@ impl Plan {
                 "apiVersion": "batch/v1", "kind": "Job",
                 "metadata": { "generateName": format!("sprag-{name}-") },
                 "spec": {
-                    "completions": tasks.len(), "parallelism": 1, "completionMode": "Indexed", "backoffLimit": 0,
+                    "completions": tasks.len(), "parallelism": 1, "completionMode": "Indexed",
+                    "backoffLimitPerIndex": 0,
                     "template": { "spec": {
                         "nodeSelector": { "kubernetes.io/hostname": machine.name },
                         "restartPolicy": "Never", "containers": [container],
@@ -306,20 +474,97 @@ impl Plan {
     }
 }
 
+/// Whether a text may be the value of a label, as the name of a host is.
+fn is_label(text: &str) -> bool {
+    let ends = [text.chars().next(), text.chars().next_back()];
+    text.len() <= 63
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        && ends.iter().all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()))
+}
+
 fn shard(task: &Task) -> Option<String> {
     task.shard.map(|(one, all)| format!("{one}/{all}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
     use super::*;
+    use sprag_model::environment::Machine;
+    use sprag_model::run::Run;
 
     const FLEET: &str = "[[machine]]\nname = \"a\"\nclass = \"x\"\n[[machine]]\nname = \"b\"\nclass = \"x\"\n\
                          labels = [\"perf\"]\n[[machine]]\nname = \"c\"\nclass = \"y\"\n[shards]\nlong = 2\n";
 
+    fn load(suite: &str, minutes: Option<f64>) -> Load {
+        Load { suite: suite.to_owned(), processes: 1.0, seconds: minutes.map(|one| one * 60.0), is_divisible: true }
+    }
+
+    fn planned(fleet: &str, loads: &[(&str, Option<f64>)], heads: &[RunHead]) -> Plan {
+        let fleet = TomlText::new("fleet.toml", fleet).parse().expect("it is a fleet");
+        Scheduler::new(fleet, heads, &[]).plan(loads.iter().map(|one| load(one.0, one.1)).collect())
+    }
+
     fn made(minutes: &[(&str, Option<f64>)]) -> Plan {
+        planned(FLEET, minutes, &[])
+    }
+
+    /// Suite, shard, machine, start and minutes of each task.
+    fn tasks(plan: &Plan) -> Vec<String> {
+        let words = |task: &Task| {
+            let shard = shard(task).unwrap_or_default();
+            format!("{}{shard} {} {} {}", task.suite, plan.machine(task).name, plan.start(task), task.minutes)
+        };
+        plan.tasks.iter().map(words).collect()
+    }
+
+    /// A run of a suite, in one process of so many seconds.
+    fn head(suite: &str, machine: &str, class: &str, seconds: f64, config: &[(&str, Value)]) -> RunHead {
+        let mut run = Run::new(suite, DateTime::UNIX_EPOCH, Machine::named(machine, class));
+        run.config = config.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        run.config.insert("workers".to_owned(), json!(1));
+        run.environment.facts.insert(DURATION.to_owned(), seconds.to_string());
+        RunHead::new(&RecordedRun { path: String::new(), id: format!("{suite}{machine}"), run })
+    }
+
+    #[test]
+    fn a_suite_is_measured_in_each_class_that_measured_it_for_as_long_as_it_took_there() {
+        let heads =
+            [head("cpu", "b", "x", 120.0, &[]), head("cpu", "c", "y", 360.0, &[]), head("gpu", "z", "z", 60.0, &[])];
+        let plan = planned(FLEET, &[("cpu", Some(1.0)), ("gpu", None)], &heads);
+        assert_eq!(tasks(&plan), ["gpu a 0.0 1", "cpu b 0.0 2", "cpu c 0.0 6"]);
+        assert_eq!(plan.notes, ["`gpu` was last measured on `z` of the class `z`, which is not listed"]);
+        let named = FLEET.replace("[shards]\nlong = 2\n", "[suites]\ncpu = [\"a\", \"y\"]\n");
+        assert_eq!(tasks(&planned(&named, &[("cpu", None)], &heads)), ["cpu a 0.0 2", "cpu c 0.0 6"]);
+    }
+
+    #[test]
+    fn shards_without_a_benchmark_are_left_out_and_others_last_as_long_as_before() {
+        let config = |shard: &str| [("shard", json!(shard)), (OCCUPIED, json!([1, 3]))];
+        let heads = [head("long", "x", "CPU", 60.0, &config("1/4")), head("long", "x", "CPU", 180.0, &config("3/4"))];
+        let plan = planned(&FLEET.replace("long = 2", "long = 4"), &[("long", None)], &heads);
+        assert_eq!(tasks(&plan), ["long1/4 a 0.0 1", "long3/4 b 0.0 3"]);
+        assert_eq!(plan.notes, ["`long`: 2 of 4 shards have no benchmark and are left out"]);
+        // Of another division nothing is known.
+        assert_eq!(planned(FLEET, &[("long", Some(9.0))], &heads).tasks.len(), 2);
         let fleet = TomlText::new("fleet.toml", FLEET).parse().expect("it is a fleet");
-        scheduled(fleet, minutes.iter().map(|(suite, minutes)| ((*suite).to_owned(), *minutes)).collect(), &[])
+        let command = Load { is_divisible: false, ..load("long", Some(2.0)) };
+        assert_eq!(tasks(&Scheduler::new(fleet, &[], &[]).plan(vec![command])), ["long a 0.0 2"]);
+    }
+
+    #[test]
+    fn machines_measure_from_a_time_of_day_and_for_some_hours() {
+        let fleet = "[[machine]]\nname = \"a\"\nclass = \"x\"\nfrom = \"23:30\"\nhours = 1\n\
+                     [[machine]]\nname = \"b\"\nclass = \"x\"\nhours = 2\n";
+        let plan = planned(fleet, &[("m", Some(50.0)), ("n", Some(45.0)), ("o", Some(40.0)), ("p", Some(30.0))], &[]);
+        assert_eq!(tasks(&plan), ["m a 23:30 50", "n b 0.0 45", "o b 45.0 40", "p b 85.0 30"]);
+        assert_eq!(plan.notes, [""; 0]);
+        let plan = planned(fleet, &[("m", Some(70.0)), ("n", Some(150.0))], &[]);
+        assert_eq!(plan.notes, ["`a` has 2.5 hours to measure and may only measure for 1"]);
+        assert!(
+            plan.text(PlanFormat::Slurm).is_ok_and(|text| text.contains("--exclusive --begin=23:30 --array=0-0%1"))
+        );
     }
 
     #[test]
@@ -342,6 +587,11 @@ mod tests {
         assert_eq!(matrix[1], json!({ "suite": "long", "shard": "2/2", "machine": "x", "labels": ["perf"] }));
         assert!(plan.text(PlanFormat::Kubernetes).is_err());
         (plan.fleet.image, plan.fleet.volume) = (Some("bench".to_owned()), Some("results".to_owned()));
+        plan.fleet.machine[0].name = "a_".to_owned();
+        assert!(
+            plan.text(PlanFormat::Kubernetes).is_err_and(|error| error.to_string().contains("`a_` cannot be the name"))
+        );
+        plan.fleet.machine[0].name = "a".to_owned();
         let read =
             |format| serde_json::from_str::<Value>(&plan.text(format).expect("it is complete")).expect("it is JSON");
         let jobs = &read(PlanFormat::Kubernetes)["items"];
@@ -367,5 +617,8 @@ mod tests {
         check(&FLEET.replace("long = 2", "long = 0"), 12, "from 1 to 1000");
         check(&FLEET.replace("long = 2", "other = 2"), 12, "there is no suite `other`");
         check(&FLEET.replace("labels", "label"), 7, "unknown field `label`");
+        check(&FLEET.replace("[shards]", "[suites]").replace("long = 2", "long = [\"d\"]"), 12, "and `d` is none");
+        check(&FLEET.replace("labels = [\"perf\"]", "from = \"9:00\""), 7, "`from` is a time of day");
+        check(&FLEET.replace("labels = [\"perf\"]", "hours = 0"), 7, "more than 0 and at most 168");
     }
 }

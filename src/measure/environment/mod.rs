@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use sysinfo::System;
 
 use self::cpu::Cpu;
-use sprag_model::environment::{Environment, Machine};
+use sprag_model::environment::{DURATION, Environment, Machine};
 
 /// Every fact that may be recorded; others are dropped.
 ///
 /// Names are part of records and do not change. Which of them the environment key covers says
 /// [`sprag_model::environment::KEY_FACTS`]; what is offered of a GPU, [`crate::gpu::nvml`].
-pub const FACT_NAMES: [&str; 58] = [
+pub const FACT_NAMES: [&str; 59] = [
     "allowed_cpus",
     "aslr",
     "boost",
@@ -34,6 +34,7 @@ pub const FACT_NAMES: [&str; 58] = [
     "cpu_features",
     "cpu_model",
     "cpu_quota_cores",
+    DURATION,
     "flags",
     "governor",
     "gpu_clock_max_memory_mhz",

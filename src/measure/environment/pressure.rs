@@ -17,6 +17,7 @@ const MOST_STEAL: f64 = 0.01;
 
 const OWN_LOAD: f64 = 1.0;
 
+use sprag_model::environment::DURATION;
 use sprag_model::run::BUSY;
 
 /// The part of the other processors that programs of others may use: then none of ours waits for them yet. Loads are averages
@@ -98,6 +99,7 @@ impl PressureChange {
     /// The facts of a run's environment.
     pub fn facts(&self) -> BTreeMap<String, String> {
         [
+            (DURATION, Some(format!("{:.1}", self.seconds))),
             ("steal_share", self.steal_share.map(|share| format!("{share:.4}"))),
             ("throttled_periods", self.throttled_periods.map(|periods| periods.to_string())),
             ("load_1m_after", self.load_after.map(|load| format!("{load:.2}"))),

@@ -279,8 +279,8 @@ pub struct GpuBenchArgs {
 
 #[derive(Args, Debug)]
 pub struct PlanArgs {
-    /// The machines, as TOML: `[[machine]]` with `name`, `class` and `labels`, `[shards]` with numbers by suite, and
-    /// for Kubernetes `image` and `volume`.
+    /// The machines, as TOML: `[[machine]]` with `name`, `class`, `labels`, `from` and `hours`. By suite, `[shards]` has
+    /// numbers and `[suites]` names of machines or classes. For Kubernetes, add `image` and `volume`.
     #[arg(long, value_name = "FILE")]
     pub machines: PathBuf,
     /// Only this suite; may be given several times.
