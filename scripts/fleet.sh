@@ -77,10 +77,11 @@ NodeName=bench-1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=17001 CPUs=
 NodeName=bench-2 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=17002 CPUs=$cores
 PartitionName=all Nodes=ALL Default=YES State=UP
 END
-export SLURM_CONF="$slurm/slurm.conf" PATH="$(dirname "$binary"):$PATH"
+PATH=$(dirname "$binary"):$PATH
+export PATH SLURM_CONF="$slurm/slurm.conf"
 chmod 755 "$folder" "$slurm"
 munged --foreground --force --key-file "$slurm/key" --socket "$slurm/munge.socket" --pid-file "$slurm/munge.pid" \
-  --log-file "$slurm/munge.log" --seed-file "$slurm/munge.seed" >"$slurm/munge.log" 2>&1 &
+  --log-file "$slurm/munge.log" --seed-file "$slurm/munge.seed" >"$slurm/munged.log" 2>&1 &
 pids+=($!)
 for _ in $(seq 50); do [ -S "$slurm/munge.socket" ] && break; sleep 0.1; done
 slurmctld -D >"$slurm/slurmctld.log" 2>&1 &
@@ -106,11 +107,13 @@ ls ./*-bench-*.json
 "$binary" history add ./*-bench-*.json
 "$binary" history log
 "$binary" plan --machines fleet.toml
-[ "$(ls ./*-bench-*.json | wc -l)" -ge 3 ]
+files=(./*-bench-*.json)
+[ "${#files[@]}" -ge 3 ]
 
 "$binary" plan --machines fleet.toml --format kubernetes >jobs.json
-python3 -m venv "$folder/venv" && "$folder/venv/bin/pip" -q install kubernetes-validate >/dev/null 2>&1 ||
+if ! { python3 -m venv "$folder/venv" && "$folder/venv/bin/pip" -q install kubernetes-validate; } >/dev/null 2>&1; then
   skip "the schema of Kubernetes cannot be installed"
+fi
 "$folder/venv/bin/python" - jobs.json <<'END'
 import json, sys, kubernetes_validate
 jobs = json.load(open(sys.argv[1]))["items"]

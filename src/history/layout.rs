@@ -142,7 +142,7 @@ pub(crate) fn check_record(path: &str, mode: i32, bytes: &[u8]) -> Result<Record
     named(path, read)
 }
 
-/// As [`check_record`], of a plain file that was recorded once. Its name contains the digest of its content, which was canonical
+/// As `check_record`, of a plain file that was recorded once. Its name contains the digest of its content, which was canonical
 /// then.
 pub fn check_recorded(path: &str, bytes: &[u8], reader: &mut Reader) -> Result<RecordedRun, String> {
     named(path, reader.read(bytes).map_err(|error| error.to_string()))
