@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use git2::{Oid, Repository, Tree};
 
-use crate::error::HistoryError;
 use crate::layout::PLAIN;
-use crate::listing::{absent_notes, notes_in};
-use crate::objects::{self, Promises, TreeItem};
+use crate::objects::{self, TreeItem};
 use crate::packs::pack_order;
 use crate::past::{Digests, vouches};
 use sprag_base::digest::Digest;
@@ -38,11 +36,6 @@ pub(crate) enum Verdict {
 }
 
 impl<'r> Archived<'r> {
-    pub(crate) fn at(repository: &'r Repository, tree: &Tree<'_>) -> Result<Archived<'r>, HistoryError> {
-        let lacks_notes = !absent_notes(repository, tree, &Promises::new(repository)?).is_empty();
-        Ok(Archived { lacks_notes, ..Archived::by(repository, notes_in(repository, tree)?.0) })
-    }
-
     /// By all of these notes. A tree that is not here covers nothing, so that its runs stay where they are.
     pub(crate) fn by(repository: &'r Repository, notes: Vec<Archive>) -> Archived<'r> {
         let archiving = notes.iter().filter(|note| !note.restored);

@@ -362,6 +362,13 @@ pub(crate) fn notes_in(
     Ok((notes, quarantined))
 }
 
+/// What left by the notes of a tree.
+pub(crate) fn archived_in<'r>(repository: &'r Repository, tree: &Tree<'_>) -> Result<Archived<'r>, HistoryError> {
+    let mut archived = Archived::by(repository, notes_in(repository, tree)?.0);
+    archived.lacks_notes = !absent_notes(repository, tree, &Promises::new(repository)?).is_empty();
+    Ok(archived)
+}
+
 /// The contents of notes that a partial clone lacks.
 pub(crate) fn absent_notes(repository: &Repository, tree: &Tree<'_>, promises: &Promises<'_>) -> Vec<Oid> {
     let mut walk = Walk::new(repository, YEAR_AND_MONTH, |_| Ok(()));

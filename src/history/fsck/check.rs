@@ -13,6 +13,7 @@ use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
 use crate::layout::FOLDER;
+use crate::listing::archived_in;
 use crate::objects::{self, Promises};
 use crate::past::{Contents, Digests, Entries, Gap, Past};
 use crate::repository::{Store, grafts, short_name};
@@ -147,7 +148,7 @@ impl<'r> Examined<'r> {
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
         let mut set_aside = read.set_aside;
         set_aside.extend(content::settled(repository, &past, &present));
-        let mut archived = Archived::at(repository, &tree)?;
+        let mut archived = archived_in(repository, &tree)?;
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
         let mut contents = Contents { digests, unreadable: Vec::new() };
