@@ -12,14 +12,10 @@ use divan::Bencher;
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_analysis::{movers, rollup};
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::metric::Metric;
-use sprag_model::run::{RecordedRun, Run};
-use sprag_model::sample::{Estimate, Measurement};
-use sprag_model::series::Series;
+use sprag_model::{
+    Benchmark, Commit, CommitLine, CommitOnLine, Environment, Estimate, Machine, Measurement, Metric, RecordedRun, Run,
+    Series, SeriesAnalysis,
+};
 
 /// Numbers of runs in memory; the last makes a million values.
 const RUNS: [usize; 3] = [100, 1_000, 10_000];

@@ -4,7 +4,7 @@ use sprag_analysis::bisect::simulation::History;
 use sprag_analysis::interleaved::evidence;
 use sprag_analysis::rules::interval;
 use sprag_base::stats::describe;
-use sprag_model::verdict::Verdict;
+use sprag_model::Verdict;
 
 pub(crate) struct Answer {
     pub(crate) is_right: bool,

@@ -2,11 +2,8 @@
 
 use sprag_analysis::rules::{bands, rank, tolerance};
 use sprag_base::stats::describe;
-use sprag_model::bands::Band;
-use sprag_model::evidence::{Evidence, Side};
-use sprag_model::metric::Better;
 use sprag_model::sample_gate::RankOutcome;
-use sprag_model::verdict::Verdict;
+use sprag_model::{Band, Better, Evidence, Side, Verdict};
 
 /// Samples of a run.
 pub(crate) const SAMPLES: usize = 125;

@@ -7,9 +7,7 @@ use sprag_analysis::reference::{self, Level, MetricHistory};
 use sprag_analysis::rules;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::metric::Metric;
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::verdict::Verdict;
+use sprag_model::{Choice, Metric, Policy, Rule, Verdict};
 
 use crate::noise::{NOISES, Noise};
 use crate::table::Table;

@@ -4,7 +4,7 @@ use sprag_analysis::interleaved;
 use sprag_analysis::rules::interval;
 use sprag_base::stats::pair_ratio;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::verdict::Verdict;
+use sprag_model::Verdict;
 
 use super::noise::Noise;
 

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::compare;
-use sprag_model::baseline::diff::{DiffKind, MetricDiff, MetricSide};
-use sprag_model::baseline::{Baseline, BaselineMetric};
-use sprag_model::metric::Better;
+use sprag_model::{Baseline, BaselineMetric, Better, DiffKind, MetricDiff, MetricSide};
 
 /// Every metric of either: first those that are on one side only or of another kind, then by size of change.
 pub fn metrics(from: &Baseline, to: &Baseline) -> Vec<MetricDiff> {
@@ -79,9 +77,7 @@ fn is_beyond(before: f64, after: &BaselineMetric) -> bool {
 mod tests {
     use super::*;
     use crate::example;
-    use sprag_model::environment::Environment;
-    use sprag_model::rule::Rule;
-    use sprag_model::unit::Unit;
+    use sprag_model::{Environment, Rule, Unit};
 
     #[test]
     fn the_largest_change_comes_first() {

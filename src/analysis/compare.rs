@@ -8,15 +8,11 @@ use super::family::{self, Basis};
 use super::rules::interval::WIDEST;
 use super::session_noise::MachineNoise;
 use super::{rules, session_noise};
-use sprag_model::baseline::{Baseline, BaselineMetric};
-use sprag_model::environment::FactChange;
-use sprag_model::evidence::{Evidence, SessionNoise, Side};
-use sprag_model::metric::{Better, Metric, TIME};
-use sprag_model::rule::Rule;
-use sprag_model::run::{Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement};
-use sprag_model::series::Series;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::metric::TIME;
+use sprag_model::{
+    Baseline, BaselineMetric, Better, Comparison, Estimate, Evidence, FactChange, Measurement, Metric, Rule, Run,
+    RunStatus, Series, SessionNoise, Side, Verdict,
+};
 
 /// Facts that distinguish machines of other tools, where both sides have them.
 const IMPORTED: [&str; 4] = ["cores", "memory_gib", "os", "target"];
@@ -302,9 +298,7 @@ pub(super) fn sort_worst_first(comparisons: &mut [Comparison]) {
 mod tests {
     use super::*;
     use crate::example;
-    use sprag_model::environment::Environment;
-    use sprag_model::unit::Unit;
-    use sprag_model::verdict::Effect;
+    use sprag_model::{Effect, Environment, Unit};
 
     fn verdicts(run: &Run, baseline: &Baseline) -> Vec<(String, Verdict)> {
         against_baseline(run, &[], baseline).into_iter().map(|one| (one.benchmark, one.verdict)).collect()

@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use sprag_model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
-use sprag_model::baseline::{Baseline, BaselineFile};
-use sprag_model::commit::CommitLine;
-use sprag_model::head::RunHead;
-use sprag_model::run::{BUSY, IMPORT, RecordedRun, Run, RunStatus};
-use sprag_model::series::Series;
+use sprag_model::run::{BUSY, IMPORT};
 use sprag_model::shard::{CompleteRun, IncompleteRun};
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::{
+    Analysis, Baseline, BaselineFacts, BaselineFile, CommitLine, Comparison, Counts, HistoryFacts, NoBaseline,
+    RecordedRun, Run, RunHead, RunStatus, Series, SeriesAnalysis, SuiteAnalysis, Verdict,
+};
 
 use super::disagreement::disagreements;
 use super::rules::remedy::{CONFIRM, TURNS, refit};

@@ -17,12 +17,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sprag_base::stats::{describe, sign_interval};
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::disagreement::{Disagreement, LIMIT};
+use sprag_model::disagreement::LIMIT;
 use sprag_model::environment::NO_MACHINE;
-use sprag_model::event::NamedMachine;
-use sprag_model::metric::{Better, TIME};
-use sprag_model::series::{Point, PointRun, Series};
+use sprag_model::metric::TIME;
+use sprag_model::{Better, Disagreement, NamedMachine, Point, PointRun, Series, SeriesAnalysis};
 
 use crate::rollup::from_log;
 use crate::session_noise::SESSION;

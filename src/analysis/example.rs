@@ -5,18 +5,11 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeZone as _, Utc};
 
 use crate::{rollup, trend};
-use sprag_model::analysis::{NoBaseline, SeriesAnalysis, SuiteAnalysis};
-use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
-use sprag_model::benchmark::Benchmark;
-use sprag_model::commit::Commit;
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::metric::Metric;
-use sprag_model::rollup::LatestRow;
-use sprag_model::rule::Rule;
-use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement};
-use sprag_model::series::Series;
-use sprag_model::verdict::Counts;
+use sprag_model::baseline::SCHEMA_VERSION;
+use sprag_model::{
+    Baseline, BaselineMetric, Benchmark, Commit, Counts, Environment, Estimate, LatestRow, Machine, Measurement,
+    Metric, NoBaseline, Quality, RecordedRun, Rule, Run, RunStatus, Series, SeriesAnalysis, SuiteAnalysis,
+};
 
 /// A run with one `time` in seconds a benchmark.
 pub(super) fn run(suite: &str, machine: &str, day: u32, times: &[(&str, f64)]) -> Run {

@@ -7,9 +7,7 @@
 //! reports anything.
 
 use super::rules::interval;
-use sprag_model::evidence::Evidence;
-use sprag_model::rule::Rule;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Comparison, Evidence, Rule, Verdict};
 
 /// What a verdict was reached by, where a rule was asked.
 pub type Basis = Option<(Rule, Evidence)>;
@@ -68,7 +66,7 @@ pub fn size(comparisons: &[Comparison]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::metric::Metric;
+    use sprag_model::Metric;
 
     fn comparison(verdict: Verdict, p_value: Option<f64>) -> Comparison {
         Comparison {

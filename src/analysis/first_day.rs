@@ -9,11 +9,7 @@ use crate::example;
 use crate::reference::{self, Level};
 use sprag_base::stats::random::SplitMix64;
 use sprag_base::stats::{bootstrap, describe};
-use sprag_model::metric::Metric;
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::run::{RecordedRun, Run};
-use sprag_model::sample::Estimate;
-use sprag_model::verdict::Verdict;
+use sprag_model::{Choice, Estimate, Metric, Policy, RecordedRun, Rule, Run, Verdict};
 
 const DAYS: u64 = 200;
 

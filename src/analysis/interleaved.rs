@@ -7,9 +7,7 @@
 
 use super::rules::interval;
 use sprag_base::stats::pair_ratio;
-use sprag_model::evidence::{Evidence, Side};
-use sprag_model::metric::Better;
-use sprag_model::verdict::Verdict;
+use sprag_model::{Better, Evidence, Side, Verdict};
 
 /// Which process of a pair is the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,14 +9,11 @@ use std::collections::HashMap;
 
 use chrono::NaiveDate;
 
-use sprag_model::analysis::Analysis;
-use sprag_model::commit::CommitLine;
-use sprag_model::event::{Event, Member};
-use sprag_model::ledger::answer::{Answer, AnswerKind};
-use sprag_model::ledger::scope::{Scope, Subject};
-use sprag_model::ledger::{Acceptance, Ledger};
-use sprag_model::metric::Better;
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::ledger::Acceptance;
+use sprag_model::{
+    Analysis, Answer, AnswerKind, Better, CommitLine, Comparison, Counts, Event, Ledger, Member, Scope, Subject,
+    Verdict,
+};
 
 /// By how much rounding may take a change over what is accepted.
 const ROUNDING: f64 = 1e-9;
@@ -183,11 +180,8 @@ fn turned(change: f64, better: Better) -> f64 {
 mod tests {
     use super::*;
     use crate::trend::example::{MACHINE, events, line, noisy, sha};
-    use sprag_model::change_point::Level;
-    use sprag_model::event::{EventKind, EventState, NamedCommit};
     use sprag_model::ledger::example;
-    use sprag_model::metric::Metric;
-    use sprag_model::verdict::Effect;
+    use sprag_model::{Effect, EventKind, EventState, Level, Metric, NamedCommit};
 
     const EVENT: &str = "e-0a1b2c";
 

@@ -5,9 +5,7 @@
 //! move all benchmarks of a machine together; so that the interval is not narrower than the truth, they are added as they
 //! are. Rules give intervals that differ in how sure they are, so that there is one only where a single rule decided.
 
-use sprag_model::gate::MeanChange;
-use sprag_model::metric::Better;
-use sprag_model::verdict::Comparison;
+use sprag_model::{Better, Comparison, MeanChange};
 
 /// Whether the errors of benchmarks have a common cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +52,7 @@ fn logarithm(comparison: &Comparison) -> Option<(f64, Option<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::metric::Metric;
-    use sprag_model::verdict::{Effect, Verdict};
+    use sprag_model::{Effect, Metric, Verdict};
 
     fn comparison(ratio: f64, reach: Option<f64>, better: Better) -> Comparison {
         let interval = reach.map(|reach| (ratio / (1.0 + reach) - 1.0, ratio * (1.0 + reach) - 1.0));

@@ -15,10 +15,7 @@ use chrono::NaiveDate;
 use crate::rollup::{Place, forward, from_log, log_change, mean, places, relative, week, weekly_levels};
 use sprag_base::stats::describe::{self, OF_NORMAL};
 use sprag_base::stats::student;
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::metric::Better;
-use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow, WeekMovers};
-use sprag_model::series::Series;
+use sprag_model::{Better, GeomeanRow, MoverRow, Series, SeriesAnalysis, SuiteNoiseRow, WeekMovers};
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
@@ -239,7 +236,7 @@ mod tests {
     use crate::frame::fixture::{
         HOURS_A_WEEK as WEEK, analysed, analysed_along, close, line, measurement, run, run_of, runs_of,
     };
-    use sprag_model::run::RecordedRun;
+    use sprag_model::RecordedRun;
 
     /// The benchmark's name; before and now; runs before and now; change, worse; difference; rank.
     type Figures = (&'static str, [f64; 2], [usize; 2], [Option<f64>; 2], f64, usize);

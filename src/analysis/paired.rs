@@ -1,11 +1,8 @@
 //! Two builds timed against each other: a verdict a benchmark.
 
 use sprag_base::stats::describe;
-use sprag_model::baseline::Baseline;
-use sprag_model::evidence::{Evidence, Side};
 use sprag_model::paired::{Pair, Paired};
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Baseline, Choice, Comparison, Evidence, Policy, Rule, Side, Verdict};
 
 use super::compare::{sort_worst_first, without_chance};
 use super::family::Basis;
@@ -50,7 +47,7 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Basis) {
 mod tests {
     use super::*;
     use sprag_base::stats::pair_ratio;
-    use sprag_model::metric::Metric;
+    use sprag_model::Metric;
     use sprag_model::paired::CONFIDENCE;
 
     fn pairs(ratio: f64) -> Vec<Pair> {

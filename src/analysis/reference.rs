@@ -7,12 +7,10 @@ use chrono::{DateTime, Utc};
 use super::rules::interval;
 use super::session_noise::{self, MachineNoise};
 use sprag_base::stats::{describe, student};
-use sprag_model::baseline::{Baseline, BaselineMetric, SCHEMA_VERSION};
-use sprag_model::evidence::SessionNoise;
-use sprag_model::metric::Metric;
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::run::{RecordedRun, RunStatus};
-use sprag_model::sample::Estimate;
+use sprag_model::baseline::SCHEMA_VERSION;
+use sprag_model::{
+    Baseline, BaselineMetric, Choice, Estimate, Metric, Policy, RecordedRun, Rule, RunStatus, SessionNoise,
+};
 
 /// How many digits of a number are kept: people review them, and no measurement has as many.
 const DIGITS: usize = 9;

@@ -11,11 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 use chrono::{DateTime, NaiveDate, Utc, Weekday};
 
 use sprag_base::stats::describe;
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::baseline::Baseline;
-use sprag_model::metric::Better;
-use sprag_model::rollup::{LatestRow, SuiteRow, WeekRow};
-use sprag_model::series::{PointRun, Series};
+use sprag_model::{Baseline, Better, LatestRow, PointRun, Series, SeriesAnalysis, SuiteRow, WeekRow};
 
 pub(crate) struct Place<'a> {
     pub(crate) suite: &'a str,
@@ -212,9 +208,7 @@ mod tests {
 
     use super::*;
     use crate::frame::fixture::{HOURS_A_WEEK as WEEK, analysed, baseline, close, measurement, run, runs_of, time};
-    use sprag_model::environment::Machine;
-    use sprag_model::run::RecordedRun;
-    use sprag_model::unit::Unit;
+    use sprag_model::{Machine, RecordedRun, Unit};
 
     #[test]
     fn changes_survive_the_range_of_numbers() {

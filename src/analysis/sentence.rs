@@ -1,11 +1,7 @@
 //! What a series shows, in one sentence that page, chart and Markdown share.
 
-use sprag_model::metric::{Better, RATIO};
-use sprag_model::rollup::LatestRow;
-use sprag_model::sample::Role;
-use sprag_model::series::Series;
-use sprag_model::unit::Unit;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::metric::RATIO;
+use sprag_model::{Better, Comparison, LatestRow, Role, Series, Unit, Verdict};
 
 /// Changes below this are called none: the third digit is beyond what any run here resolves.
 const SMALLEST_SAID: f64 = 0.0005;
@@ -73,7 +69,7 @@ mod tests {
     use super::*;
     use crate::rollup;
     use crate::trend::example::{self, point};
-    use sprag_model::metric::Metric;
+    use sprag_model::Metric;
 
     /// One value a day from 1 November 2026 on.
     fn series(metric: Metric, values: &[f64]) -> Series {

@@ -16,10 +16,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::steps;
 use sprag_base::stats::{describe, student};
-use sprag_model::evidence::SessionNoise;
-use sprag_model::metric::{INSTRUCTIONS, Metric, PEAK_MEMORY, RATIO, TIME};
-use sprag_model::run::Run;
-use sprag_model::sample::Estimate;
+use sprag_model::metric::{INSTRUCTIONS, PEAK_MEMORY, RATIO, TIME};
+use sprag_model::{Estimate, Metric, Run, SessionNoise};
 
 /// Runs that begin nearer to one another than this belong to one session: a machine does not change its mood between them.
 pub(super) const SESSION: TimeDelta = TimeDelta::hours(1);
@@ -218,8 +216,7 @@ fn assumed(metric: &Metric) -> f64 {
 mod tests {
     use super::*;
     use crate::rules::interval;
-    use sprag_model::evidence::{Evidence, Side};
-    use sprag_model::metric::Better;
+    use sprag_model::{Better, Evidence, Side};
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_700_000_000 + 60 * minutes, 0).expect("a time")

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use super::compare::sort_worst_first;
 use super::family::{self, Basis};
 use super::rules;
-use sprag_model::evidence::{Evidence, Side};
-use sprag_model::metric::Metric;
-use sprag_model::rule::Rule;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Comparison, Evidence, Metric, Rule, Side, Verdict};
 
 /// What is known of the benchmarks of one file, by name.
 pub type Sides = BTreeMap<String, Side>;

@@ -10,8 +10,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use chrono::{DateTime, Utc};
 
-use sprag_model::head::RunHead;
-use sprag_model::shard::{self, CompleteRun, IncompleteRun};
+use sprag_model::shard::{CompleteRun, IncompleteRun};
+use sprag_model::{RunHead, shard};
 
 /// The runs of one suite on one machine, by what they show about its newest state.
 pub(super) struct Runs<'a> {

@@ -11,7 +11,7 @@ use crate::tensor::{Number, plain};
 use sprag_formats::compat::apex_x::markdown;
 use sprag_formats::compat::apex_x::report_parts::CallSummary;
 use sprag_formats::compat::apex_x::trt_report::SweepSummary;
-use sprag_model::shape_case::{ShapeCase, ShapeCaseError};
+use sprag_model::{ShapeCase, ShapeCaseError};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -14,7 +14,7 @@ use crate::folder::MOST_BYTES;
 use sprag_analysis::rules::bands;
 use sprag_base::files::read_bounded;
 use sprag_formats::compat::trueno::gate;
-use sprag_model::bands::{Band, BandReport};
+use sprag_model::{Band, BandReport};
 
 const FILES: [&str; 2] = ["baseline.txt", "current.txt"];
 

@@ -1,11 +1,8 @@
 //! The status of an item, derived from its evidence. No status is made anywhere else.
 
 use sprag_model::checklist::{Filled, Item, NeededFile, Rests, Rule, RuntimeTarget, Status, Waiving};
-use sprag_model::gate::Outcome;
-use sprag_model::metric::Better;
 use sprag_model::release::Figures;
-use sprag_model::trend::Coverage;
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::{Better, Comparison, Counts, Coverage, Outcome, Verdict};
 
 const MOST_NAMED: usize = 3;
 
@@ -362,8 +359,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use sprag_model::metric::Metric;
-    use sprag_model::trend::ReasonCount;
+    use sprag_model::{Metric, ReasonCount};
 
     fn item() -> Item {
         Item {

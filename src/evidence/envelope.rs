@@ -6,7 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use super::file;
 use super::release::Fault;
 use super::statement::STATEMENT;
-use sprag_model::statement::{Envelope, PAYLOAD_TYPE, Signature};
+use sprag_model::statement::PAYLOAD_TYPE;
+use sprag_model::{Envelope, Signature};
 
 pub const ENVELOPE: &str = "statement.dsse.json";
 

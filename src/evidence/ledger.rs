@@ -6,7 +6,8 @@ use toml::Spanned;
 
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::ledger::text::{acceptance_fault, waiver_fault};
-use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
+use sprag_model::ledger::{Acceptance, Entry, Terms};
+use sprag_model::{Ledger, Waiver};
 
 pub const MOST_BYTES: usize = 1 << 20;
 

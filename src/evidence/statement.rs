@@ -6,9 +6,8 @@ use super::checklist::CHECKLIST_PATH;
 use super::filled::CHECKLIST_JSON;
 use super::sums::SUMS;
 use sprag_model::checklist::{FilledChecklist, Status};
-use sprag_model::statement::{
-    GIT_COMMIT, PREDICATE_TYPE, Resource, SHA256, STATEMENT_TYPE, Statement, TestOutcome, TestResult,
-};
+use sprag_model::statement::{GIT_COMMIT, PREDICATE_TYPE, SHA256, STATEMENT_TYPE};
+use sprag_model::{Resource, Statement, TestOutcome, TestResult};
 
 pub const STATEMENT: &str = "statement.json";
 

@@ -11,7 +11,7 @@ use super::clock;
 use super::gpu::throttle::{self, BlockState};
 use super::workload::Meter;
 use sprag_base::stats::describe;
-use sprag_model::sample::Sample;
+use sprag_model::Sample;
 
 /// A settled sample is at most this share above the median of the block's last half. Filling caches shows as 5 to 100 %,
 /// the noise of settled samples as 0.2 to 4 %.

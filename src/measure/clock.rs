@@ -6,7 +6,7 @@ use chrono::{DateTime, Timelike, Utc};
 
 use crate::doctor::findings::Clock;
 use sprag_base::stats::describe;
-use sprag_model::sample::Sample;
+use sprag_model::Sample;
 
 /// A sample is preempted when its wall time exceeds its thread time by this share …
 const PREEMPTED_SHARE: f64 = 0.05;

@@ -12,8 +12,7 @@ use crate::protocol::{CONTROL_SLACK, MOST_PREEMPTED};
 use crate::workload::{Calibration, Class, Companion, Workload};
 use crate::{MeasureError, calibration_kernels, pool};
 use sprag_base::stats::{bootstrap, describe};
-use sprag_model::benchmark::Benchmark;
-use sprag_model::sample::Role;
+use sprag_model::{Benchmark, Role};
 
 /// The suite of the kernels. No suite of a `sprag.toml` can have this name, as it begins with `_`.
 pub const SUITE: &str = "_doctor";
@@ -195,7 +194,7 @@ mod tests {
     use crate::block::Block;
     use crate::plan::{PLAN_VERSION, Plan};
     use crate::worker;
-    use sprag_model::sample::Sample;
+    use sprag_model::Sample;
 
     use super::*;
 

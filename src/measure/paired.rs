@@ -16,7 +16,7 @@ use super::protocol::Configurations;
 use super::workload::{Class, Workload};
 use sprag_base::stats::random::SplitMix64;
 use sprag_base::stats::{describe, pair_ratio};
-use sprag_model::benchmark::Benchmark;
+use sprag_model::Benchmark;
 use sprag_model::paired::{CONFIDENCE, New, Pair, Paired};
 
 /// The builds that are compared.

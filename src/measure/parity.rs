@@ -1,6 +1,6 @@
 //! How a result compares with that of the reference.
 
-use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::{Parity, ParityStatus};
 
 pub fn unchecked() -> Parity {
     Parity { status: ParityStatus::Unchecked, max_abs_error: None, tolerance: None }

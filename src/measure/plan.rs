@@ -6,7 +6,7 @@ use crate::block::Block;
 use crate::gpu::throttle::BlockState;
 use crate::parity;
 use crate::workload::Calibration;
-use sprag_model::benchmark::Parity;
+use sprag_model::Parity;
 
 /// The version of plans and messages. Two builds that are compared must agree on it.
 pub const PLAN_VERSION: u32 = 4;

@@ -8,9 +8,8 @@ use crate::gpu::throttle::BlockState;
 use crate::plan::{Planned, Turn, WorkerSeries};
 use crate::workload::{Calibration, Companion, Workload};
 use sprag_base::stats::{bootstrap, describe};
-use sprag_model::benchmark::{Benchmark, BenchmarkError};
-use sprag_model::metric::Metric;
-use sprag_model::sample::{CALIBRATION, Estimate, Measurement, Role};
+use sprag_model::sample::CALIBRATION;
+use sprag_model::{Benchmark, BenchmarkError, Estimate, Measurement, Metric, Role};
 
 pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Campaign, seed: u64) -> Vec<Measurement> {
     workloads
@@ -313,7 +312,7 @@ mod tests {
     use super::*;
     use crate::workload::Limit;
     use crate::workload::example;
-    use sprag_model::sample::Sample;
+    use sprag_model::Sample;
 
     const COPY: Calibration = Calibration::Copy { bytes: 100 };
 

@@ -13,7 +13,7 @@ use crate::process::WorkerCommand;
 use crate::workload::{Calibration, Class, Workload};
 use crate::{MeasureError, pool};
 use sprag_base::stats::bootstrap::FEWEST_VALUES;
-use sprag_model::sample::{Measurement, Role};
+use sprag_model::{Measurement, Role};
 
 /// Workers that fit into a budget: their interval is its purpose.
 const WORKERS_OF_A_BUDGET: f64 = 5.0;
@@ -203,7 +203,7 @@ mod tests {
     use crate::plan::{PLAN_VERSION, PRECISION, Plan};
     use crate::worker;
     use crate::workload::example;
-    use sprag_model::sample::Sample;
+    use sprag_model::Sample;
 
     use super::*;
 

@@ -175,7 +175,7 @@ mod tests {
     use crate::plan::Turn;
     use crate::workload::Calibration;
     use crate::workload::example;
-    use sprag_model::sample::Sample;
+    use sprag_model::Sample;
 
     use super::*;
 

@@ -229,7 +229,7 @@ fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subjec
 #[cfg(test)]
 mod tests {
     use crate::workload::example;
-    use sprag_model::benchmark::ParityStatus;
+    use sprag_model::ParityStatus;
 
     use super::*;
 

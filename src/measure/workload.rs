@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::gpu::settings::Track;
 use crate::gpu::throttle::Watch;
 use crate::parity;
-use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
-use sprag_model::sample::Role;
+use sprag_model::{Benchmark, BenchmarkError, Parity, ParityStatus, Role};
 
 pub struct Workload {
     pub benchmark: Benchmark,

@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::schema::{self, patterns};
+use crate::schema;
+use crate::schema::patterns;
 use sprag_base::{digest, json};
 
 /// The source of a configuration.

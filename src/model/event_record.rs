@@ -9,12 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::bisection::Bisection;
-use crate::event::{Direction, EventKind};
 use crate::ledger::is_event_id;
 use crate::record::{MAX_RECORD_BYTES, YEARS, check_hex};
-use crate::schema::{self, patterns};
-use crate::series::Series;
+use crate::schema::patterns;
+use crate::{Bisection, Direction, EventKind, Series, schema};
 use sprag_base::digest::{Digest, is_hex};
 use sprag_base::json;
 
@@ -305,7 +303,7 @@ pub mod example {
     //! Event records for tests.
 
     use super::*;
-    use crate::bisection::{BisectEffect, BisectMeasurement, BisectSuspect};
+    use crate::{BisectEffect, BisectMeasurement, BisectSuspect};
 
     /// The event `e-` and the number in six digits, opened; two series on two machines.
     pub fn opened(number: u32) -> EventRecord {
@@ -359,7 +357,7 @@ mod tests {
 
     use super::example::{bisected, opened, retracted};
     use super::*;
-    use crate::bisection::SkippedCommit;
+    use crate::SkippedCommit;
 
     const NAME: &str = "history/v1/_events/2026/05/e-7c1f03-opened-0123456789abcdef.json";
 

@@ -11,13 +11,8 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 
-use crate::benchmark::Benchmark;
-use crate::commit::Commit;
-use crate::metric::{Better, Metric, PEAK_MEMORY, RATIO, TIME};
-use crate::run::{RecordedRun, RunStatus};
-use crate::sample::{Estimate, Measurement};
-use crate::series::Series;
-use crate::unit::Unit;
+use crate::metric::{PEAK_MEMORY, RATIO, TIME};
+use crate::{Benchmark, Better, Commit, Estimate, Measurement, Metric, RecordedRun, RunStatus, Series, Unit};
 use Kind::{Flag, Integer, Number, Numbers, Small, Text, Time};
 
 /// Raised when a column goes or changes its meaning, not when one is added.

@@ -48,3 +48,47 @@ pub mod shard;
 pub mod trend;
 pub mod unit;
 pub mod verdict;
+
+pub use analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
+pub use archive::Archive;
+pub use bands::{Band, BandReport, BandRow};
+pub use baseline::diff::{BaselineDiff, BaselineDiffs, DiffKind, DiffSide, MetricDiff, MetricSide};
+pub use baseline::list::{BaselineList, BaselineSummary, ListedBaseline};
+pub use baseline::{Baseline, BaselineError, BaselineFile, BaselineMetric};
+pub use benchmark::{Attributes, Benchmark, BenchmarkError, Parity, ParityStatus};
+pub use bisection::{BisectEffect, BisectMeasurement, BisectSuspect, Bisection, SkippedCommit};
+pub use change_point::{ChangePoint, Changes, Drift, Level, Modes, SeriesNoise};
+pub use commit::{Commit, CommitCache, CommitLine, CommitOnLine};
+pub use disagreement::Disagreement;
+pub use environment::{Environment, FactChange, Machine};
+pub use event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect};
+pub use event_record::{EventMember, EventRecord, EventStep};
+pub use evidence::{Evidence, SessionNoise, Side};
+pub use gate::{Gate, MeanChange, Outcome, SuiteGate};
+pub use head::RunHead;
+pub use history_log::{HistoryLog, HistoryRoot, LoggedRun};
+pub use imported::{EntryStatus, Imported, ImportedCommit, ImportedRun, Observation};
+pub use ledger::answer::{Answer, AnswerKind};
+pub use ledger::scope::{Scope, Subject};
+pub use ledger::{Ledger, Waiver};
+pub use medians::Medians;
+pub use merkle::MerkleTree;
+pub use metric::{Better, Metric};
+pub use movers::{GeomeanRow, MoverRow, SuiteNoiseRow, WeekMovers};
+pub use page::Page;
+pub use proof::Proof;
+pub use retraction::Retraction;
+pub use rollup::{LatestRow, SuiteRow, WeekRow};
+pub use rule::{Choice, Exception, Policy, Rule};
+pub use run::{Quality, Quarantined, RecordedRun, Run, RunStatus};
+pub use sample::{Estimate, Measurement, Role, Sample};
+pub use series::{Point, PointRun, Series};
+pub use shape_case::{ShapeCase, ShapeCaseError, TensorShape};
+pub use shard::{Shard, ShardError};
+pub use statement::{Envelope, Resource, Signature, Statement, TestOutcome, TestResult};
+pub use trend::{
+    ApartSeries, Budget, Coverage, NewestApart, NotJudged, PooledPoint, ReasonCount, Segment, SelfTest, SeriesTrend,
+    Trend,
+};
+pub use unit::{Scale, Unit};
+pub use verdict::{Comparison, Counts, Effect, Verdict};

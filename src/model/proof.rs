@@ -86,7 +86,7 @@ impl Proof {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::merkle::MerkleTree;
+    use crate::MerkleTree;
 
     fn proofs() -> [Proof; 2] {
         let data: Vec<Digest> = (0u8..11).map(|number| Digest::from_parts(&[&[number]])).collect();

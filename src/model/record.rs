@@ -17,15 +17,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::benchmark::{Attributes, Benchmark, MAX_WORD, Parity};
-use crate::commit::Commit;
-use crate::environment::{Environment, Machine};
-use crate::metric::{Better, Metric, RATIO};
-use crate::run::{Quality, Run, RunStatus};
-use crate::sample::{Estimate, Measurement, Role};
-use crate::schema::{self, patterns};
+use crate::benchmark::MAX_WORD;
+use crate::metric::RATIO;
+use crate::schema::patterns;
 use crate::shard::SHARD;
-use crate::unit::Unit;
+use crate::{
+    Attributes, Benchmark, Better, Commit, Environment, Estimate, Machine, Measurement, Metric, Parity, Quality, Role,
+    Run, RunStatus, Unit, schema,
+};
 use sprag_base::digest::{self, is_hex};
 use sprag_base::json;
 

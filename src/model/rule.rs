@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::unit::Unit;
+use crate::Unit;
 
 /// The most times a value that a rule may allow.
 pub const MOST_FACTOR: f64 = 100.0;

@@ -20,9 +20,7 @@ use sprag_measure::command::suite::warm_up;
 use sprag_measure::plan::{MOST_PROCESSES, Protocol};
 use sprag_measure::suite::command::command_suite;
 use sprag_measure::suite::{Effort, Extent};
-use sprag_model::rule::Policy;
-use sprag_model::run::Run;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Comparison, Policy, Run, Verdict};
 
 /// Between the two commands.
 const VERSUS: &str = "--vs";

@@ -18,7 +18,7 @@ use sprag_base::files::{read_bounded, write_cache};
 use sprag_base::json;
 use sprag_history as history;
 use sprag_history::{Entry, Store};
-use sprag_model::run::Quarantined;
+use sprag_model::Quarantined;
 
 const VARIABLE: &str = "SPRAG_CACHE";
 

@@ -27,9 +27,9 @@ use sprag_analysis::trend::outline::{Detector, Input, Outline};
 use sprag_analysis::trend::series_changes::Found;
 use sprag_base::digest::sha256_hex;
 use sprag_base::files::{read_bounded, write_atomic};
-use sprag_model::ledger::{Ledger, day};
-use sprag_model::series::{Point, Series};
-use sprag_model::trend::{Tables, Trend};
+use sprag_model::ledger::day;
+use sprag_model::trend::Tables;
+use sprag_model::{Ledger, Point, Series, Trend};
 
 const KIND: FolderKind = FolderKind { name: "export", marker: ".sprag-series" };
 const MANIFEST: &str = "manifest.json";

@@ -17,7 +17,7 @@ use sprag_measure::doctor::findings::{
     Ability, ClassFitness, Clock, Findings, INSTRUCTION_COUNTS, KernelFindings, MachineFindings, Pressures, RECORDING,
 };
 use sprag_measure::{environment, gpu, tensorrt};
-use sprag_model::unit::Unit;
+use sprag_model::Unit;
 use sprag_report::sheet::terminal;
 
 /// The findings of the last examination, in the private folder.

@@ -15,10 +15,8 @@ use sprag_analysis::frame::ParquetFile;
 use sprag_base::files::{AtomicFile, check_writable};
 use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
 use sprag_history::{self as history, Entry};
-use sprag_model::flat::{self, BENCHMARKS, Row, SAMPLES, Table};
-use sprag_model::head::RunHead;
-use sprag_model::page::Page;
-use sprag_model::run::RecordedRun;
+use sprag_model::flat::{BENCHMARKS, Row, SAMPLES, Table};
+use sprag_model::{Page, RecordedRun, RunHead, flat};
 
 /// Records in memory at once.
 const AT_ONCE: usize = 1_000;

@@ -14,12 +14,10 @@ use crate::{cache, study};
 use sprag_base::files::read_bounded;
 use sprag_base::text::printable;
 use sprag_base::toml::{TomlError, TomlText};
-use sprag_model::disagreement::Disagreement;
 use sprag_model::environment::DURATION;
-use sprag_model::head::RunHead;
-use sprag_model::run::{RecordedRun, is_filtered};
-use sprag_model::sample::Role;
-use sprag_model::shard::{OCCUPIED, Shard};
+use sprag_model::run::is_filtered;
+use sprag_model::shard::OCCUPIED;
+use sprag_model::{Disagreement, RecordedRun, Role, RunHead, Shard};
 
 /// Assumed of a suite that was never measured here.
 const ASSUMED_MINUTES: f64 = 10.0;
@@ -491,8 +489,7 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
-    use sprag_model::environment::Machine;
-    use sprag_model::run::Run;
+    use sprag_model::{Machine, Run};
 
     const FLEET: &str = "[[machine]]\nname = \"a\"\nclass = \"x\"\n[[machine]]\nname = \"b\"\nclass = \"x\"\n\
                          labels = [\"perf\"]\n[[machine]]\nname = \"c\"\nclass = \"y\"\n[shards]\nlong = 2\n";

@@ -7,7 +7,8 @@ use crate::{Advice, text};
 use sprag_base::toml::TomlError;
 use sprag_evidence::ledger::{self, MOST_BYTES};
 use sprag_history as history;
-use sprag_model::ledger::{FOLDER, Ledger};
+use sprag_model::Ledger;
+use sprag_model::ledger::FOLDER;
 
 /// In order of names; empty if there are none.
 pub fn read(project: &Project) -> crate::Result<Ledger> {

@@ -8,7 +8,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::{Advice, refuse, text};
 use sprag_base::text::suggestion;
-use sprag_model::shard::{Shard, ShardError};
+use sprag_model::{Shard, ShardError};
 
 pub struct NamedFile<'a> {
     option: &'static str,

@@ -12,9 +12,8 @@ use crate::text::{self, say, warn};
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history, Appended, HistoryError, Record};
 use sprag_measure::clock;
-use sprag_model::commit::Commit;
 use sprag_model::record::MAX_RECORD_BYTES;
-use sprag_model::run::Run;
+use sprag_model::{Commit, Run};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {

@@ -5,9 +5,7 @@ use std::path::Path;
 use crate::config::{Config, FILE_NAME, Parameters, Rules};
 use crate::project::Project;
 use crate::text::{note, warn};
-use sprag_model::baseline::Baseline;
-use sprag_model::gate::SuiteGate;
-use sprag_model::rule::{Choice, Exception, Policy, Rule};
+use sprag_model::{Baseline, Choice, Exception, Policy, Rule, SuiteGate};
 
 pub type Judged<'a> = (&'a str, Vec<String>);
 

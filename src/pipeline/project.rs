@@ -11,8 +11,8 @@ use crate::text::{self, warn};
 use crate::{Error, refuse};
 use sprag_base::files::{open_lock, read_bounded, write_atomic};
 use sprag_history::{self as history, HistoryError, Store, Target};
-use sprag_model::baseline::{Baseline, BaselineFile};
 use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::{Baseline, BaselineFile};
 
 /// Pending records and caches; git ignores it.
 pub(crate) const PRIVATE_FOLDER: &str = ".sprag";

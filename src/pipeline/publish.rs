@@ -18,9 +18,7 @@ use sprag_history::{self as history, Entry};
 use sprag_measure::protocol;
 use sprag_model::ledger::day;
 use sprag_model::method::{Constants, Figure, MeasuredTable, Method};
-use sprag_model::page::Page;
-use sprag_model::run::Quarantined;
-use sprag_model::trend::Trend;
+use sprag_model::{Page, Quarantined, Trend};
 use sprag_report::{self as report, ReportError};
 
 const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };

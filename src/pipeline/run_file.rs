@@ -7,10 +7,9 @@ use crate::import::foreign;
 use crate::{Error, refuse};
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
-use sprag_model::baseline::{Baseline, BaselineError};
 use sprag_model::foreign::Output;
 use sprag_model::record::MAX_RECORD_BYTES;
-use sprag_model::run::{RecordedRun, Run};
+use sprag_model::{Baseline, BaselineError, RecordedRun, Run};
 
 pub enum RunFile {
     Run(Box<RecordedRun>),

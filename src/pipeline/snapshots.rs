@@ -9,10 +9,9 @@ use sprag_analysis::frame::{MOST_BYTES, Snapshot, StoredRow};
 use sprag_base::digest::{Digest, sha256_hex};
 use sprag_base::files::read_bounded;
 use sprag_history::{self as history, Entry, HistoryError, Snapshots};
-use sprag_model::archive::Archive;
 use sprag_model::fsck::{Finding, FindingKind};
-use sprag_model::merkle::MerkleTree;
 use sprag_model::record::Reader;
+use sprag_model::{Archive, MerkleTree};
 
 /// Groups that are decoded at a time.
 const RECENT: usize = 8;
@@ -302,11 +301,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
     use sprag_analysis::frame::{MOST_RUNS, SnapshotRow, SnapshotWriter};
     use sprag_base::files::write_atomic;
-    use sprag_model::benchmark::Benchmark;
-    use sprag_model::environment::Machine;
-    use sprag_model::metric::Metric;
-    use sprag_model::run::{RecordedRun, Run};
-    use sprag_model::sample::{Estimate, Measurement};
+    use sprag_model::{Benchmark, Estimate, Machine, Measurement, Metric, RecordedRun, Run};
 
     /// With its record.
     fn run(suite: &str, day: &str, value: f64) -> (RecordedRun, String) {

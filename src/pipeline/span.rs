@@ -4,7 +4,7 @@ use crate::error::Context as _;
 use crate::project::Project;
 use crate::refuse;
 use sprag_history as history;
-use sprag_model::commit::CommitOnLine;
+use sprag_model::CommitOnLine;
 
 /// Two ends, by their ids.
 pub(crate) struct Ends<'a> {

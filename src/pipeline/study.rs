@@ -12,12 +12,9 @@ use sprag_analysis::digest::{self, Input, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, Store, Target};
 use sprag_measure::{clock, memory};
-use sprag_model::analysis::{Analysis, HistoryFacts};
-use sprag_model::baseline::BaselineFile;
-use sprag_model::commit::{CommitCache, CommitLine};
-use sprag_model::head::RunHead;
-use sprag_model::ledger::Ledger;
-use sprag_model::run::{Quarantined, RecordedRun};
+use sprag_model::{
+    Analysis, BaselineFile, CommitCache, CommitLine, HistoryFacts, Ledger, Quarantined, RecordedRun, RunHead,
+};
 
 pub struct Study {
     pub analysis: Analysis,

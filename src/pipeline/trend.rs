@@ -22,15 +22,12 @@ use sprag_base::text::decoded;
 use sprag_history::{self as history, Record};
 use sprag_measure::clock;
 use sprag_measure::suite::is_ours;
-use sprag_model::commit::CommitLine;
-use sprag_model::event::{Event, EventKind};
-use sprag_model::event_record::{EVENT_ROOT, EventRecord};
-use sprag_model::gate::SuiteGate;
-use sprag_model::ledger::{Ledger, day};
-use sprag_model::run::Run;
-use sprag_model::series::Series;
-use sprag_model::trend::{Tables, Trend};
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::event_record::EVENT_ROOT;
+use sprag_model::ledger::day;
+use sprag_model::trend::Tables;
+use sprag_model::{
+    CommitLine, Comparison, Event, EventKind, EventRecord, Ledger, Run, Series, SuiteGate, Trend, Verdict,
+};
 
 /// Options in addition to `sprag.toml`.
 pub struct TrendOptions {

@@ -10,19 +10,13 @@ use super::fit::Fit;
 use super::link;
 use super::page_selection::PageSelection;
 use super::series_selection::selected_series;
-use sprag_model::analysis::{Analysis, SeriesAnalysis};
 use sprag_model::calibration::Reruns;
-use sprag_model::commit::CommitLine;
-use sprag_model::environment::Machine;
-use sprag_model::event::{Event, Member};
-use sprag_model::head::RunHead;
-use sprag_model::ledger::Ledger;
 use sprag_model::metric::LIMIT_SHARE;
-use sprag_model::movers::WeekMovers;
 use sprag_model::release::Released;
-use sprag_model::run::RecordedRun;
-use sprag_model::sample::Measurement;
-use sprag_model::trend::{SeriesTrend, Trend};
+use sprag_model::{
+    Analysis, CommitLine, Event, Ledger, Machine, Measurement, Member, RecordedRun, RunHead, SeriesAnalysis,
+    SeriesTrend, Trend, WeekMovers,
+};
 
 pub(super) const GPU_DRIVER: &str = "gpu_driver";
 

@@ -3,8 +3,7 @@
 use super::sample_data::{self, Sample};
 use super::site_checks::page;
 use super::{Settings, link};
-use sprag_model::page::Page;
-use sprag_model::verdict::{Counts, Effect, Verdict};
+use sprag_model::{Counts, Effect, Page, Verdict};
 
 fn site(change: impl FnOnce(&mut Sample)) -> Vec<Page> {
     let mut sample = sample_data::rich();

@@ -6,9 +6,10 @@ use super::site_checks::{check_balance, text};
 use super::text::visible;
 use super::trend::event as trend_event;
 use super::{link, pages};
-use sprag_model::bisection::{BisectEffect, BisectMeasurement, Bisection, SkippedCommit};
-use sprag_model::environment::FactChange;
-use sprag_model::event::{Direction, Event, EventKind, Member, NamedCommit, Suspect};
+use sprag_model::{
+    BisectEffect, BisectMeasurement, Bisection, Direction, Event, EventKind, FactChange, Member, NamedCommit,
+    SkippedCommit, Suspect,
+};
 
 const LARGEST_PAGE: usize = 1 << 20;
 

@@ -6,11 +6,7 @@ use std::ops::Range;
 use crate::mark::Tone;
 use crate::number::{self, count, counted};
 use crate::text::{capital, short_commit, shortened};
-use sprag_model::change_point::{Drift, Level};
-use sprag_model::event::{Event, EventKind, Member, NamedCommit};
-use sprag_model::metric::{Better, Metric};
-use sprag_model::trend::{NotJudged, SeriesTrend};
-use sprag_model::unit::Scale;
+use sprag_model::{Better, Drift, Event, EventKind, Level, Member, Metric, NamedCommit, NotJudged, Scale, SeriesTrend};
 
 #[cfg(test)]
 pub(crate) mod example;
@@ -380,7 +376,7 @@ mod tests {
     use super::example::{change, commit, drift, event, series};
     use super::*;
     use crate::number::NARROW;
-    use sprag_model::environment::FactChange;
+    use sprag_model::FactChange;
 
     #[track_caller]
     fn check(series: &SeriesTrend, expected: &str) {

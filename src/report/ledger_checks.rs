@@ -8,10 +8,7 @@ use super::mark::Mark;
 use super::sample_data::{self, HOSTILE, Sample};
 use super::trend;
 use crate::number::NARROW;
-use sprag_model::gate::{Gate, Outcome};
-use sprag_model::ledger::answer::{Answer, AnswerKind};
-use sprag_model::page::Page;
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::{Answer, AnswerKind, Comparison, Counts, Gate, Outcome, Page, Verdict};
 
 fn day(text: &str) -> NaiveDate {
     text.parse().expect("it is a day")

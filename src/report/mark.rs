@@ -1,12 +1,9 @@
 //! A state as a glyph, a word and a colour, always all three.
 
 use crate::number;
-use sprag_model::benchmark::{Parity, ParityStatus};
-use sprag_model::head::RunHead;
-use sprag_model::ledger::answer::{Answer, AnswerKind};
-use sprag_model::metric::{Better, Metric};
-use sprag_model::run::{Quality, RunStatus};
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{
+    Answer, AnswerKind, Better, Comparison, Metric, Parity, ParityStatus, Quality, RunHead, RunStatus, Verdict,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -133,7 +130,7 @@ fn arrow(comparison: &Comparison) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::verdict::Effect;
+    use sprag_model::Effect;
 
     fn mark(metric: Metric, change: f64, verdict: Verdict) -> Mark {
         let effect = Some(Effect { change, interval: None, detectable: None });

@@ -1,6 +1,7 @@
 //! Numbers as pages print them: U+2212 for minus, U+202F before a unit and between thousands, an en dash for none.
 
-use sprag_model::unit::{Scale, significant};
+use sprag_model::Scale;
+use sprag_model::unit::significant;
 
 pub const NARROW: char = '\u{202f}';
 
@@ -196,7 +197,7 @@ fn thousands(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::unit::Unit;
+    use sprag_model::Unit;
 
     #[test]
     fn an_estimated_size_has_few_steps() {

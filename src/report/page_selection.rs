@@ -14,12 +14,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use sprag_model::analysis::Analysis;
-use sprag_model::commit::CommitLine;
-use sprag_model::event::{Event, EventKind};
-use sprag_model::head::RunHead;
 use sprag_model::release::Released;
 use sprag_model::run::RECORD_ROOT;
+use sprag_model::{Analysis, CommitLine, Event, EventKind, RunHead};
 
 /// Each of so many is compared with the one before.
 pub(super) const NEWEST: usize = 30;
@@ -119,8 +116,7 @@ mod tests {
     use super::*;
     use crate::fit::example;
     use crate::sample_data;
-    use sprag_model::commit::{Commit, CommitOnLine};
-    use sprag_model::event::Suspect;
+    use sprag_model::{Commit, CommitOnLine, Suspect};
 
     /// A line of a hundred commits and the heads of a run of each but those at `gaps`.
     fn history(gaps: &[usize]) -> (CommitLine, Vec<RunHead>) {

@@ -4,8 +4,7 @@ use super::mark::Mark;
 use super::{date, number};
 use crate::phrase::Phrase;
 use crate::text::shortened;
-use sprag_model::ledger::answer::{Answer, AnswerKind};
-use sprag_model::verdict::Comparison;
+use sprag_model::{Answer, AnswerKind, Comparison};
 
 /// As many comparisons share one statement of their reason.
 const MANY: usize = 3;

@@ -9,10 +9,7 @@ use std::collections::HashSet;
 use chrono::TimeDelta;
 
 use super::summary::{leading_member, leading_series};
-use sprag_model::analysis::{Analysis, SeriesAnalysis};
-use sprag_model::event::Event;
-use sprag_model::trend::Trend;
-use sprag_model::verdict::Verdict;
+use sprag_model::{Analysis, Event, SeriesAnalysis, Trend, Verdict};
 
 const RECENT_DAYS: i64 = 28;
 

@@ -8,9 +8,7 @@ use super::catalog::{Catalog, Input};
 use super::compare::data::Data;
 use super::compare::script;
 use super::{ReportError, Settings, link, pages};
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::page::Page;
-use sprag_model::run::RecordedRun;
+use sprag_model::{Page, RecordedRun, SeriesAnalysis};
 
 const ASSETS: [(&str, &str); 6] = [
     (link::STYLE, include_str!("../../site/style.css")),

@@ -6,14 +6,8 @@ use std::sync::OnceLock;
 use super::sample_data::{self, Sample};
 use super::{Input, ReportError, Settings, link, pages};
 use sprag_base::digest::sha256_hex;
-use sprag_model::commit::CommitLine;
-use sprag_model::event::{Direction, Member};
-use sprag_model::ledger::Ledger;
-use sprag_model::page::Page;
 use sprag_model::release::Released;
-use sprag_model::run::RecordedRun;
-use sprag_model::sample::Role;
-use sprag_model::trend::Trend;
+use sprag_model::{CommitLine, Direction, Ledger, Member, Page, RecordedRun, Role, Trend};
 
 fn site_of(sample: &Sample) -> Vec<Page> {
     sample.render().expect("the sample renders")

@@ -9,11 +9,9 @@ use super::{date, link};
 use crate::number::{self, count, counted};
 use crate::text::{capital, short_benchmark};
 use crate::trend::{event, summary as trend_summary, words};
-use sprag_model::analysis::{Analysis, NoBaseline, SuiteAnalysis};
-use sprag_model::event::{Event, EventKind, Member};
-use sprag_model::run::RunStatus;
-use sprag_model::trend::Trend;
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::{
+    Analysis, Comparison, Counts, Event, EventKind, Member, NoBaseline, RunStatus, SuiteAnalysis, Trend, Verdict,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
@@ -468,7 +466,7 @@ fn acceptance(of: &Event) -> Phrase {
 mod tests {
     use super::*;
     use crate::sample_data;
-    use sprag_model::event::EventState;
+    use sprag_model::EventState;
 
     /// The words of the headline after a change of the sample in which nothing is wrong.
     fn check(change: impl FnOnce(&mut Analysis), expected: &str) {

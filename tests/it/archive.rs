@@ -4,9 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use sprag_history::{self as history, Record};
-use sprag_model::benchmark::Benchmark;
-use sprag_model::run::Run;
-use sprag_model::sample::Measurement;
+use sprag_model::{Benchmark, Measurement, Run};
 
 use crate::clones::Clones;
 use crate::crafted::run;

@@ -1,7 +1,7 @@
 //! Baselines listed and compared with one another.
 
 use serde_json::Value;
-use sprag_model::baseline::Baseline;
+use sprag_model::Baseline;
 
 use crate::crafted::{BASELINE, Crafted};
 use crate::sandbox::assert_contains;

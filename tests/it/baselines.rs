@@ -1,7 +1,6 @@
 //! Baselines taken, proposed, accepted and archived.
 
-use sprag_model::baseline::Baseline;
-use sprag_model::run::Run;
+use sprag_model::{Baseline, Run};
 
 use crate::crafted::{BASELINE, Crafted};
 use crate::sandbox::assert_contains;

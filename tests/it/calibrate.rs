@@ -3,9 +3,7 @@
 use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::commit::Commit;
-use sprag_model::environment::Machine;
-use sprag_model::run::Run;
+use sprag_model::{Commit, Machine, Run};
 
 use crate::crafted;
 use crate::sandbox::{Sandbox, assert_contains};

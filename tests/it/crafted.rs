@@ -4,10 +4,7 @@ use std::ops::{Deref, RangeInclusive};
 
 use chrono::{TimeDelta, TimeZone as _, Utc};
 use sprag_history as history;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::commit::Commit;
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::run::Run;
+use sprag_model::{Benchmark, Commit, Environment, Machine, Run};
 
 use crate::sandbox::{Ended, Sandbox};
 

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use sprag_history::{self as history, Record};
-use sprag_model::event::{Direction, EventKind};
-use sprag_model::event_record::{EVENT_ROOT, EventMember, EventRecord, EventStep};
-use sprag_model::series::Series;
+use sprag_model::event_record::EVENT_ROOT;
+use sprag_model::{Direction, EventKind, EventMember, EventRecord, EventStep, Series};
 
 use crate::clones::Clones;
 use crate::demo::repository;

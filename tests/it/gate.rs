@@ -3,9 +3,8 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use sprag_model::baseline::Baseline;
-use sprag_model::environment::Environment;
-use sprag_model::run::{FILTER, Run};
+use sprag_model::run::FILTER;
+use sprag_model::{Baseline, Environment, Run};
 
 use crate::crafted::{BASELINE, Crafted, text};
 use crate::sandbox::{Sandbox, assert_contains};

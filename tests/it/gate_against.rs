@@ -1,10 +1,6 @@
 //! The bases of a check: baselines, commits, releases, earlier sessions; and the rules of `--policy`.
 
-use sprag_model::benchmark::{Parity, ParityStatus};
-use sprag_model::environment::Machine;
-use sprag_model::metric::{Better, Metric};
-use sprag_model::run::{Run, RunStatus};
-use sprag_model::unit::Unit;
+use sprag_model::{Better, Machine, Metric, Parity, ParityStatus, Run, RunStatus, Unit};
 
 use crate::crafted::{CLASS, Crafted};
 use crate::sandbox::assert_contains;

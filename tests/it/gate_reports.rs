@@ -1,6 +1,6 @@
 //! The reports of a gate.
 
-use sprag_model::run::{Quality, Run};
+use sprag_model::{Quality, Run};
 
 use crate::crafted::Crafted;
 use crate::sandbox::assert_contains;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use sprag_model::run::Run;
+use sprag_model::Run;
 
 use crate::crafted::{Crafted, name, run, run_of_an_absent_commit, text};
 use crate::sandbox::Sandbox;

@@ -1,8 +1,6 @@
 //! Sites of histories that hold little or hostile text.
 
-use sprag_model::benchmark::Benchmark;
-use sprag_model::environment::Machine;
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::{Benchmark, Machine, Run, RunStatus};
 
 use crate::crafted;
 use crate::crafted::{CLASS, Crafted};

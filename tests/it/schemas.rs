@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sprag_formats::custom;
 use sprag_model::autotune::Store;
-use sprag_model::baseline::Baseline;
-use sprag_model::event_record::{EVENT_ROOT, EventRecord};
+use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::foreign::Output;
-use sprag_model::run::Run;
+use sprag_model::{Baseline, EventRecord, Run};
 use sprag_pipeline::config::Config;
 
 use crate::sandbox::{Sandbox, files, json};

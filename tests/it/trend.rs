@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use chrono::TimeDelta;
 use serde_json::Value;
 use sprag_history::{self as history, Record};
-use sprag_model::run::{FILTER, RecordedRun, Run};
+use sprag_model::run::FILTER;
+use sprag_model::{RecordedRun, Run};
 use sprag_pipeline::demo;
 
 use crate::crafted::rounds;

@@ -12,7 +12,7 @@ use super::cluster::Group;
 use super::question::{Step, centre};
 use super::search::Search;
 use sprag_base::stats::{describe, student};
-use sprag_model::bisection::BisectEffect;
+use sprag_model::BisectEffect;
 
 /// The least variance between builds, as a share of that of a session. Without it, the good end, with which all others are
 /// compared, would weigh more than all of them.

@@ -21,8 +21,7 @@ pub use self::reruns::reruns;
 use self::resample::CHANGES;
 use self::visits::{Between, Source, source};
 use sprag_model::calibration::{Base, Calibration, Pairs, Resampled, RuleCalibration, SCHEMA_VERSION, Tally};
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::series::Series;
+use sprag_model::{Choice, Policy, Rule, Series};
 
 /// How many drawn sessions all series together get for one rule, base and change.
 const TRIALS: usize = 2_000;

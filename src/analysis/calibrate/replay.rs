@@ -7,12 +7,9 @@ use chrono::{DateTime, Utc};
 use super::visits::{self, Between, Source, Stay, Visit};
 use crate::reference::{self, Level, MetricHistory};
 use crate::{compare, family, rules, session_noise};
-use sprag_model::baseline::BaselineMetric;
 use sprag_model::calibration::{Base, Tally};
-use sprag_model::evidence::{Decision, Evidence};
-use sprag_model::rule::{Policy, Rule};
-use sprag_model::series::Point;
-use sprag_model::verdict::Verdict;
+use sprag_model::evidence::Decision;
+use sprag_model::{BaselineMetric, Evidence, Point, Policy, Rule, Verdict};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -167,7 +164,7 @@ mod tests {
     use super::*;
     use crate::calibrate::visits::source;
     use crate::example::daily;
-    use sprag_model::rule::Choice;
+    use sprag_model::Choice;
 
     #[test]
     fn one_run_gives_the_level_and_the_past_the_noise() {

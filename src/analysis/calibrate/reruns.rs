@@ -7,12 +7,9 @@ use rayon::prelude::*;
 
 use super::replay::{self, Judged};
 use super::visits::{self, Between, Source, Visit};
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::baseline::Baseline;
 use sprag_model::calibration::{Base, Reruns};
-use sprag_model::head::RunHead;
-use sprag_model::rule::Policy;
 use sprag_model::run::is_filtered;
+use sprag_model::{Baseline, Policy, RunHead, SeriesAnalysis};
 
 /// The sessions of each series and environment that are judged, the newest. A rate needs no more, and a history that
 /// measures everything twice would else cost as much as its change points do.
@@ -59,8 +56,7 @@ mod tests {
     use crate::example::{daily, recorded, run};
     use crate::trend::example::analysis;
     use sprag_model::calibration::Tally;
-    use sprag_model::rule::{Choice, Rule};
-    use sprag_model::series::Series;
+    use sprag_model::{Choice, Rule, Series};
 
     fn policy() -> Policy {
         Policy { exceptions: Vec::new(), default: Choice::Fixed(Rule::Tolerance { ratio: 0.05, abs: 0.0 }) }

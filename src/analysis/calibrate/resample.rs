@@ -11,8 +11,8 @@ use super::visits::Source;
 use crate::reference::{self, MetricHistory};
 use crate::{compare, rules, session_noise};
 use sprag_base::stats::random::SplitMix64;
+use sprag_model::Better;
 use sprag_model::calibration::{Base, Tally};
-use sprag_model::metric::Better;
 
 pub(super) const CHANGES: [f64; 4] = [0.0, 0.02, 0.05, 0.1];
 

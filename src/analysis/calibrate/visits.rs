@@ -13,8 +13,7 @@ use chrono::{DateTime, Utc};
 
 use crate::session_noise;
 use sprag_base::stats::{describe, student};
-use sprag_model::baseline::Baseline;
-use sprag_model::series::{Point, Series};
+use sprag_model::{Baseline, Point, Series};
 
 /// The level of the test for a step, one side of two.
 const STEP: f64 = 0.0005;

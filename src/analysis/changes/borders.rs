@@ -137,7 +137,7 @@ mod tests {
     use crate::changes::detect::{changes, changes_in_context};
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
-    use sprag_model::change_point::Changes;
+    use sprag_model::Changes;
 
     const BORDER: usize = 38;
 

@@ -13,7 +13,7 @@ use super::retention::Retention;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::{borders, chance, drifts, modes, newest_step, position, ramps};
-use sprag_model::change_point::{ChangePoint, Changes, Modes, SeriesNoise};
+use sprag_model::{ChangePoint, Changes, Modes, SeriesNoise};
 
 /// The narrowest ramp next to steps that is a drift, in points.
 pub(super) const NARROWEST_DRIFT: usize = 20;

@@ -2,7 +2,7 @@
 
 use super::noise;
 use super::sensitivity::Sensitivity;
-use sprag_model::change_point::SeriesNoise;
+use sprag_model::SeriesNoise;
 
 /// How many points after a change are assumed: two months of weekly runs.
 pub const POINTS_AFTER: usize = 8;

@@ -9,7 +9,7 @@ use super::ramp::Ramp;
 use super::scale::Scaled;
 use super::side::Side;
 use sprag_base::stats::student;
-use sprag_model::change_point::{Drift, Level};
+use sprag_model::{Drift, Level};
 
 /// The standard error of a trimmed mean over that of a mean, with normal noise and 15 % at either end.
 const TRIMMED: f64 = 1.04;

@@ -3,7 +3,7 @@
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use sprag_model::change_point::{ChangePoint, Changes, Level};
+use sprag_model::{ChangePoint, Changes, Level};
 
 /// Of so many values one at most may differ from the one before.
 const FEW_MOVES: usize = 5;

@@ -11,7 +11,7 @@ use super::ramps::Levelled;
 use super::scale::Scaled;
 use super::side::trimmed_mean;
 use sprag_base::stats::describe;
-use sprag_model::change_point::Modes;
+use sprag_model::Modes;
 
 /// The least share of the points that a mode has: fewer are outliers.
 const LEAST_SHARE: f64 = 0.15;

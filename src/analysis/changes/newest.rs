@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use sprag_model::change_point::{Changes, Level};
+use sprag_model::{Changes, Level};
 
 /// How many newest points are examined.
 const NEWEST: usize = 3;

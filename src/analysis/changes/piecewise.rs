@@ -144,7 +144,7 @@ mod tests {
     use crate::changes::detect;
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
-    use sprag_model::change_point::Changes;
+    use sprag_model::Changes;
 
     /// So many points on a course over the share of them that lies behind, with noise that is a share of it.
     fn detected_changes(points: usize, course: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Changes {

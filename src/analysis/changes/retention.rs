@@ -107,7 +107,7 @@ mod tests {
     use crate::changes::detect::{changes, changes_in_context};
     use crate::changes::sensitivity::Sensitivity;
     use sprag_base::stats::random::SplitMix64;
-    use sprag_model::change_point::Changes;
+    use sprag_model::Changes;
 
     /// Two hundred points with noise of 0.8 % that climb by 8 % from the sixtieth to the hundred and fortieth.
     fn climb(seed: u64) -> Vec<f64> {

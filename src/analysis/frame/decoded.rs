@@ -8,12 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_model::benchmark::Benchmark;
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::head::{RunHead, shared};
-use sprag_model::metric::Metric;
-use sprag_model::run::RecordedRun;
-use sprag_model::sample::Role;
+use sprag_model::head::shared;
+use sprag_model::{Benchmark, Environment, Machine, Metric, RecordedRun, Role, RunHead};
 
 /// Among so many runs before it, a run looks for one with equal machine, environment and configuration to share them.
 const RECENT: usize = 16;

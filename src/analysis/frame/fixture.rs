@@ -7,15 +7,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{DecodedRuns, Frame};
 use crate::example;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::baseline::Baseline;
-use sprag_model::benchmark::{Benchmark, ParityStatus};
-use sprag_model::commit::{CommitLine, CommitOnLine};
-use sprag_model::environment::Machine;
-use sprag_model::metric::Metric;
-use sprag_model::run::{RecordedRun, Run};
-use sprag_model::sample::{Estimate, Measurement, Role};
-use sprag_model::series::Series;
+use sprag_model::{
+    Baseline, Benchmark, CommitLine, CommitOnLine, Estimate, Machine, Measurement, Metric, ParityStatus, RecordedRun,
+    Role, Run, Series, SeriesAnalysis,
+};
 
 pub(crate) const HOURS_A_WEEK: i64 = 7 * 24;
 

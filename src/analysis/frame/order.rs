@@ -10,8 +10,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
-use sprag_model::commit::{Commit, CommitLine};
-use sprag_model::head::RunHead;
+use sprag_model::{Commit, CommitLine, RunHead};
 
 /// Where a run is in the order; the order of the fields is the order of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

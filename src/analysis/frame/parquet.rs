@@ -18,7 +18,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
-use sprag_model::flat::{self, Cell, Kind, Row, Table};
+use sprag_model::flat;
+use sprag_model::flat::{Cell, Kind, Row, Table};
 
 const GROUP_ROWS: usize = 1 << 20;
 
@@ -194,9 +195,9 @@ mod tests {
     use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 
     use super::*;
+    use sprag_model::RecordedRun;
     use sprag_model::flat::example::{recorded, skipped};
     use sprag_model::flat::{BENCHMARKS, SAMPLES, benchmark_rows, value_rows};
-    use sprag_model::run::RecordedRun;
 
     fn bytes(table: Table, runs: &[&RecordedRun]) -> Vec<u8> {
         let mut file = ParquetFile::new(table, &["suite"]);

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::parquet::{ParquetError, file_of};
-use sprag_model::series::Point;
+use sprag_model::Point;
 
 const BATCH_ROWS: usize = 1 << 16;
 

@@ -5,14 +5,7 @@ use std::sync::Arc;
 
 use super::decoded::DecodedRuns;
 use super::order::Order;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::commit::CommitLine;
-use sprag_model::environment::Machine;
-use sprag_model::head::RunHead;
-use sprag_model::medians::Medians;
-use sprag_model::metric::Metric;
-use sprag_model::sample::Role;
-use sprag_model::series::{Point, PointRun, Series};
+use sprag_model::{Benchmark, CommitLine, Machine, Medians, Metric, Point, PointRun, Role, RunHead, Series};
 
 /// What a history measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -148,10 +141,7 @@ mod tests {
     use super::*;
     use crate::frame::fixture::{decoded, frame, history, line, measurement, run, run_of, time};
     use sprag_base::stats::random::SplitMix64;
-    use sprag_model::benchmark::ParityStatus;
-    use sprag_model::metric::Better;
-    use sprag_model::run::{RecordedRun, RunStatus};
-    use sprag_model::unit::Unit;
+    use sprag_model::{Better, ParityStatus, RecordedRun, RunStatus, Unit};
 
     #[test]
     fn points_lie_in_commit_order() {

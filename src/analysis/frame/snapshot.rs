@@ -16,7 +16,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::parquet::ParquetError;
 use super::points::{RowsError, Texts};
-use sprag_model::run::RecordedRun;
+use sprag_model::RecordedRun;
 
 /// A group is read as a whole for one run of it.
 const GROUP_ROWS: usize = 1024;

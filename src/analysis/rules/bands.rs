@@ -14,11 +14,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::power;
-use sprag_model::bands::{Band, BandReport, BandRow};
-use sprag_model::evidence::{Decision, Evidence, Side};
-use sprag_model::metric::Better;
-use sprag_model::rule::Rule;
-use sprag_model::verdict::{Effect, Verdict};
+use sprag_model::evidence::Decision;
+use sprag_model::{Band, BandReport, BandRow, Better, Effect, Evidence, Rule, Side, Verdict};
 
 /// The rule as Trueno has it: 5 % fails, 2 % is reported.
 pub const DEFAULT: Rule = Rule::Bands { fail: 0.05, warn: 0.02 };

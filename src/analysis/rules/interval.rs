@@ -20,9 +20,8 @@ use super::remedy::Remedy;
 use crate::session_noise::LARGEST_ASSUMED_TOLERANCE;
 use sprag_base::stats::centre::Centre;
 use sprag_base::stats::{pair_ratio, student};
-use sprag_model::evidence::{Decision, Evidence, SessionNoise, Side};
-use sprag_model::metric::Better;
-use sprag_model::verdict::{Effect, Verdict};
+use sprag_model::evidence::Decision;
+use sprag_model::{Better, Effect, Evidence, SessionNoise, Side, Verdict};
 
 pub use sprag_base::stats::pair_ratio::FEWEST_PAIRS;
 pub use sprag_model::paired::CONFIDENCE;

@@ -8,9 +8,8 @@ pub mod rank;
 pub mod remedy;
 
 pub(crate) use power::{CONFIDENCE, POWER};
-use sprag_model::evidence::{Decision, Evidence};
-use sprag_model::rule::Rule;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::evidence::Decision;
+use sprag_model::{Comparison, Evidence, Rule, Verdict};
 
 /// Fills in what a rule decides of a metric that both sides have. Where there is no ratio, there is no effect to show.
 pub fn judge(comparison: Comparison, rule: &Rule, evidence: &Evidence) -> Comparison {

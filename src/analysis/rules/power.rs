@@ -6,7 +6,7 @@
 
 pub(crate) use sprag_base::stats::bootstrap::CONFIDENCE;
 use sprag_base::stats::{describe, normal};
-use sprag_model::metric::Better;
+use sprag_model::Better;
 
 /// How often the smallest change that is reported as detectable would be found.
 pub(crate) const POWER: f64 = 0.8;
@@ -58,9 +58,7 @@ mod tests {
     use super::*;
     use crate::rules;
     use sprag_base::stats::random::SplitMix64;
-    use sprag_model::evidence::{Evidence, SessionNoise, Side};
-    use sprag_model::rule::Rule;
-    use sprag_model::verdict::Verdict;
+    use sprag_model::{Evidence, Rule, SessionNoise, Side, Verdict};
 
     const DEVIATION: f64 = 0.01;
 

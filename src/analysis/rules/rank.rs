@@ -15,11 +15,9 @@ use super::power;
 use sprag_base::stats::hodges_lehmann::Location;
 use sprag_base::stats::mann_whitney::{self, Method};
 use sprag_base::stats::{describe, hodges_lehmann, normal};
-use sprag_model::evidence::{Decision, Evidence};
-use sprag_model::metric::Better;
-use sprag_model::rule::Rule;
+use sprag_model::evidence::Decision;
 use sprag_model::sample_gate::{RankFigures, RankOutcome};
-use sprag_model::verdict::{Effect, Verdict};
+use sprag_model::{Better, Effect, Evidence, Rule, Verdict};
 
 /// The rule as tt-metal has it: a band of 1 % or three deviations, a level of 5 %.
 pub const DEFAULT: Rule = Rule::Rank { noise_threshold: 0.01, significance: 0.05, mad_multiplier: 3.0 };
@@ -199,7 +197,7 @@ fn refusal(base: &[f64], current: &[f64], significance: f64) -> Option<Verdict> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::evidence::Side;
+    use sprag_model::Side;
 
     fn judged(better: Better, base: &[f64], current: &[f64]) -> Decision {
         let side =

@@ -7,10 +7,9 @@
 //! is a slip of the unit, and decides nothing.
 
 use super::power;
-use sprag_model::evidence::{Decision, Evidence};
-use sprag_model::metric::Better;
+use sprag_model::evidence::Decision;
 use sprag_model::rule::MOST_FACTOR;
-use sprag_model::verdict::{Effect, Verdict};
+use sprag_model::{Better, Effect, Evidence, Verdict};
 
 pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
     let (value, current, interval) = (evidence.base.value, evidence.current.value, evidence.current.interval);
@@ -45,7 +44,7 @@ pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::evidence::Side;
+    use sprag_model::Side;
 
     fn decided(better: Better, (value, ratio, abs): (f64, f64, f64), current: Side) -> Decision {
         decide(ratio, abs, &Evidence::new(better, Side::once(value), current))

@@ -12,10 +12,8 @@ use super::event::{self, Confirmed};
 use super::outline::{self, Detector, Input, Outline, SuiteState};
 use super::series_changes::{Found, SeriesChanges};
 use super::{discovery, draft, identity, newest, self_test};
-use sprag_model::event::NamedMachine;
-use sprag_model::event_record::EventRecord;
-use sprag_model::series::Series;
-use sprag_model::trend::{Due, PooledPoint, Segment, SeriesTrend, Tables, Trend};
+use sprag_model::trend::{Due, Tables};
+use sprag_model::{EventRecord, NamedMachine, PooledPoint, Segment, Series, SeriesTrend, Trend};
 
 /// A trend, and what became of events since their records were written.
 pub struct Output {

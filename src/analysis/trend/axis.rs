@@ -11,11 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::stats::describe;
-use sprag_model::commit::CommitLine;
-use sprag_model::event::NamedCommit;
-use sprag_model::head::RunHead;
-use sprag_model::series::{Point, Series};
-use sprag_model::trend::PooledPoint;
+use sprag_model::{CommitLine, NamedCommit, Point, PooledPoint, RunHead, Series};
 
 /// The commits of the points of a machine, in order.
 #[derive(Clone, Debug, Deserialize, Serialize)]

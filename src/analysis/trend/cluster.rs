@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::series_changes::SeriesChanges;
 use crate::changes::position::BORDER_DEVIANCE;
-use sprag_model::change_point::ChangePoint;
+use sprag_model::ChangePoint;
 
 /// What the deviances of the members of a cluster at one commit may add up to: that of one member's range, and for each
 /// further member what chance makes of it.
@@ -220,7 +220,7 @@ pub(super) fn clusters(all: &[SeriesChanges<'_>]) -> BTreeMap<String, Vec<Cluste
 mod tests {
     use super::*;
     use crate::trend::example::{MACHINE, analysed, bordered, noisy};
-    use sprag_model::series::Series;
+    use sprag_model::Series;
 
     fn ranges(series: &[Series]) -> Vec<(usize, usize, usize)> {
         let clusters = clusters(&analysed(series)).remove(MACHINE).unwrap_or_default();

@@ -16,9 +16,7 @@ use crate::changes::newest;
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::digest;
 use sprag_base::stats::describe;
-use sprag_model::change_point::Changes;
-use sprag_model::metric::Better;
-use sprag_model::series::Series;
+use sprag_model::{Better, Changes, Series};
 
 /// The fewest series that show what a run has in common.
 const FEWEST_SERIES: usize = 8;

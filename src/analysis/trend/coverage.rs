@@ -7,7 +7,8 @@ use chrono::{DateTime, Utc};
 use super::outline::{Outline, SuiteState};
 use super::series_changes::SeriesChanges;
 use crate::changes::detect::FEWEST_POINTS;
-use sprag_model::trend::{Coverage, Due, NotJudged, ReasonCount, SeriesTrend};
+use sprag_model::trend::Due;
+use sprag_model::{Coverage, NotJudged, ReasonCount, SeriesTrend};
 
 /// How many points of a new environment a level takes.
 pub(super) const SETTLED: usize = 3;

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::trend::cluster::clusters;
     use crate::trend::example::{MACHINE, analysed, noisy};
-    use sprag_model::series::Series;
+    use sprag_model::Series;
 
     fn of(series: &[Series]) -> Vec<(usize, f64)> {
         let all = analysed(series);

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::outline::{Detector, Input, Outline};
 use super::series_changes::Found;
 use crate::frame::PointRow;
-use sprag_model::medians::Medians;
-use sprag_model::series::{Point, PointRun, Series};
+use sprag_model::{Medians, Point, PointRun, Series};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dataset {

@@ -10,9 +10,7 @@ use super::machine::{self, Elsewhere, Signs};
 use super::series_changes::SeriesChanges;
 use super::series_index::SeriesIndex;
 use sprag_base::stats::describe;
-use sprag_model::change_point::{ChangePoint, Drift};
-use sprag_model::event::EventKind;
-use sprag_model::metric::Better;
+use sprag_model::{Better, ChangePoint, Drift, EventKind};
 
 /// The share of the commits of two drifts that both must have to be one.
 const SHARED: f64 = 0.5;

@@ -8,12 +8,10 @@ use super::culprit;
 use super::draft::{Draft, Moved};
 use super::series_changes::SeriesChanges;
 use sprag_base::stats::describe;
-use sprag_model::change_point::Level;
-use sprag_model::environment::{Environment, FactChange};
-use sprag_model::event::{
-    Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect,
+use sprag_model::{
+    Better, Direction, Environment, Event, EventKind, EventState, FactChange, Level, Member, NamedCommit, NamedMachine,
+    NextStep, Suspect,
 };
-use sprag_model::metric::Better;
 
 /// The most benchmarks that a command names: more are measured with the whole suite.
 const MOST_FILTERS: usize = 4;

@@ -12,13 +12,8 @@ use super::outline::Input;
 use super::series_changes::{ReportedRange, SeriesChanges, Setting};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::analysis::{Analysis, HistoryFacts};
-use sprag_model::commit::{CommitLine, CommitOnLine};
-use sprag_model::event::Event;
-use sprag_model::metric::Metric;
-use sprag_model::sample::Role;
-use sprag_model::series::{Point, PointRun, Series};
 use sprag_model::trend::Tables;
+use sprag_model::{Analysis, CommitLine, CommitOnLine, Event, HistoryFacts, Metric, Point, PointRun, Role, Series};
 
 pub(crate) const MACHINE: &str = "00000000000000a1";
 pub(crate) const OTHER: &str = "00000000000000b2";

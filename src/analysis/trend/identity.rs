@@ -18,8 +18,7 @@ use super::draft::{Draft, spans};
 use super::series_changes::{ReportedRange, SeriesChanges};
 use crate::changes::detect::FEWEST_POINTS;
 use sprag_base::digest;
-use sprag_model::event::{Event, EventKind, Suspect};
-use sprag_model::event_record::{EventMember, EventRecord, EventStep};
+use sprag_model::{Event, EventKind, EventMember, EventRecord, EventStep, Suspect};
 
 /// How many digits of a digest an id has, unless two would be the same.
 const DIGITS: usize = 6;

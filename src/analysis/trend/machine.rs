@@ -15,7 +15,7 @@ use super::cluster::{Candidate, Cluster};
 use super::series_changes::SeriesChanges;
 use super::series_index::SeriesIndex;
 use sprag_base::stats::describe;
-use sprag_model::unit::Unit;
+use sprag_model::Unit;
 
 /// The probability that the change lies where the environment changed from which on the machine is treated as the cause.
 pub(super) const AT_BORDER: f64 = 0.5;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::event::command;
 use super::series_changes::SeriesChanges;
-use sprag_model::event::NamedMachine;
-use sprag_model::trend::{ApartSeries, NewestApart};
+use sprag_model::{ApartSeries, NamedMachine, NewestApart};
 
 /// The newest commits at which points are outliers and no change yet; by machine, then in the order of commits.
 pub(super) fn newest(

@@ -15,14 +15,11 @@ use super::common::CommonNoise;
 use super::identity::{self, RecordedEvent};
 use super::self_test;
 use super::series_changes::{Found, SeriesChanges, Setting, is_considered};
-use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
-use sprag_model::commit::CommitLine;
-use sprag_model::environment::Environment;
-use sprag_model::event::NamedMachine;
-use sprag_model::event_record::EventRecord;
-use sprag_model::head::RunHead;
-use sprag_model::series::Series;
-use sprag_model::trend::{PooledPoint, Tables};
+use sprag_model::trend::Tables;
+use sprag_model::{
+    Analysis, CommitLine, Environment, EventRecord, NamedMachine, PooledPoint, RunHead, Series, SeriesAnalysis,
+    SuiteAnalysis,
+};
 
 pub struct Input<'a> {
     pub analysis: &'a Analysis,

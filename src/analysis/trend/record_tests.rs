@@ -9,10 +9,7 @@ use super::analyse::{Output, analyse, analyse_at};
 use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, events, input, line, noisy, sha};
 use super::outline::Input;
 use super::tests::{analysed, shape};
-use sprag_model::event::{EventKind, EventState};
-use sprag_model::event_record::{EventRecord, EventStep};
-use sprag_model::series::Series;
-use sprag_model::trend::{SeriesTrend, Trend};
+use sprag_model::{EventKind, EventRecord, EventState, EventStep, Series, SeriesTrend, Trend};
 
 /// The series as it was when the commits up to a place had been measured.
 fn until(series: &[Series], place: usize) -> Vec<Series> {

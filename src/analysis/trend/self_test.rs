@@ -15,9 +15,7 @@ use crate::changes::detect::changes_in_context;
 use sprag_base::digest;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::change_point::Changes;
-use sprag_model::metric::Better;
-use sprag_model::trend::{Budget, SelfTest};
+use sprag_model::{Better, Budget, Changes, SelfTest};
 
 const BLOCK: usize = 10;
 
@@ -215,7 +213,7 @@ mod tests {
     use super::*;
     use crate::trend::axis::pooled;
     use crate::trend::example::{analysed, noisy};
-    use sprag_model::series::Series;
+    use sprag_model::Series;
 
     #[test]
     fn chances_are_those_of_poisson() {

@@ -16,12 +16,9 @@ use crate::changes::detectable::detectable;
 use crate::changes::exact;
 use crate::changes::newest::{self, Apart};
 use crate::changes::sensitivity::Sensitivity;
-use sprag_model::change_point::{Changes, Level};
-use sprag_model::metric::{ABOVE_FLOOR, Better, INSTRUCTIONS, LIMIT_SHARE, Metric, RATIO, TIME};
-use sprag_model::sample::{CALIBRATION, Role};
-use sprag_model::series::Series;
-use sprag_model::trend::PooledPoint;
-use sprag_model::unit::Unit;
+use sprag_model::metric::{ABOVE_FLOOR, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
+use sprag_model::sample::CALIBRATION;
+use sprag_model::{Better, Changes, Level, Metric, PooledPoint, Role, Series, Unit};
 
 /// The most by which the self-test raises the limits of a series.
 pub(super) const MOST_RAISE: f64 = 2.0;

@@ -6,7 +6,7 @@
 //! power of two, which are an eighth of it at most. What is new is searched for with all points. A series that never
 //! changed has no figures of the past, and all its points count.
 
-use sprag_model::change_point::{Changes, Drift};
+use sprag_model::{Changes, Drift};
 
 /// From how many points on a newest segment counts in steps.
 const FEWEST: usize = 16;
@@ -58,7 +58,7 @@ fn is_same(one: &Drift, other: &Drift) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::change_point::{ChangePoint, Level, SeriesNoise};
+    use sprag_model::{ChangePoint, Level, SeriesNoise};
 
     fn drift(begin: usize, end: usize) -> Drift {
         let rate = Level { value: 0.01, lower: 0.01, upper: 0.01 };

@@ -9,15 +9,11 @@ use super::series_changes::Found;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::analysis::Analysis;
-use sprag_model::commit::CommitLine;
-use sprag_model::environment::Environment;
-use sprag_model::event::{Direction, Event, EventKind, EventState};
-use sprag_model::event_record::EventRecord;
-use sprag_model::metric::{Better, Metric};
-use sprag_model::sample::{CALIBRATION, Role};
-use sprag_model::series::Series;
-use sprag_model::trend::{NotJudged, Trend};
+use sprag_model::sample::CALIBRATION;
+use sprag_model::{
+    Analysis, Better, CommitLine, Direction, Environment, Event, EventKind, EventRecord, EventState, Metric, NotJudged,
+    Role, Series, Trend,
+};
 
 pub(super) fn analysed(series: Vec<Series>, records: &[EventRecord]) -> Output {
     analyse(Input { records, ..input(&analysis(series)) })

@@ -11,8 +11,8 @@ use crate::toml_text::MOST_BYTES;
 use sprag_base::text::suggestion;
 use sprag_history::{self as history, Entry, Store, Target};
 use sprag_model::checklist::{Checklist, Rule, RuntimeTarget};
-use sprag_model::ledger::{Ledger, Waiver};
 use sprag_model::release::{Release, Releases};
+use sprag_model::{Ledger, Waiver};
 
 #[derive(Clone)]
 pub struct Declared {

@@ -6,8 +6,9 @@ use super::inputs::ReleaseInputs;
 use super::{ReleaseError, Result};
 use crate::derive::{self, Finding};
 use sprag_history::Store;
+use sprag_model::Waiver;
 use sprag_model::checklist::{FilledChecklist, Item, Rests, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
-use sprag_model::ledger::{State, Waiver, day};
+use sprag_model::ledger::{State, day};
 use sprag_model::release::Figures;
 
 pub type FilledWithFigures = (FilledChecklist, BTreeMap<String, Figures>);

@@ -21,9 +21,10 @@ use crate::sums::{self, SUMS};
 use sprag_base::digest::sha256_hex;
 use sprag_base::files::sha256_of_file;
 use sprag_history::{self as history, Entries, Store, Target};
+use sprag_model::Statement;
 use sprag_model::checklist::FilledChecklist;
 use sprag_model::run::RECORD_ROOT;
-use sprag_model::statement::{PAYLOAD_TYPE, SHA256, Statement, pre_authentication};
+use sprag_model::statement::{PAYLOAD_TYPE, SHA256, pre_authentication};
 
 /// Of a file that is compared as a whole.
 const MOST_BYTES: usize = 256 << 20;

@@ -11,7 +11,8 @@ use crate::file;
 use crate::statement::STATEMENT;
 use sprag_model::checklist::FilledChecklist;
 use sprag_model::release::{PublishedStatement, Sealed};
-use sprag_model::statement::{GIT_COMMIT, PAYLOAD_TYPE, Resource, Statement, pre_authentication};
+use sprag_model::statement::{GIT_COMMIT, PAYLOAD_TYPE, pre_authentication};
+use sprag_model::{Resource, Statement};
 
 const MOST_BYTES: usize = 1 << 20;
 

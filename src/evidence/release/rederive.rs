@@ -14,8 +14,9 @@ use crate::statement::{self, STATEMENT};
 use crate::sums::SUMS;
 use sprag_base::digest::sha256_hex;
 use sprag_history::Store;
+use sprag_model::Statement;
 use sprag_model::checklist::{Filled, FilledChecklist, RuntimeTarget};
-use sprag_model::statement::{GIT_COMMIT, SHA256, Statement};
+use sprag_model::statement::{GIT_COMMIT, SHA256};
 
 const DIFFERS: &str = "is not what the records give";
 

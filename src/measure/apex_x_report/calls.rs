@@ -28,7 +28,7 @@ use crate::{MeasureError, clock, task};
 use sprag_formats::compat::apex_x::gpu_launches::{TimedOperation, TunedForm};
 use sprag_formats::compat::apex_x::gpu_report::{Calls, Selection};
 use sprag_kernels::tile::Overlap;
-use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::{Parity, ParityStatus};
 
 /// The seeds of the ids are those of the report plus these, as in Apex-X.
 const PACK_IDS_SEED: u64 = 1;

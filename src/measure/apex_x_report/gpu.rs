@@ -25,8 +25,7 @@ use sprag_formats::compat::apex_x::gpu_report::{
 };
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_model::autotune::Snapshot;
-use sprag_model::run::{Run, RunStatus};
-use sprag_model::shape_case::ShapeCase;
+use sprag_model::{Run, RunStatus, ShapeCase};
 
 #[derive(Clone, Debug)]
 pub struct GpuReportOptions {

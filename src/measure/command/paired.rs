@@ -13,8 +13,8 @@ use crate::paired::{PairedResult, is_narrow};
 use crate::plan::Protocol;
 use sprag_base::stats::describe;
 use sprag_model::foreign::{Reported, ReportedMetric};
-use sprag_model::metric::Metric;
-use sprag_model::paired::{self, New, Pair, Paired};
+use sprag_model::paired::{New, Pair, Paired};
+use sprag_model::{Metric, paired};
 
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSides<'a> {
@@ -285,7 +285,7 @@ mod tests {
 
     use super::*;
     use crate::command::suite::testing::{read, shell};
-    use sprag_model::benchmark::Benchmark;
+    use sprag_model::Benchmark;
 
     fn side(folder: &Path, script: &str) -> CommandSuite {
         shell(folder, script, Protocol::ordinary(4))

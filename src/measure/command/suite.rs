@@ -16,10 +16,9 @@ use sprag_base::files::open;
 use sprag_base::glob;
 use sprag_base::stats::describe;
 use sprag_formats::SIDECAR;
-use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::{Output, Reported, ReportedMetric};
-use sprag_model::metric::{Better, Metric, TIME};
-use sprag_model::sample::{Estimate, Measurement, Role};
+use sprag_model::metric::TIME;
+use sprag_model::{Benchmark, Better, Estimate, Measurement, Metric, Role};
 
 /// Reads the output of one process; an error follows after "process 1:".
 pub type Reader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
@@ -510,9 +509,8 @@ pub(super) mod testing {
 
 #[cfg(test)]
 mod tests {
-    use sprag_model::benchmark::ParityStatus;
     use sprag_model::foreign::ReportedMetric;
-    use sprag_model::unit::Unit;
+    use sprag_model::{ParityStatus, Unit};
 
     use super::testing::{read, shell};
     use super::*;

@@ -7,8 +7,7 @@ use crate::memory::{self, Buffer};
 use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepared, Workload};
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::{Form, KernelError};
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag_model::sample::Role;
+use sprag_model::{Benchmark, Parity, ParityStatus, Role};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Make<'a> {

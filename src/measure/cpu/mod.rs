@@ -36,7 +36,7 @@ pub fn workloads(suite: &str) -> Result<Vec<Workload>, MeasureError> {
 mod tests {
     use super::*;
     use crate::workload::Order;
-    use sprag_model::benchmark::ParityStatus;
+    use sprag_model::ParityStatus;
 
     #[test]
     fn every_kernel_is_there_and_ids_are_unique() {

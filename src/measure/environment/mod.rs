@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use sysinfo::System;
 
 use self::cpu::Cpu;
-use sprag_model::environment::{DURATION, Environment, Machine};
+use sprag_model::environment::DURATION;
+use sprag_model::{Environment, Machine};
 
 /// Every fact that may be recorded; others are dropped.
 ///

@@ -20,7 +20,7 @@ use crate::gpu::throttle::Watch;
 use crate::gpu::{DeviceError, operation, probe};
 use sprag_base::digest;
 use sprag_base::files::write_cache;
-use sprag_model::benchmark::Parity;
+use sprag_model::Parity;
 
 pub struct Device {
     pub context: Rc<Context>,

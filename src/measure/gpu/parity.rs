@@ -11,7 +11,7 @@ use super::device::{Checked, Device};
 use super::instance::{Instance, Supply};
 use super::operation::{Expected, Form, Operation};
 use super::program::{Content, CudaKernel, Data, DeviceProgram, Dtype};
-use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::{Parity, ParityStatus};
 
 /// The CPU checks programs up to this size.
 pub(super) const MOST_CPU_BYTES: usize = 64 << 20;

@@ -18,8 +18,7 @@ use crate::gpu::{DeviceError, parity, timer};
 use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepare, Prepared, Workload};
 use sprag_base::digest;
 use sprag_model::autotune::{Key, shape_bucket};
-use sprag_model::benchmark::{Benchmark, BenchmarkError, Parity, ParityStatus};
-use sprag_model::sample::Role;
+use sprag_model::{Benchmark, BenchmarkError, Parity, ParityStatus, Role};
 
 pub const TUNED: &str = "cuda";
 

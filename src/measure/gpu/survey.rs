@@ -19,7 +19,7 @@ use crate::gpu::{DeviceError, parity, probe};
 use crate::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
 use crate::process::{WorkerCommand, WorkerProcess};
 use crate::worker::MessageSink;
-use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::{Parity, ParityStatus};
 
 /// All element types, the optional one last.
 const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3];

@@ -24,7 +24,7 @@ use crate::gpu::program::{CudaKernel, Dtype};
 use crate::gpu::settings::Track;
 use crate::gpu::throttle::{DeviceState, Watch};
 use crate::workload::{Meter, Prepared};
-use sprag_model::benchmark::Parity;
+use sprag_model::Parity;
 
 /// Seconds of a replay: two thousand times the resolution of the events.
 const REPLAY_SECONDS: f64 = 1e-3;

@@ -16,9 +16,8 @@ use crate::suite::description::{
 };
 use crate::{MeasureError, environment};
 use sprag_formats::OutputFormat;
-use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::{Output, Reported};
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::{Benchmark, Run, RunStatus};
 
 /// Measures the suite. A command cannot be divided, so one of several shards measures all of it.
 pub(super) fn measure(
@@ -209,9 +208,8 @@ fn replaced(text: &str, place: &str, word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sprag_model::environment::{Environment, Machine};
     use sprag_model::record::MAX_RECORD_BYTES;
-    use sprag_model::sample::{Measurement, Role};
+    use sprag_model::{Environment, Machine, Measurement, Role};
 
     use super::*;
 

@@ -14,11 +14,8 @@ use crate::tensorrt::sweep::{self, NumberedCase};
 use crate::{MeasureError, clock, environment, sources};
 use sprag_formats::OutputFormat;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::commit::Commit;
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::run::{FILTER, Quality, Run, RunStatus};
-use sprag_model::shard::Shard;
+use sprag_model::run::FILTER;
+use sprag_model::{Benchmark, Commit, Environment, Machine, Quality, Run, RunStatus, Shard};
 
 #[derive(Clone, Debug)]
 pub struct Suite {

@@ -17,7 +17,7 @@ use crate::suite::description::{
 };
 use crate::suite::kernels::{self, BenchDevice, KernelBench, TunedConfigurations};
 use crate::workload::{self, Workload};
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::{Run, RunStatus};
 
 /// The folder of compiled kernels in the private folder. Without one every worker compiles.
 pub(crate) const COMPILED: &str = "compiled";

@@ -21,11 +21,8 @@ use crate::workload::{self, Workload};
 use crate::{MeasureError, clock, environment};
 use sprag_base::files::{WriteError, read_bounded, write_atomic};
 use sprag_model::autotune::{Key, NewerVersion, Reading, Store, Stored};
-use sprag_model::metric::Metric;
 use sprag_model::record::MAX_RECORD_BYTES;
-use sprag_model::run::{Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement, Role};
-use sprag_model::shard::Shard;
+use sprag_model::{Estimate, Measurement, Metric, Role, Run, RunStatus, Shard};
 
 pub(super) struct KernelBench<'a> {
     pub(super) workloads: Vec<Workload>,
@@ -445,7 +442,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    use sprag_model::benchmark::Benchmark;
+    use sprag_model::Benchmark;
 
     use super::*;
 

@@ -20,8 +20,7 @@ use crate::environment::redact::{redacted, redacted_arguments, without_secrets};
 use crate::suite::gpu::DeviceSuite;
 use crate::suite::kernels::KernelBench;
 use crate::suite::trt::SLOWEST_LAYER;
-use sprag_model::environment::Environment;
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::{Environment, Run, RunStatus};
 
 /// Measures a suite. A failure gives a run with its reason.
 pub fn measure(
@@ -96,7 +95,7 @@ mod tests {
 
     use serde_json::json;
 
-    use sprag_model::environment::Machine;
+    use sprag_model::Machine;
 
     use super::*;
 

@@ -24,8 +24,7 @@ use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_formats::compat::apex_x::trt_report::{
     CaseMetrics, CaseOutcome, SweepCase, SweepConfig, SweepOutcome, SweepReport,
 };
-use sprag_model::environment::Environment;
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::{Environment, Run, RunStatus};
 
 const VERSION: &str = "tensorrt";
 

@@ -17,9 +17,8 @@ use std::time::Duration;
 
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
-use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::recordable;
-use sprag_model::shape_case::{ShapeCase, TensorShape};
+use sprag_model::{Benchmark, ShapeCase, TensorShape};
 
 /// The name of all benchmarks of an engine; their shapes distinguish them.
 const NAME: &str = "engine";

@@ -9,8 +9,7 @@ pub use crate::tensorrt::{CaseResult, NumberedCase, ShapeCaseFault, Sweep, Timin
 use crate::tensorrt::{Reason, ReasonCode, Version, benchmark};
 use crate::{pool, protocol};
 use sprag_base::stats::describe;
-use sprag_model::metric::Metric;
-use sprag_model::sample::{Estimate, Measurement, Role};
+use sprag_model::{Estimate, Measurement, Metric, Role};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepResult {
@@ -195,7 +194,7 @@ fn estimates(sweep: &Sweep, result: &CaseResult, processes: &[Vec<f64>]) -> Vec<
 mod tests {
     use std::time::Duration;
 
-    use sprag_model::shape_case::ShapeCase;
+    use sprag_model::ShapeCase;
 
     use super::*;
     use crate::plan::Protocol;

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Acceptance, Baseline, BaselineFile};
-use crate::schema::{self, patterns};
+use crate::schema;
+use crate::schema::patterns;
 
 pub const SCHEMA_VERSION: u64 = 1;
 

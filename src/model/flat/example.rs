@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::benchmark::Benchmark;
-use crate::commit::Commit;
-use crate::environment::{Environment, Machine};
-use crate::metric::Metric;
-use crate::run::{Quality, RecordedRun, Run, RunStatus};
-use crate::sample::{Estimate, Measurement};
+use crate::{
+    Benchmark, Commit, Environment, Estimate, Machine, Measurement, Metric, Quality, RecordedRun, Run, RunStatus,
+};
 
 /// A run of three benchmarks: one with everything, one of a foreign program, one that failed.
 pub fn recorded() -> RecordedRun {

@@ -8,10 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{MERGED, OCCUPIED, SHARD, Shard};
-use crate::benchmark::Benchmark;
-use crate::head::RunHead;
-use crate::run::{self, Quality, RecordedRun, Run, RunStatus};
-use crate::sample::Measurement;
+use crate::{Benchmark, Measurement, Quality, RecordedRun, Run, RunHead, RunStatus, run};
 
 #[derive(Debug, Default)]
 pub struct Assembly<'a> {
@@ -208,8 +205,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::environment::{Environment, Machine};
     use crate::run::FILTER;
+    use crate::{Environment, Machine};
 
     fn measurement(name: &str) -> Measurement {
         Measurement::new(Benchmark::new("cpu", name, &[], "fast").expect("the name is a word"), Vec::new())

@@ -27,11 +27,8 @@ use sprag_history::Record;
 use sprag_measure::environment;
 use sprag_measure::interrupt::say_on_interrupt;
 use sprag_measure::suite::{Effort, Extent};
-use sprag_model::commit::CommitOnLine;
-use sprag_model::environment::Machine;
-use sprag_model::metric::Metric;
-use sprag_model::run::{Run, RunStatus, is_filtered};
-use sprag_model::shard::Shard;
+use sprag_model::run::is_filtered;
+use sprag_model::{CommitOnLine, Machine, Metric, Run, RunStatus, Shard};
 
 #[derive(Clone, Debug)]
 pub struct BackfillRequest {

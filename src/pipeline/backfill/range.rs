@@ -7,7 +7,7 @@ use crate::span::{self, Ends};
 use crate::text::note;
 use crate::{refuse, text, trend};
 use sprag_measure::gpu::probe;
-use sprag_model::commit::CommitOnLine;
+use sprag_model::CommitOnLine;
 
 /// The suites that can be measured at commits of the past.
 pub(super) fn suites<'a>(project: &'a Project, asked: &[String]) -> crate::Result<Vec<(&'a str, &'a Suite)>> {

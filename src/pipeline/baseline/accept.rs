@@ -11,8 +11,7 @@ use crate::text::{self, warn};
 use crate::{Advice, refuse};
 use sprag_analysis::baseline_diff;
 use sprag_analysis::compare::describe_differences;
-use sprag_model::baseline::Baseline;
-use sprag_model::baseline::diff::DiffKind;
+use sprag_model::{Baseline, DiffKind};
 
 struct Proposal {
     shown: String,
@@ -224,7 +223,7 @@ fn refuse_redefined(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::environment::Environment;
+    use sprag_model::Environment;
 
     #[test]
     fn metrics_of_two_environments_are_not_mixed() {

@@ -15,9 +15,8 @@ use crate::{policy, refuse};
 use sprag_analysis::rules::interval;
 use sprag_analysis::session_noise::{self, FEWEST_SESSIONS, MOST_SESSIONS};
 use sprag_base::files::{check_writable, write_new};
-use sprag_model::baseline::{Baseline, BaselineMetric};
-use sprag_model::evidence::SessionNoise;
-use sprag_model::rule::{Choice, Policy, Rule, percent};
+use sprag_model::rule::percent;
+use sprag_model::{Baseline, BaselineMetric, Choice, Policy, Rule, SessionNoise};
 
 pub struct EmitOptions<'a> {
     pub folder: &'a Path,

@@ -15,9 +15,12 @@ use crate::project::Project;
 use crate::text::{self, say, warn};
 use crate::{Advice, refuse};
 use sprag_analysis::baseline_diff;
-use sprag_model::baseline::diff::{self, BaselineDiff, BaselineDiffs, DiffKind, DiffSide, MetricDiff, MetricSide};
-use sprag_model::baseline::list::{self, BaselineList, BaselineSummary, ListedBaseline};
-use sprag_model::baseline::{Baseline, BaselineFile};
+use sprag_model::baseline::diff::{self};
+use sprag_model::baseline::list::{self};
+use sprag_model::{
+    Baseline, BaselineDiff, BaselineDiffs, BaselineFile, BaselineList, BaselineSummary, DiffKind, DiffSide,
+    ListedBaseline, MetricDiff, MetricSide,
+};
 
 pub use crate::baseline::accept::{AcceptOptions, accept};
 pub use crate::baseline::emit::{EmitOptions, emit};

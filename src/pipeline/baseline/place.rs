@@ -13,8 +13,9 @@ use crate::{Advice, refuse};
 use sprag_base::files::{read_bounded, write_atomic, write_new};
 use sprag_history as history;
 use sprag_measure::clock;
-use sprag_model::baseline::{Acceptance, Baseline, BaselineError};
+use sprag_model::baseline::Acceptance;
 use sprag_model::record::MAX_RECORD_BYTES;
+use sprag_model::{Baseline, BaselineError};
 
 const LOCK: &str = "baselines.lock";
 

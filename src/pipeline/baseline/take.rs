@@ -18,11 +18,9 @@ use sprag_analysis::session_noise;
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
 use sprag_history as history;
-use sprag_model::baseline::Baseline;
 use sprag_model::foreign::Output;
 use sprag_model::record::MAX_RECORD_BYTES;
-use sprag_model::rule::Policy;
-use sprag_model::run::{RecordedRun, Run, RunStatus};
+use sprag_model::{Baseline, Policy, RecordedRun, Run, RunStatus};
 
 pub(super) struct RunSelection<'a> {
     pub suites: &'a [String],

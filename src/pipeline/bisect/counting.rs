@@ -16,10 +16,8 @@ use sprag_measure::paired::PairedResult;
 use sprag_measure::plan::Protocol;
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::suite::kernels::select;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::metric::Metric;
 use sprag_model::paired::{Pair, Paired};
-use sprag_model::sample::Role;
+use sprag_model::{Benchmark, Metric, Role};
 
 /// Counts of one build that differ by more are not an answer.
 const STEADY: f64 = 0.001;

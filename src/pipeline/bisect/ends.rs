@@ -7,8 +7,8 @@ use crate::project::Project;
 use crate::span::{self, Ends};
 use crate::{refuse, text};
 use sprag_history as history;
-use sprag_model::event::{Event, EventKind, Member};
 use sprag_model::metric::RATIO;
+use sprag_model::{Event, EventKind, Member};
 
 pub(super) struct Span {
     pub(super) good: String,

@@ -17,9 +17,8 @@ use crate::{Advice, Error, text};
 use sprag_analysis::bisect::question::Session;
 use sprag_measure::paired::PairedResult;
 use sprag_measure::suite::{Effort, Extent};
-use sprag_model::environment::Machine;
-use sprag_model::metric::Better;
 use sprag_model::paired::Paired;
+use sprag_model::{Better, Machine};
 
 pub(super) struct Measurer<'a> {
     pub(super) project: &'a Project,

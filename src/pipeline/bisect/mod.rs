@@ -43,9 +43,8 @@ use sprag_analysis::bisect::search::Search;
 use sprag_history::Record;
 use sprag_measure::interrupt::say_on_interrupt;
 use sprag_measure::suite::Observer;
-use sprag_model::bisection::BisectEffect;
 use sprag_model::run::Run as RecordedRun;
-use sprag_model::shard::Shard;
+use sprag_model::{BisectEffect, Shard};
 
 pub use crate::bisect::report::{BisectOutcome, BisectReport, markdown, terminal};
 pub use crate::bisect::state::{BisectRequest, Recording};

@@ -8,7 +8,7 @@ use crate::text::{self, note};
 use crate::trend;
 use sprag_base::glob::covers;
 use sprag_history as history;
-use sprag_model::event::EventKind;
+use sprag_model::EventKind;
 
 /// The suspects of events, with a probability each.
 #[derive(Default)]

@@ -24,12 +24,12 @@ use sprag_base::text::{printable, shortened};
 use sprag_history::Record;
 use sprag_measure::plan::Protocol;
 use sprag_measure::{clock, environment, parity, pool};
-use sprag_model::bisection::{BisectEffect, BisectMeasurement, BisectSuspect, Bisection, SkippedCommit};
-use sprag_model::event::{EventKind, Member};
-use sprag_model::event_record::{EventRecord, EventStep};
 use sprag_model::paired::Pair;
-use sprag_model::run::{FILTER, Quality, Run};
-use sprag_model::sample::Measurement;
+use sprag_model::run::FILTER;
+use sprag_model::{
+    BisectEffect, BisectMeasurement, BisectSuspect, Bisection, EventKind, EventRecord, EventStep, Measurement, Member,
+    Quality, Run, SkippedCommit,
+};
 
 /// The setting of a run that a bisection measured.
 pub(crate) const SETTING: &str = "bisect";

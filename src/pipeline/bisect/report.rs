@@ -13,8 +13,8 @@ use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Step, de
 use sprag_analysis::bisect::search::Search;
 use sprag_base::stats::describe;
 use sprag_history as history;
-use sprag_model::bisection::{BisectEffect, BisectMeasurement, SkippedCommit};
 use sprag_model::schema::patterns;
+use sprag_model::{BisectEffect, BisectMeasurement, SkippedCommit};
 
 const JSON_VERSION: u32 = 1;
 

@@ -17,7 +17,7 @@ use sprag_analysis::bisect::choice::Choice;
 use sprag_base::{digest, json};
 use sprag_history::{self as history, Record, SyncError, SyncOptions};
 use sprag_measure::clock;
-use sprag_model::environment::Machine;
+use sprag_model::Machine;
 use sprag_model::run::RECORD_ROOT;
 
 /// Answers that are older belong to an earlier bisection.

@@ -17,9 +17,7 @@ use sprag_analysis::bisect::question::{Question, Session};
 use sprag_analysis::bisect::search::Search;
 use sprag_base::digest;
 use sprag_base::files::write_atomic;
-use sprag_model::event_record::EventRecord;
-use sprag_model::metric::Metric;
-use sprag_model::shard::Shard;
+use sprag_model::{EventRecord, Metric, Shard};
 
 /// Where the runs of measured commits go, and the record of the event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

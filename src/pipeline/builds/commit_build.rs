@@ -17,7 +17,7 @@ use sprag_measure::command::cargo::{self, CargoBuild};
 use sprag_measure::command::keeper::{GuardedFolder, sweep};
 use sprag_measure::process::WorkerCommand;
 use sprag_measure::suite::{CommitProgram, Observer, is_ours};
-use sprag_model::commit::Commit;
+use sprag_model::Commit;
 
 #[derive(Debug)]
 pub struct Worktree {

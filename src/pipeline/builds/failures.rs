@@ -9,10 +9,7 @@ use crate::config::Suite;
 use crate::error::Cause;
 use crate::{Advice, Error};
 use sprag_measure::{clock, environment};
-use sprag_model::commit::Commit;
-use sprag_model::environment::Machine;
-use sprag_model::head::RunHead;
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::{Commit, Machine, Run, RunHead, RunStatus};
 
 /// Whether a message of a system or a compiler says that a disk, or what a user may write to it, is full.
 pub(super) fn is_full_disk(text: &str) -> bool {
@@ -58,7 +55,7 @@ pub(crate) fn broken(heads: &[RunHead], suite: &str) -> HashMap<String, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::run::RecordedRun;
+    use sprag_model::RecordedRun;
 
     #[test]
     fn only_failures_that_would_repeat_are_remembered() {

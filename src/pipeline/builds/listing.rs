@@ -10,7 +10,7 @@ use crate::error::{Context as _, Exit};
 use crate::text::{self, printable};
 use crate::{Advice, Result};
 use sprag_base::json;
-use sprag_model::unit::Unit;
+use sprag_model::Unit;
 use sprag_report::number;
 use sprag_report::sheet::terminal::typed;
 

@@ -36,7 +36,7 @@ use sprag_measure::environment;
 use sprag_measure::plan::Protocol;
 use sprag_measure::suite::command::{command_suite, without_places};
 use sprag_measure::suite::{CommandSettings, CommitProgram, Observer};
-use sprag_model::commit::Commit;
+use sprag_model::Commit;
 
 const TREE: &str = "tree";
 

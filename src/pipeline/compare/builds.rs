@@ -25,9 +25,8 @@ use sprag_measure::suite::kernels::select;
 use sprag_measure::suite::{CommandSettings, Effort, built_from_fault, is_ours};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, environment};
-use sprag_model::commit::Commit;
 use sprag_model::foreign::Output;
-use sprag_model::sample::Role;
+use sprag_model::{Commit, Role};
 
 pub(crate) struct Contest<'a> {
     pub project: &'a Project,

@@ -30,13 +30,9 @@ use sprag_measure::environment::pressure::{self, Pressure};
 use sprag_measure::plan::MOST_PROCESSES;
 use sprag_measure::suite::Effort;
 use sprag_measure::{clock, environment};
-use sprag_model::baseline::Baseline;
-use sprag_model::gate::{Gate, SuiteGate};
 use sprag_model::paired::{New, Paired};
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::run::RunStatus;
 use sprag_model::schema::patterns;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Baseline, Choice, Comparison, Gate, Policy, Rule, RunStatus, SuiteGate, Verdict};
 
 pub(crate) use crate::compare::builds::{Contest, Outcome, measure_programs};
 
@@ -495,8 +491,7 @@ fn ratio_and_interval(comparison: &Comparison) -> (Option<f64>, Option<(f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::metric::Metric;
-    use sprag_model::verdict::Effect;
+    use sprag_model::{Effect, Metric};
     use sprag_report::gate::example;
 
     #[test]

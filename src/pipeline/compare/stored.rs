@@ -11,10 +11,7 @@ use crate::project::Project;
 use crate::run_file::{self, RunFile};
 use crate::{refuse, text};
 use sprag_analysis::compare::pass_within;
-use sprag_model::gate::SuiteGate;
-use sprag_model::metric::Better;
-use sprag_model::run::{RecordedRun, Run};
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Better, Comparison, RecordedRun, Run, SuiteGate, Verdict};
 
 pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<Exit> {
     if let Some(exit) = foreign::compare(request, out)? {

@@ -15,9 +15,8 @@ use crate::{Error, refuse};
 use sprag_base::files::read_bounded;
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_formats::OutputFormat;
-use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::DEFAULT_VARIANT;
-use sprag_model::schema;
+use sprag_model::{Benchmark, schema};
 
 pub use crate::config::rules::{MetricRule, MetricTrend, Parameters, Rules, SensitivityName, TrendSettings};
 pub use crate::config::suite::{GpuProfile, Suite, SuiteKind};
@@ -356,7 +355,7 @@ mod tests {
     use super::*;
     use sprag_formats::OutputFormat;
     use sprag_measure::gpu::settings::AskedDtype;
-    use sprag_model::rule::{Choice, Rule};
+    use sprag_model::{Choice, Rule};
 
     pub(super) fn parse(text: &str) -> Result<Config, String> {
         Config::parse(text, Path::new("sprag.toml")).map_err(|error| error.to_string())

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use sprag_base::text::nearest;
-use sprag_model::rule::{Choice, Rule};
+use sprag_model::{Choice, Rule};
 
 /// A parameter of a rule, with its built-in value.
 type Parameter = (&'static str, Option<f64>);

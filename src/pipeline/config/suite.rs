@@ -13,7 +13,7 @@ use sprag_measure::command::variables;
 use sprag_measure::gpu::custom::settings::KernelSettings;
 use sprag_measure::gpu::settings::AskedDtype;
 use sprag_measure::suite::CommandSettings;
-use sprag_model::benchmark::Benchmark;
+use sprag_model::Benchmark;
 
 /// The fewest with which an interval over processes is meaningful.
 const DEFAULT_PROCESSES: u32 = 5;

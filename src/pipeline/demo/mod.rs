@@ -19,10 +19,8 @@ use sprag_base::stats::random::SplitMix64;
 use sprag_evidence::checklist::CHECKLIST_PATH;
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
-use sprag_model::baseline::{Acceptance, Baseline};
-use sprag_model::commit::Commit;
-use sprag_model::rule::Policy;
-use sprag_model::run::{RecordedRun, Run, RunStatus};
+use sprag_model::baseline::Acceptance;
+use sprag_model::{Baseline, Commit, Policy, RecordedRun, Run, RunStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFacts {
@@ -315,10 +313,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use sprag_model::baseline::Baseline;
     use sprag_model::metric::TIME;
-    use sprag_model::run::RunStatus;
     use sprag_model::series::slug;
+    use sprag_model::{Baseline, RunStatus};
 
     /// The relative change of each benchmark's time against the baseline of its class.
     fn changes(folder: &Path, run: &Run) -> Vec<(String, f64)> {

@@ -14,12 +14,10 @@ use serde_json::{Value, json};
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
 use sprag_base::toml::TomlText;
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag_model::commit::Commit;
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::metric::Metric;
-use sprag_model::run::{Quality, Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement, Role};
+use sprag_model::{
+    Benchmark, Commit, Environment, Estimate, Machine, Measurement, Metric, Parity, ParityStatus, Quality, Role, Run,
+    RunStatus,
+};
 
 /// The commit that adds the baselines: soon after a release and before the planted regression.
 pub(super) const BASELINES: usize = 108;

@@ -19,11 +19,10 @@ use sprag_base::files::{check_writable, read_bounded, write_atomic};
 use sprag_formats::compat::apex_x::gate::{self as rules, CheckStatus, Comparison, SeedSuite, Template};
 use sprag_formats::compat::json;
 use sprag_measure::clock;
-use sprag_model::gate::Gate;
-use sprag_model::metric::{LARGEST, Metric};
+use sprag_model::metric::LARGEST;
 use sprag_model::record::MAX_RECORD_BYTES;
-use sprag_model::rule::{MOST_FACTOR, Rule};
-use sprag_model::verdict::{Effect, Verdict};
+use sprag_model::rule::MOST_FACTOR;
+use sprag_model::{Effect, Gate, Metric, Rule, Verdict};
 
 struct File {
     shown: String,

@@ -15,10 +15,7 @@ use sprag_analysis::reference::{self, Level};
 use sprag_analysis::{digest, session_noise};
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
-use sprag_model::analysis::NoBaseline;
-use sprag_model::baseline::{Baseline, BaselineFile};
-use sprag_model::rule::Policy;
-use sprag_model::run::{RecordedRun, Run};
+use sprag_model::{Baseline, BaselineFile, NoBaseline, Policy, RecordedRun, Run};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Against {

@@ -13,11 +13,7 @@ use sprag_analysis::frame::Frame;
 use sprag_history as history;
 use sprag_measure::environment;
 use sprag_model::calibration::{Base, Calibration, RuleCalibration, Share, Tally};
-use sprag_model::head::RunHead;
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::run;
-use sprag_model::series::Series;
-use sprag_model::unit::Unit;
+use sprag_model::{Choice, Policy, Rule, RunHead, Series, Unit, run};
 
 /// Fixed, so that equal histories give equal figures.
 const SEED: u64 = 1;

@@ -22,15 +22,9 @@ use sprag_base::stats::sign_interval;
 use sprag_formats::compat::trueno::{self, gate as text_gate};
 use sprag_formats::compat::tt_metal::{self, gate as samples};
 use sprag_formats::{FormatError, criterion};
-use sprag_model::baseline::Baseline;
-use sprag_model::evidence::Side;
 use sprag_model::foreign::Output;
-use sprag_model::gate::Gate;
-use sprag_model::imported::{Entry, EntryStatus};
-use sprag_model::metric::{Better, Metric};
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::unit::Unit;
-use sprag_model::verdict::Counts;
+use sprag_model::imported::Entry;
+use sprag_model::{Baseline, Better, Choice, Counts, EntryStatus, Gate, Metric, Policy, Rule, Side, Unit};
 
 pub struct FileRules {
     kind: Kind,

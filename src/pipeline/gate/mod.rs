@@ -24,10 +24,7 @@ use crate::{Advice, import, ledger, policy, refuse, study, trend};
 use sprag_analysis::compare;
 use sprag_measure::environment;
 use sprag_measure::suite::Effort;
-use sprag_model::disagreement::Disagreement;
-use sprag_model::gate::SuiteGate;
-use sprag_model::rule::Policy;
-use sprag_model::run::{RecordedRun, Run};
+use sprag_model::{Disagreement, Policy, RecordedRun, Run, SuiteGate};
 
 pub use crate::gate::base::{Against, Base, Bases, named};
 pub use crate::gate::outcome::{

@@ -12,10 +12,9 @@ use sprag_analysis::mean_change::{self, Errors};
 use sprag_history as history;
 use sprag_measure::suite::Effort;
 use sprag_model::environment::NO_MACHINE;
-use sprag_model::gate::{Gate, Outcome, SuiteGate};
-use sprag_model::rule::{Choice, Policy, Rule};
-use sprag_model::run::{RecordedRun, Run, RunStatus};
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::{
+    Choice, Comparison, Counts, Gate, Outcome, Policy, RecordedRun, Rule, Run, RunStatus, SuiteGate, Verdict,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inconclusive {
@@ -320,8 +319,7 @@ pub(super) fn gate_of_files(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::metric::Metric;
-    use sprag_model::verdict::Comparison;
+    use sprag_model::{Comparison, Metric};
 
     fn suite(status: Option<RunStatus>, has_base: bool, verdicts: &[Verdict]) -> SuiteGate {
         let comparison =

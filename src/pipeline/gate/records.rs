@@ -20,11 +20,9 @@ use sprag_analysis::frame::{Order, Place};
 use sprag_analysis::session_noise;
 use sprag_history::{self as history, Entry, Listing, Store};
 use sprag_measure::{environment, gpu};
-use sprag_model::commit::{CommitLine, NO_COMMIT};
-use sprag_model::environment::Machine;
-use sprag_model::head::RunHead;
-use sprag_model::run::{Quarantined, RecordedRun, Run, RunStatus};
-use sprag_model::shard::{self, CompleteRun, IncompleteRun};
+use sprag_model::commit::NO_COMMIT;
+use sprag_model::shard::{CompleteRun, IncompleteRun};
+use sprag_model::{CommitLine, Machine, Quarantined, RecordedRun, Run, RunHead, RunStatus, shard};
 
 pub struct Records<'p> {
     project: &'p Project,

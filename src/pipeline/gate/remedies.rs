@@ -5,9 +5,8 @@ use crate::project::Project;
 use crate::text;
 use sprag_analysis::rules::remedy::{CONFIRM, Remedy, TURNS, refit};
 use sprag_measure::environment;
-use sprag_model::gate::SuiteGate;
-use sprag_model::run::{BUSY, Run};
-use sprag_model::verdict::Verdict;
+use sprag_model::run::BUSY;
+use sprag_model::{Run, SuiteGate, Verdict};
 
 struct Remedies {
     /// Which further runs would decide it; `None` for a file, or a run of uncommitted changes.

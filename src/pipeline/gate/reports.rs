@@ -13,7 +13,7 @@ use crate::options::{NamedFile, check_distinct};
 use crate::{Advice, refuse, text};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_measure::clock;
-use sprag_model::gate::Gate;
+use sprag_model::Gate;
 use sprag_report::gate;
 
 const OPTION: &str = "--report";

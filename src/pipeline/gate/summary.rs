@@ -12,9 +12,7 @@ use serde_json::Value;
 use sprag_formats::compat::apex_x::gate::{
     self as seed, Check, CheckStatus, Comparison as SeedComparison, SeedSuite, Statuses,
 };
-use sprag_model::gate::{Gate, Outcome, SuiteGate};
-use sprag_model::unit::Unit;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Comparison, Gate, Outcome, SuiteGate, Unit, Verdict};
 use sprag_report::gate::was_not_judged;
 
 const REQUIRED: &str = "ok";
@@ -89,7 +87,7 @@ fn check(gate: &Gate, suite: &SuiteGate, comparison: &Comparison) -> Check {
 mod tests {
     use super::*;
     use sprag_formats::compat::apex_x::schema;
-    use sprag_model::run::RunStatus;
+    use sprag_model::RunStatus;
     use sprag_report::gate::example;
 
     fn now() -> DateTime<Utc> {

@@ -1,9 +1,7 @@
 //! The findings of a gate as text for a terminal.
 
 use crate::text;
-use sprag_model::gate::{MeanChange, SuiteGate};
-use sprag_model::run::RunStatus;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Comparison, MeanChange, RunStatus, SuiteGate, Verdict};
 use sprag_report::gate::{answer, common_note, effect};
 
 pub fn suite_text(suite: &SuiteGate, only_changed: bool) -> String {

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use sprag_base::stats::{bootstrap, describe};
 use sprag_base::text::is_unsafe_in_name;
 use sprag_formats::recordable;
-use sprag_model::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
-use sprag_model::commit::Commit;
-use sprag_model::environment::{Environment, Machine, NO_MACHINE};
-use sprag_model::imported::{Entry, EntryStatus, ImportedCommit, ImportedRun, Observation};
-use sprag_model::metric::Metric;
+use sprag_model::environment::NO_MACHINE;
+use sprag_model::imported::Entry;
 use sprag_model::record::YEARS;
-use sprag_model::run::{IMPORT, Quality, Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement, Role};
+use sprag_model::run::IMPORT;
+use sprag_model::{
+    Attributes, Benchmark, Commit, EntryStatus, Environment, Estimate, ImportedCommit, ImportedRun, Machine,
+    Measurement, Metric, Observation, Parity, ParityStatus, Quality, Role, Run, RunStatus,
+};
 
 /// With fewer samples a 95th percentile is just one of the largest.
 const FEWEST_FOR_P95: usize = 100;

@@ -20,9 +20,7 @@ use crate::study;
 use crate::text::{branch as branch_name, count, note, printable, warn};
 use sprag_history::{self as history, Record, Store};
 use sprag_measure::clock;
-use sprag_model::benchmark::Benchmark;
-use sprag_model::imported::Imported;
-use sprag_model::run::Run;
+use sprag_model::{Benchmark, Imported, Run};
 
 pub use crate::import::plan::ImportOptions;
 pub use crate::import::source::foreign;

@@ -12,14 +12,10 @@ use crate::{Advice, refuse};
 use sprag_formats::{Format, word};
 use sprag_history::{self as history, HistoryError, Store};
 use sprag_measure::clock;
-use sprag_model::commit::Commit;
-use sprag_model::environment::{Machine, NO_MACHINE};
-use sprag_model::head::RunHead;
-use sprag_model::imported::{Imported, ImportedRun, Observation};
-use sprag_model::metric::Better;
+use sprag_model::environment::NO_MACHINE;
 use sprag_model::record::YEARS;
 use sprag_model::run::IMPORT;
-use sprag_model::unit::Unit;
+use sprag_model::{Better, Commit, Imported, ImportedRun, Machine, Observation, RunHead, Unit};
 
 /// The value of `--commit` for no commit.
 const NO_COMMIT: &str = "none";

@@ -12,9 +12,9 @@ use crate::error::Context as _;
 use crate::{Advice, Error, refuse};
 use sprag_base::files::open;
 use sprag_formats::{Format, SIDECAR, registry, word};
+use sprag_model::RecordedRun;
 use sprag_model::environment::NO_MACHINE;
 use sprag_model::foreign::Output;
-use sprag_model::run::RecordedRun;
 
 /// Ten times the largest history seen.
 pub const MOST_BYTES: u64 = 256 << 20;

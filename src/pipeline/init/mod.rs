@@ -25,7 +25,7 @@ use crate::{Advice, refuse};
 use sprag_base::files::write_atomic;
 use sprag_history as history;
 use sprag_measure::suite::{Effort, Extent};
-use sprag_model::run::{Run, RunStatus};
+use sprag_model::{Run, RunStatus};
 
 pub use crate::init::github::{Ci, CiOptions, digest, repository};
 

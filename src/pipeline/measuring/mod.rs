@@ -27,8 +27,8 @@ use sprag_measure::suite::{
 use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_measure::tensorrt::sweep::{self, TimingSettings};
 use sprag_measure::{environment, tune};
-use sprag_model::commit::Commit;
-use sprag_model::run::{Run, RunStatus, is_filtered};
+use sprag_model::run::is_filtered;
+use sprag_model::{Commit, Run, RunStatus};
 
 #[derive(Clone, Copy)]
 pub struct MeasureHost<'a> {

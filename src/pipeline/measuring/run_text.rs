@@ -2,11 +2,9 @@
 
 use crate::text::{self, NONE};
 use sprag_base::text::decoded;
-use sprag_model::benchmark::ParityStatus;
 use sprag_model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
-use sprag_model::run::Run;
-use sprag_model::sample::{CALIBRATION, Estimate, Measurement};
-use sprag_model::unit::Unit;
+use sprag_model::sample::CALIBRATION;
+use sprag_model::{Estimate, Measurement, ParityStatus, Run, Unit};
 
 /// Columns with numbers.
 const NUMBERS: [usize; 6] = [1, 2, 4, 5, 6, 8];
@@ -118,10 +116,8 @@ fn without_empty_columns(rows: Vec<Vec<String>>) -> (Vec<Vec<String>>, Vec<usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
     use sprag_model::flat::example::recorded;
-    use sprag_model::metric::Metric;
-    use sprag_model::sample::Role;
+    use sprag_model::{Benchmark, Metric, Parity, ParityStatus, Role};
 
     #[test]
     fn kernels_come_first_and_failures_last() {

@@ -18,10 +18,8 @@ use sprag_base::digest::is_hex;
 use sprag_base::files::open_inside;
 use sprag_history::{self as history, HistoryError, Record, Store};
 use sprag_measure::clock;
-use sprag_model::commit::Commit;
-use sprag_model::event_record::EventRecord;
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
-use sprag_model::run::Run;
+use sprag_model::{Commit, EventRecord, Run};
 
 /// What the files must be, whatever they say.
 #[derive(Debug, Default)]

@@ -17,8 +17,7 @@ use sprag_base::digest::Digest;
 use sprag_base::files::{AtomicFile, open, sha256_of_file};
 use sprag_history::{self as history, Entries, Entry, HistoryError, PastMonths, Record, Target};
 use sprag_measure::clock;
-use sprag_model::archive::{self, Archive};
-use sprag_model::merkle::MerkleTree;
+use sprag_model::{Archive, MerkleTree, archive};
 
 /// Records that are in memory at a time when they come back.
 const AT_ONCE: usize = 4096;

@@ -16,11 +16,9 @@ use sprag_base::files::{read_bounded, write_atomic};
 use sprag_history::{self as history, Entries, Record, Store, Target};
 use sprag_measure::clock;
 use sprag_model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, Severity};
-use sprag_model::history_log::{self, HistoryRoot};
-use sprag_model::proof::{MAX_PROOF_BYTES, Proof, SCHEMA_VERSION};
+use sprag_model::proof::{MAX_PROOF_BYTES, SCHEMA_VERSION};
 use sprag_model::record::MAX_RECORD_BYTES;
-use sprag_model::retraction::{self, Retraction};
-use sprag_model::run::Run;
+use sprag_model::{HistoryRoot, Proof, Retraction, Run, history_log, retraction};
 
 pub fn root(folder: &Path, is_json: bool, out: &mut dyn Write) -> crate::Result<Exit> {
     let entries = entries(&Project::open(folder)?)?;

@@ -15,9 +15,8 @@ use crate::{refuse, snapshots, study};
 use sprag_analysis::frame::Frame;
 use sprag_history::{self as history, Entry, Listing, LocalBranch, Store, SyncOptions, Synced};
 use sprag_measure::clock;
-use sprag_model::head::RunHead;
-use sprag_model::history_log::{HistoryLog, LoggedRun, SCHEMA_VERSION};
-use sprag_model::run::RunStatus;
+use sprag_model::history_log::SCHEMA_VERSION;
+use sprag_model::{HistoryLog, LoggedRun, RunHead, RunStatus};
 
 pub use crate::records::add::{Expected, add};
 pub use crate::records::archive::{archive, restore};

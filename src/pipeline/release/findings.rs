@@ -17,14 +17,9 @@ use sprag_evidence::release::artifacts;
 use sprag_evidence::release::fill::{self, FilledWithFigures};
 use sprag_evidence::release::inputs::ReleaseInputs;
 use sprag_history::{self as history, Store};
-use sprag_model::benchmark::ParityStatus;
 use sprag_model::checklist::{Against, FilledChecklist, Item, Rests, Rule};
-use sprag_model::ledger::answer::Answer;
 use sprag_model::ledger::day;
-use sprag_model::run::{RecordedRun, Run};
-use sprag_model::series::Series;
-use sprag_model::trend::Trend;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Answer, Comparison, ParityStatus, RecordedRun, Run, Series, Trend, Verdict};
 
 type FindingAndSources = (Finding, Vec<Rests>);
 

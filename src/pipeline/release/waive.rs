@@ -11,11 +11,9 @@ use sprag_base::text::suggestion;
 use sprag_evidence::release::ReleaseError;
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history as history;
-use sprag_model::event::Event;
-use sprag_model::ledger::answer::Answer;
-use sprag_model::ledger::scope::Scope;
-use sprag_model::ledger::{Acceptance, Entry, FOLDER, Ledger, Terms, Waiver, day, text as entries};
+use sprag_model::ledger::{Acceptance, Entry, FOLDER, Terms, day, text as entries};
 use sprag_model::series::slug;
+use sprag_model::{Answer, Event, Ledger, Scope, Waiver};
 
 /// Default validity in days.
 const DAYS: u64 = 90;

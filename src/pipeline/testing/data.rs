@@ -8,7 +8,7 @@ use super::TestingError;
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_base::json;
 use sprag_formats::compat::tt_metal::ground_truth;
-use sprag_model::unit::Unit;
+use sprag_model::Unit;
 
 /// If `1`, `compare_with_file` replaces the ground truth.
 pub const ACCEPT_VARIABLE: &str = "SPRAG_ACCEPT";

@@ -16,8 +16,7 @@ use sprag_base::files::{read_bounded, write_atomic};
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
 use sprag_measure::clock;
-use sprag_model::sample::Sample;
-use sprag_model::unit::Unit;
+use sprag_model::{Sample, Unit};
 
 /// Samples of a case before the next has its turn: enough to be warm, few enough that disturbances hit all cases.
 const BLOCK: usize = 10;

@@ -8,11 +8,7 @@ use crate::testing::data::{ACCEPT_VARIABLE, PerformanceData};
 use sprag_analysis::family::{self, Basis};
 use sprag_analysis::rules::{self, interval};
 use sprag_base::stats::{bootstrap, describe, pair_ratio, sign_interval};
-use sprag_model::evidence::{Evidence, Side};
-use sprag_model::metric::{Better, Metric};
-use sprag_model::rule::Rule;
-use sprag_model::unit::Unit;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Better, Comparison, Evidence, Metric, Rule, Side, Unit, Verdict};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a report alone fails no test; `assert_pass` does"]

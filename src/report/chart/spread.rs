@@ -3,7 +3,7 @@
 use super::axis;
 use super::svg::{Anchor, At, Svg};
 use crate::number;
-use sprag_model::unit::Scale;
+use sprag_model::Scale;
 
 const WIDTH: i32 = 440;
 const HEIGHT: i32 = 150;
@@ -117,7 +117,7 @@ fn tenths((x, y): (f64, f64)) -> At {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::unit::Unit;
+    use sprag_model::Unit;
 
     #[test]
     fn quarters_are_the_middles_of_the_halves() {

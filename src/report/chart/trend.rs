@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::axis::{self, Axis};
 use super::svg::At;
 use crate::mark::Tone;
-use sprag_model::medians::Medians;
-use sprag_model::unit::Scale;
+use sprag_model::{Medians, Scale};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
@@ -158,7 +157,7 @@ pub(super) fn units(tenths: i32) -> f64 {
 /// The trend of runs at one place each, without a fit.
 #[cfg(test)]
 pub(super) fn example(values: &[f64]) -> Trend {
-    use sprag_model::unit::Unit;
+    use sprag_model::Unit;
     let dot = |(place, value): (usize, &f64)| Dot {
         place: place as f64,
         value: *value,

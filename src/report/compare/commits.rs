@@ -4,11 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::date;
 use crate::text::{short_commit, shortened, visible};
-use sprag_model::analysis::Analysis;
-use sprag_model::commit::{CommitLine, CommitOnLine};
-use sprag_model::head::RunHead;
-use sprag_model::series::Point;
-use sprag_model::trend::Trend;
+use sprag_model::{Analysis, CommitLine, CommitOnLine, Point, RunHead, Trend};
 
 /// The longest name and the longest subject, in characters.
 pub(super) const NAME: usize = 160;

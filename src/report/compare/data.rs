@@ -15,9 +15,7 @@ use crate::number;
 use crate::order::{natural, parameters};
 use crate::text::{short_benchmark, short_commit};
 use sprag_model::environment::KEY_FACTS;
-use sprag_model::head::RunHead;
-use sprag_model::metric::Metric;
-use sprag_model::trend::{PooledPoint, SeriesTrend};
+use sprag_model::{Metric, PooledPoint, RunHead, SeriesTrend};
 
 const FACT: usize = 60;
 

@@ -8,7 +8,7 @@ use super::words::{self, ComparedRow};
 use crate::catalog::Catalog;
 use crate::link;
 use crate::page_selection::RELEASES;
-use sprag_model::commit::CommitLine;
+use sprag_model::CommitLine;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pair {

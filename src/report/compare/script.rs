@@ -14,8 +14,7 @@ use super::rule::{LOOK_BACK, Levels, Outcome, judge_levels};
 use super::segments::Segment;
 use super::words;
 use crate::{link, mark, text};
-use sprag_model::metric::Better;
-use sprag_model::page::Page;
+use sprag_model::{Better, Page};
 
 pub(super) const CHUNK: usize = LOOK_BACK;
 

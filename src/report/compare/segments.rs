@@ -2,8 +2,7 @@
 
 use super::rounding::rounded;
 use crate::fit::{Fit, Piece};
-use sprag_model::change_point::{Drift, Level};
-use sprag_model::trend::SeriesTrend;
+use sprag_model::{Drift, Level, SeriesTrend};
 
 const NORMAL_95: f64 = 1.96;
 
@@ -151,7 +150,7 @@ fn ends(level: &Level) -> Option<[f64; 3]> {
 mod tests {
     use super::*;
     use crate::fit::example::{change, drift, series};
-    use sprag_model::change_point::{ChangePoint, SeriesNoise};
+    use sprag_model::{ChangePoint, SeriesNoise};
 
     /// The segments, and the place, the first and the last point of each step.
     fn result(trend: &SeriesTrend) -> (Vec<Segment>, Vec<[usize; 3]>) {

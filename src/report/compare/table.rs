@@ -10,7 +10,7 @@ use super::words::{self, ComparedRow, Kind};
 use crate::mark;
 use crate::number::{self, NARROW};
 use crate::text::capital;
-use sprag_model::metric::Better;
+use sprag_model::Better;
 
 const AUXILIARY: &str = "Controls and calibration";
 

@@ -8,8 +8,7 @@ use super::data::{Data, PointData, SeriesData};
 use super::rule::{Outcome, Through, Verdict};
 use crate::mark::{self, Mark, Tone};
 use crate::number;
-use sprag_model::metric::Better;
-use sprag_model::unit::Scale;
+use sprag_model::{Better, Scale};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]

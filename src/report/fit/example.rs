@@ -5,11 +5,10 @@ use std::sync::Arc;
 use chrono::{DateTime, Duration, Utc};
 
 use super::Fit;
-use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
-use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine};
-use sprag_model::metric::Metric;
-use sprag_model::series::PointRun;
-use sprag_model::trend::{PooledPoint, Segment, SeriesTrend};
+use sprag_model::{
+    ChangePoint, Changes, Direction, Drift, Event, EventKind, EventState, Level, Member, Metric, NamedCommit,
+    NamedMachine, PointRun, PooledPoint, Segment, SeriesNoise, SeriesTrend,
+};
 
 pub(crate) fn level(value: f64) -> Level {
     Level { value, lower: value * 0.999, upper: value * 1.001 }

@@ -2,11 +2,7 @@
 
 use chrono::DateTime;
 
-use sprag_model::commit::Commit;
-use sprag_model::gate::{Gate, MeanChange, Outcome, SuiteGate};
-use sprag_model::metric::Metric;
-use sprag_model::run::RunStatus;
-use sprag_model::verdict::{Comparison, Effect, Verdict};
+use sprag_model::{Commit, Comparison, Effect, Gate, MeanChange, Metric, Outcome, RunStatus, SuiteGate, Verdict};
 
 /// Ends a cell, an element, a section, a line, a text and a command, and mentions a person.
 pub const HOSTILE: &str =

@@ -3,9 +3,7 @@
 use crate::mark::worse_word;
 use crate::number;
 use crate::trend::words;
-use sprag_model::gate::{Gate, Outcome, SuiteGate};
-use sprag_model::run::RunStatus;
-use sprag_model::verdict::{Comparison, Effect, Verdict};
+use sprag_model::{Comparison, Effect, Gate, Outcome, RunStatus, SuiteGate, Verdict};
 
 pub(super) const COMPARE: &str = "compare";
 
@@ -230,8 +228,7 @@ pub(super) fn values(comparison: &Comparison) -> String {
 mod tests {
     use super::*;
     use crate::gate::example;
-    use sprag_model::metric::{Better, Metric};
-    use sprag_model::unit::Unit;
+    use sprag_model::{Better, Metric, Unit};
 
     #[test]
     fn a_name_loses_its_own_suite_and_nothing_else() {

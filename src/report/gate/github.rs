@@ -6,7 +6,7 @@
 
 use super::finding::{self, Finding, Level};
 use crate::text::{shortened, visible};
-use sprag_model::gate::Gate;
+use sprag_model::Gate;
 
 const SHOWN: usize = 10;
 
@@ -50,8 +50,7 @@ fn property(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::gate::example;
-    use sprag_model::gate::SuiteGate;
-    use sprag_model::verdict::Verdict;
+    use sprag_model::{SuiteGate, Verdict};
 
     #[test]
     fn findings_are_listed_by_level() {

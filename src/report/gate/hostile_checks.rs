@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::example::{self, HOSTILE};
 use super::{gate_commands, gate_junit, gate_markdown, gate_sarif};
-use sprag_model::gate::Gate;
-use sprag_model::verdict::Verdict;
+use sprag_model::{Gate, Verdict};
 
 fn gate_of(text: &str) -> Gate {
     let mut gate = example::gate();

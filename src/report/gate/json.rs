@@ -7,14 +7,10 @@ use serde::Serialize;
 
 use super::finding;
 use sprag_base::json;
-use sprag_model::commit::Commit;
-use sprag_model::gate::{Gate, Outcome, SuiteGate};
-use sprag_model::ledger::answer::Answer;
-use sprag_model::metric::Better;
-use sprag_model::run::RunStatus;
-use sprag_model::schema::{self, patterns};
-use sprag_model::unit::Unit;
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::schema::patterns;
+use sprag_model::{
+    Answer, Better, Commit, Comparison, Counts, Gate, Outcome, RunStatus, SuiteGate, Unit, Verdict, schema,
+};
 
 /// The version of the document.
 const SCHEMA_VERSION: u32 = 1;
@@ -234,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::gate::example;
-    use sprag_model::verdict::Effect;
+    use sprag_model::Effect;
 
     #[track_caller]
     fn valid(gate: &Gate, only_changed: bool) -> Value {

@@ -6,9 +6,7 @@
 //! judged is skipped with the reason, and what was not measured though expected is an error.
 
 use crate::text::{shortened, xml};
-use sprag_model::gate::{Gate, SuiteGate};
-use sprag_model::unit::Unit;
-use sprag_model::verdict::Comparison;
+use sprag_model::{Comparison, Gate, SuiteGate, Unit};
 
 use super::finding::{self, Finding, Kind, Level};
 
@@ -127,8 +125,7 @@ mod tests {
     use super::*;
     use crate::gate::example;
     use crate::site_checks::check_xml;
-    use sprag_model::gate::Outcome;
-    use sprag_model::verdict::Verdict;
+    use sprag_model::{Outcome, Verdict};
 
     #[test]
     fn a_gate_reads_as_tests() {

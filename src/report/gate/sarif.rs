@@ -10,7 +10,7 @@ use super::finding::{self, Finding, Kind};
 use crate::text::{shortened, visible};
 use sprag_base::digest::Digest;
 use sprag_base::json;
-use sprag_model::gate::{Gate, SuiteGate};
+use sprag_model::{Gate, SuiteGate};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 

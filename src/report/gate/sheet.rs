@@ -10,9 +10,7 @@ use crate::reasons;
 use crate::sheet::{Row, Section, Sheet, Table, markdown};
 use crate::text::{short_commit, shortened};
 use crate::{date, number};
-use sprag_model::gate::{Gate, MeanChange, Outcome, SuiteGate};
-use sprag_model::run::RunStatus;
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Comparison, Gate, MeanChange, Outcome, RunStatus, SuiteGate, Verdict};
 
 /// The longest name in a cell, in characters.
 const NAME: usize = 160;

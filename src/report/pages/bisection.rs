@@ -2,7 +2,7 @@
 
 use super::frame::prelude::*;
 use crate::trend::words;
-use sprag_model::event::Event;
+use sprag_model::Event;
 
 /// What is nearer to an end than this is like that end.
 const NEAR: f64 = 0.25;

@@ -7,11 +7,7 @@ use crate::mark::{Mark, Tone};
 use crate::phrase::Phrase;
 use crate::{date, link, number, reasons};
 use sprag_base::stats::describe;
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::head::RunHead;
-use sprag_model::metric::{Better, Metric};
-use sprag_model::unit::{Scale, Unit};
-use sprag_model::verdict::{Comparison, Verdict};
+use sprag_model::{Better, Comparison, Metric, RunHead, Scale, SeriesAnalysis, Unit, Verdict};
 
 /// Values share a prefix where the largest is at most this many times the smallest; else four digits of one are zeros of another.
 const ONE_PREFIX: f64 = 1e5;

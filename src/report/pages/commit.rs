@@ -13,10 +13,7 @@ use crate::compare::words::{ComparedRow, Kind};
 use crate::page_selection::{EVENTS, NEWEST, RELEASES};
 use crate::text::{commit_digits, short_commit};
 use crate::trend::{event as trend_event, words};
-use sprag_model::commit::CommitOnLine;
-use sprag_model::event::{Event, EventKind};
-use sprag_model::head::RunHead;
-use sprag_model::run::RunStatus;
+use sprag_model::{CommitOnLine, Event, EventKind, RunHead, RunStatus};
 
 const ROWS: usize = 40;
 

@@ -6,7 +6,8 @@ use super::frame::prelude::*;
 use crate::fit::why_not_judged;
 use crate::order::natural;
 use crate::trend::reason;
-use sprag_model::trend::{Due, SeriesTrend, Trend};
+use sprag_model::trend::Due;
+use sprag_model::{SeriesTrend, Trend};
 
 /// The series that are named with their reasons.
 const ROWS: usize = 1000;

@@ -13,15 +13,11 @@ use crate::sheet::{Banner, terminal};
 use crate::text::short_commit;
 use crate::trend::summary as trend_summary;
 use crate::{reasons, summary};
-use sprag_model::analysis::{Analysis, HistoryFacts, SuiteAnalysis};
 use sprag_model::calibration::Tally;
-use sprag_model::commit::CommitLine;
-use sprag_model::environment::FactChange;
-use sprag_model::ledger::Ledger;
 use sprag_model::release::Released;
-use sprag_model::trend::Trend;
-use sprag_model::unit::Scale;
-use sprag_model::verdict::{Comparison, Counts};
+use sprag_model::{
+    Analysis, CommitLine, Comparison, Counts, FactChange, HistoryFacts, Ledger, Scale, SuiteAnalysis, Trend,
+};
 
 /// The judged metrics that all suites together list in Markdown, and those that each suite lists in any case.
 const MARKDOWN_ROWS: usize = 400;
@@ -350,8 +346,8 @@ fn rest(suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Phrase {
 mod tests {
     use super::*;
     use crate::sample_data;
+    use sprag_model::Verdict;
     use sprag_model::calibration::Reruns;
-    use sprag_model::verdict::Verdict;
 
     #[test]
     fn the_digest_states_the_false_alarm_rate_of_the_gate_or_that_it_is_unknown() {

@@ -7,10 +7,7 @@ use super::cell::{self, Judgement, failure};
 use super::frame::prelude::*;
 use crate::reasons;
 use crate::text::{capital, short_commit};
-use sprag_model::analysis::SuiteAnalysis;
-use sprag_model::metric::Metric;
-use sprag_model::unit::Scale;
-use sprag_model::verdict::{Comparison, Counts, Verdict};
+use sprag_model::{Comparison, Counts, Metric, Scale, SuiteAnalysis, Verdict};
 
 /// The machines that one table shows.
 const MACHINES: usize = 3;

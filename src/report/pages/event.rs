@@ -11,12 +11,8 @@ use crate::reasons;
 use crate::text::commit_digits;
 use crate::trend::{event as trend_event, words};
 use sprag_base::stats::describe;
-use sprag_model::environment::FactChange;
-use sprag_model::event::{Event, EventKind, Member, NamedCommit, Suspect};
-use sprag_model::ledger::scope::Scope;
 use sprag_model::ledger::text;
-use sprag_model::trend::PooledPoint;
-use sprag_model::unit::Scale;
+use sprag_model::{Event, EventKind, FactChange, Member, NamedCommit, PooledPoint, Scale, Scope, Suspect};
 
 /// The facts of the environment, the likeliest suspects, the members and the signs that are listed, of each.
 const FACTS: usize = 60;

@@ -8,9 +8,7 @@ use crate::fit::Turn;
 use crate::phrase::Part;
 use crate::sheet::Banner;
 use crate::trend::{event, summary, tables, words};
-use sprag_model::change_point::Level;
-use sprag_model::event::{Direction, Event, EventKind, EventState, Member};
-use sprag_model::trend::{ApartSeries, NewestApart};
+use sprag_model::{ApartSeries, Direction, Event, EventKind, EventState, Level, Member, NewestApart};
 
 const EVENTS: usize = 1000;
 

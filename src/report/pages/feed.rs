@@ -16,9 +16,7 @@ use crate::text::{shortened, visible, xml};
 use crate::trend::event as trend_event;
 use crate::{ReportError, date, link, reasons, summary};
 use sprag_base::digest::sha256_hex;
-use sprag_model::event::{Event, EventState};
-use sprag_model::ledger::answer::{Answer, AnswerKind};
-use sprag_model::page::Page;
+use sprag_model::{Answer, AnswerKind, Event, EventState, Page};
 
 const MOST: usize = 100;
 

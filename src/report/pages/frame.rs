@@ -8,8 +8,7 @@ use crate::text::{self, short_commit};
 use crate::{ReportError, date, link, number};
 use askama::Template;
 use askama::filters::{Escaper, Html};
-use sprag_model::head::RunHead;
-use sprag_model::page::Page;
+use sprag_model::{Page, RunHead};
 
 /// The vocabulary of nearly every page.
 pub(super) mod prelude {

@@ -6,12 +6,8 @@ use super::frame::prelude::*;
 use crate::catalog::{GPU_DRIVER, limit_share};
 use crate::chart::bar;
 use crate::order::natural;
-use sprag_model::benchmark::ParityStatus;
 use sprag_model::metric::{LIMIT_SHARE, RATIO, TIME};
-use sprag_model::run::RecordedRun;
-use sprag_model::sample::Measurement;
-use sprag_model::series::Series;
-use sprag_model::unit::Unit;
+use sprag_model::{Measurement, ParityStatus, RecordedRun, Series, Unit};
 
 const ROWS: usize = 400;
 

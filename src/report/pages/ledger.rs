@@ -5,9 +5,8 @@ use chrono::NaiveDate;
 use super::frame::prelude::*;
 use super::release::sentence;
 use crate::trend::words;
-use sprag_model::event::Event;
-use sprag_model::ledger::answer::AnswerKind;
-use sprag_model::ledger::{Acceptance, State, Terms, Waiver};
+use sprag_model::ledger::{Acceptance, State, Terms};
+use sprag_model::{AnswerKind, Event, Waiver};
 
 /// The entries of a kind that are listed, and the longest author, in characters.
 const MOST: usize = 200;

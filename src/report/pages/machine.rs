@@ -16,12 +16,8 @@ use crate::text::short_digest;
 use crate::trend::{summary, words};
 use sprag_base::json;
 use sprag_base::stats::describe;
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::disagreement::Disagreement;
-use sprag_model::environment::{FactChange, KEY_FACTS};
-use sprag_model::head::RunHead;
-use sprag_model::series::{Point, Series};
-use sprag_model::trend::SeriesTrend;
+use sprag_model::environment::KEY_FACTS;
+use sprag_model::{Disagreement, FactChange, Point, RunHead, Series, SeriesAnalysis, SeriesTrend};
 
 /// What the page lists of each, the newest: runs, changes of the environment, months, of which a suite has one each, and rough runs.
 const RUNS: usize = 50;

@@ -13,10 +13,8 @@ use crate::compare::words::{ComparedRow, Kind};
 use crate::mark;
 use crate::order::{self, natural};
 use crate::text::without_brackets;
-use sprag_model::analysis::{SeriesAnalysis, SuiteAnalysis};
 use sprag_model::metric::LIMIT_SHARE;
-use sprag_model::series::Series;
-use sprag_model::unit::Scale;
+use sprag_model::{Scale, Series, SeriesAnalysis, SuiteAnalysis};
 
 /// The most cells of a suite, so that the page stays below a megabyte.
 const CELLS: usize = 2500;
@@ -393,7 +391,7 @@ mod tests {
     use super::*;
     use crate::sample_data::{self, Sample};
     use crate::site_checks::{check_balance, text};
-    use sprag_model::metric::Metric;
+    use sprag_model::Metric;
 
     fn html(sample: &Sample) -> String {
         let catalog = sample.catalog();

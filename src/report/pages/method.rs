@@ -5,8 +5,7 @@ use super::frame::prelude::*;
 use crate::Settings;
 use crate::mark::{better_word, worse_word};
 use sprag_model::method::{Constants, Figure, Limits, MeasuredTable};
-use sprag_model::metric::Metric;
-use sprag_model::trend::Budget;
+use sprag_model::{Budget, Metric};
 
 const STEPS: [&str; 6] = [
     "Noise: the deviation of a point is estimated from differences of neighbours, which a step changes only once. Autocorrelation of neighbours lowers the weight of a mean.",

@@ -9,8 +9,8 @@ use crate::compare::table::{self, SummaryRow};
 use crate::page_selection::run_of;
 use crate::phrase::Part;
 use crate::text::{capital, short_digest};
+use sprag_model::CommitOnLine;
 use sprag_model::checklist::{Filled, FilledChecklist, Rests, RuntimeTarget, Status};
-use sprag_model::commit::CommitOnLine;
 use sprag_model::release::{PublishedStatement, ReleaseReport, Released, Sealed};
 
 const MOST_FILES: usize = 200;

@@ -11,13 +11,8 @@ use crate::text::short_digest;
 use crate::trend::words;
 use sprag_base::digest::sha256_hex;
 use sprag_base::json;
-use sprag_model::benchmark::ParityStatus;
 use sprag_model::environment::KEY_FACTS;
-use sprag_model::head::RunHead;
-use sprag_model::run::{RecordedRun, Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement};
-use sprag_model::series::Series;
-use sprag_model::unit::Scale;
+use sprag_model::{Estimate, Measurement, ParityStatus, RecordedRun, Run, RunHead, RunStatus, Scale, Series};
 
 /// The longest subject, branch and listed subject, in characters.
 const SUBJECT: usize = 140;

@@ -16,11 +16,8 @@ use crate::order::{natural, parameters};
 use crate::sheet::Block;
 use crate::text::{decoded, without_brackets};
 use crate::{Settings, reasons};
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::metric::{Better, Metric, RATIO};
-use sprag_model::sample::Role;
-use sprag_model::unit::Scale;
-use sprag_model::verdict::Verdict;
+use sprag_model::metric::RATIO;
+use sprag_model::{Better, Metric, Role, Scale, SeriesAnalysis, Verdict};
 
 #[derive(Template)]
 #[template(path = "series.html")]

@@ -11,12 +11,7 @@ use crate::fit::{Fit, Piece};
 use crate::number::NARROW;
 use crate::order::natural;
 use crate::text::{decoded, short_commit, short_digest, without_brackets};
-use sprag_model::analysis::SeriesAnalysis;
-use sprag_model::change_point::Modes;
-use sprag_model::commit::CommitLine;
-use sprag_model::event::Event;
-use sprag_model::series::{Point, Series};
-use sprag_model::unit::Scale;
+use sprag_model::{CommitLine, Event, Modes, Point, Scale, Series, SeriesAnalysis};
 
 /// How many of the newest runs the table lists; these have the values of their processes in the data of the chart.
 const ROWS: usize = 15;
@@ -392,8 +387,7 @@ fn row(catalog: &Catalog<'_>, before: Option<&Point>, (place, point): (f64, &Poi
 mod tests {
     use super::*;
     use crate::fit::example;
-    use sprag_model::commit::CommitOnLine;
-    use sprag_model::series::PointRun;
+    use sprag_model::{CommitOnLine, PointRun};
 
     fn day(day: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(day * 86_400, 0).expect("within range")

@@ -9,12 +9,7 @@ use crate::chart::spread::{self, Spread};
 use crate::fit::{Fit, Turn, why_not_judged};
 use crate::mark::{better_word, worse_word};
 use crate::text::short_commit;
-use sprag_model::event::{EventKind, EventState};
-use sprag_model::ledger::answer::Answer;
-use sprag_model::metric::Metric;
-use sprag_model::series::{Point, Series};
-use sprag_model::trend::SeriesTrend;
-use sprag_model::unit::Scale;
+use sprag_model::{Answer, EventKind, EventState, Metric, Point, Scale, Series, SeriesTrend};
 
 const ROWS: usize = 50;
 
@@ -307,8 +302,7 @@ mod tests {
     use crate::fit::example::{change, drift, event, series};
     use crate::number::NARROW;
     use crate::sample_data;
-    use sprag_model::event::{Event, EventKind};
-    use sprag_model::trend::NotJudged;
+    use sprag_model::{Event, EventKind, NotJudged};
 
     #[test]
     fn a_change_says_whether_it_is_still_present() {

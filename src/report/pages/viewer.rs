@@ -11,7 +11,7 @@ use crate::chart::{script, trend_chart};
 use crate::compare::rounding::packed_spreads;
 use crate::compare::script as data;
 use crate::text::visible;
-use sprag_model::analysis::SeriesAnalysis;
+use sprag_model::SeriesAnalysis;
 
 /// The series of a file, with or without a page, if they are not many more than a power of two.
 const A_FILE: usize = 100;

@@ -11,13 +11,8 @@ use super::event_list::machines;
 use super::frame::prelude::*;
 use crate::text::short_commit;
 use crate::trend::{event as trend_event, words};
-use sprag_model::environment::FactChange;
-use sprag_model::event::{Direction, Event, EventKind, EventState};
-use sprag_model::head::RunHead;
-use sprag_model::movers::MoverRow;
-use sprag_model::rollup::WeekRow;
-use sprag_model::run::{RunStatus, is_filtered};
-use sprag_model::unit::Unit;
+use sprag_model::run::is_filtered;
+use sprag_model::{Direction, Event, EventKind, EventState, FactChange, MoverRow, RunHead, RunStatus, Unit, WeekRow};
 
 /// How many weeks have a report: half a year.
 pub const WEEKS: usize = 26;

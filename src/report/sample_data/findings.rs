@@ -7,14 +7,12 @@ use chrono::{Datelike, Duration, NaiveDate};
 
 use super::HOSTILE;
 use super::runs;
-use sprag_model::analysis::{Analysis, BaselineFacts, HistoryFacts, NoBaseline, SeriesAnalysis, SuiteAnalysis};
-use sprag_model::commit::CommitLine;
-use sprag_model::metric::{Better, TIME};
-use sprag_model::movers::{MoverRow, WeekMovers};
-use sprag_model::rollup::{LatestRow, SuiteRow, WeekRow};
-use sprag_model::run::{Quarantined, RecordedRun};
-use sprag_model::series::{Point, PointRun, Series};
-use sprag_model::verdict::{Comparison, Counts, Effect, Verdict};
+use sprag_model::metric::TIME;
+use sprag_model::{
+    Analysis, BaselineFacts, Better, CommitLine, Comparison, Counts, Effect, HistoryFacts, LatestRow, MoverRow,
+    NoBaseline, Point, PointRun, Quarantined, RecordedRun, Series, SeriesAnalysis, SuiteAnalysis, SuiteRow, Verdict,
+    WeekMovers, WeekRow,
+};
 
 /// The run of a series whose value is its baseline, counted from the oldest.
 const BASELINE_RUN: usize = 9;

@@ -8,11 +8,9 @@ use super::HOSTILE;
 use sprag_model::checklist::{
     Filled, FilledChecklist, HistoryPoint, Rests, Rollback, RuntimeTarget, SCHEMA_VERSION, Signed, Status, Waiving,
 };
-use sprag_model::commit::CommitLine;
-use sprag_model::ledger::answer::{Answer, AnswerKind};
-use sprag_model::ledger::{Acceptance, Entry, Ledger, Terms, Waiver};
+use sprag_model::ledger::{Acceptance, Entry, Terms};
 use sprag_model::release::{Figures, PublishedStatement, ReleaseReport, Released, Sealed};
-use sprag_model::trend::Trend;
+use sprag_model::{Answer, AnswerKind, CommitLine, Ledger, Trend, Waiver};
 
 pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Ledger {
     let on = |days: i64| day + TimeDelta::days(days);

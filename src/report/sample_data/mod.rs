@@ -8,17 +8,10 @@ mod trend;
 
 use super::catalog::Catalog;
 use super::{Input, ReportError, Settings, Site};
-use sprag_model::analysis::{Analysis, HistoryFacts};
 use sprag_model::calibration::{Reruns, Tally};
-use sprag_model::commit::CommitLine;
-use sprag_model::head::RunHead;
-use sprag_model::ledger::Ledger;
 use sprag_model::method::{Constants, Figure, Limits, MeasuredTable, Method};
-use sprag_model::movers::WeekMovers;
-use sprag_model::page::Page;
 use sprag_model::release::Released;
-use sprag_model::run::RecordedRun;
-use sprag_model::trend::Trend;
+use sprag_model::{Analysis, CommitLine, HistoryFacts, Ledger, Page, RecordedRun, RunHead, Trend, WeekMovers};
 
 pub(super) struct Sample {
     pub(super) analysis: Analysis,

@@ -7,13 +7,10 @@ use serde_json::{Value, json};
 
 use super::HOSTILE;
 use sprag_base::digest::sha256_hex;
-use sprag_model::benchmark::{Benchmark, Parity, ParityStatus};
-use sprag_model::commit::{Commit, CommitLine, CommitOnLine};
-use sprag_model::environment::{Environment, Machine};
-use sprag_model::metric::{Better, Metric};
-use sprag_model::run::{Quality, RecordedRun, Run, RunStatus};
-use sprag_model::sample::{Estimate, Measurement, Role};
-use sprag_model::unit::Unit;
+use sprag_model::{
+    Benchmark, Better, Commit, CommitLine, CommitOnLine, Environment, Estimate, Machine, Measurement, Metric, Parity,
+    ParityStatus, Quality, RecordedRun, Role, Run, RunStatus, Unit,
+};
 
 const COMMITS: usize = 40;
 

@@ -4,17 +4,11 @@ use std::sync::Arc;
 
 use super::{HOSTILE, runs};
 use crate::fit::example;
-use sprag_model::analysis::{Analysis, SeriesAnalysis, SuiteAnalysis};
-use sprag_model::change_point::{ChangePoint, Changes, Drift, Level, SeriesNoise};
-use sprag_model::commit::CommitLine;
-use sprag_model::environment::FactChange;
-use sprag_model::event::{
-    Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect,
-};
-use sprag_model::metric::Better;
-use sprag_model::series::Series;
-use sprag_model::trend::{
-    ApartSeries, Budget, Coverage, Due, NewestApart, NotJudged, PooledPoint, SelfTest, SeriesTrend, Trend,
+use sprag_model::trend::Due;
+use sprag_model::{
+    Analysis, ApartSeries, Better, Budget, ChangePoint, Changes, CommitLine, Coverage, Direction, Drift, Event,
+    EventKind, EventState, FactChange, Level, Member, NamedCommit, NamedMachine, NewestApart, NextStep, NotJudged,
+    PooledPoint, SelfTest, Series, SeriesAnalysis, SeriesNoise, SeriesTrend, SuiteAnalysis, Suspect, Trend,
 };
 
 const SURE: f64 = 0.05;

@@ -3,9 +3,7 @@
 use super::{digest, event as trend_event, example, markdown, overview, summary};
 use crate::fit::example::{commit, event, member};
 use crate::number::NARROW;
-use sprag_model::event::{Event, EventKind, NamedCommit, NextStep, Suspect};
-use sprag_model::trend::Trend;
-use sprag_model::unit::Unit;
+use sprag_model::{Event, EventKind, NamedCommit, NextStep, Suspect, Trend, Unit};
 
 fn table(trend: &Trend, all: bool) -> String {
     super::table(trend, all, None)

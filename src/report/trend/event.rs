@@ -11,10 +11,8 @@ use crate::phrase::{Part, Phrase};
 use crate::reasons;
 use crate::sheet::{Row, Section, Table};
 use crate::text::short_benchmark;
-use sprag_model::change_point::Level;
-use sprag_model::event::{Direction, Event, EventKind, EventState, Member, NextStep, Suspect};
-use sprag_model::ledger::answer::AnswerKind;
 use sprag_model::metric::{RATIO, TIME};
+use sprag_model::{AnswerKind, Direction, Event, EventKind, EventState, Level, Member, NextStep, Suspect};
 
 const MOST_SUSPECTS: usize = 5;
 

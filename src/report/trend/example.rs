@@ -5,11 +5,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::fit::example as fit;
 use crate::gate::example::HOSTILE;
 use crate::sample_data;
-use sprag_model::change_point::Level;
-use sprag_model::event::{Direction, NamedMachine};
-use sprag_model::metric::Metric;
-use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
-use sprag_model::trend::{Budget, Coverage, Due, ReasonCount, SelfTest, SeriesTrend, Tables, Trend};
+use sprag_model::trend::{Due, Tables};
+use sprag_model::{
+    Budget, Coverage, Direction, GeomeanRow, Level, Metric, MoverRow, NamedMachine, ReasonCount, SelfTest, SeriesTrend,
+    SuiteNoiseRow, Trend,
+};
 
 fn time(days_ago: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_795_233_600, 0).expect("a time within range") - TimeDelta::days(days_ago)

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json as value};
 
 use sprag_base::json;
+use sprag_model::Trend;
 use sprag_model::schema as of_types;
-use sprag_model::trend::Trend;
 
 const SCHEMA_VERSION: u32 = 1;
 

@@ -1,7 +1,7 @@
 //! What a history shows, for people and programs: a report for a terminal and in Markdown, and JSON.
 
 use crate::sheet::{Sheet, markdown as md, terminal};
-use sprag_model::trend::Trend;
+use sprag_model::Trend;
 
 pub(crate) mod event;
 mod json;

@@ -5,10 +5,8 @@ use crate::date;
 use crate::mark::{Mark, Tone};
 use crate::number::{count, counted};
 use crate::phrase::Phrase;
-use sprag_model::disagreement::Disagreement;
-use sprag_model::event::Direction;
-use sprag_model::event::{Event, EventKind, EventState};
-use sprag_model::trend::{Due, Trend};
+use sprag_model::trend::Due;
+use sprag_model::{Direction, Disagreement, Event, EventKind, EventState, Trend};
 
 const MOST_STALE: usize = 5;
 

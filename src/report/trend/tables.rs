@@ -8,10 +8,10 @@ use crate::mark::{Mark, Tone};
 use crate::number::{self, count, counted};
 use crate::phrase::Phrase;
 use crate::sheet::{Row, Section, Sheet, Table};
-use sprag_model::change_point::Level;
-use sprag_model::event::Event;
-use sprag_model::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
-use sprag_model::trend::{ApartSeries, Budget, Due, NewestApart, SeriesTrend, Trend};
+use sprag_model::trend::Due;
+use sprag_model::{
+    ApartSeries, Budget, Event, GeomeanRow, Level, MoverRow, NewestApart, SeriesTrend, SuiteNoiseRow, Trend,
+};
 
 const MOST_MOVERS: usize = 10;
 

@@ -3,10 +3,7 @@
 use crate::mark::{better_word, worse_word};
 use crate::number::{self, NARROW};
 use crate::text::{decoded, shortened, visible};
-use sprag_model::change_point::Level;
-use sprag_model::metric::Metric;
-use sprag_model::movers::MoverRow;
-use sprag_model::unit::Unit;
+use sprag_model::{Level, Metric, MoverRow, Unit};
 
 /// The longest name and the longest sentence, in characters.
 const NAME: usize = 160;

@@ -6,8 +6,7 @@ use clap::{Args, Subcommand};
 
 use crate::cli::run::{Word, words};
 use sprag_history::AfterRewrite;
-use sprag_model::metric::Better;
-use sprag_model::run::RunStatus;
+use sprag_model::{Better, RunStatus};
 
 #[derive(Debug, Subcommand)]
 pub enum HistoryCommand {

@@ -14,7 +14,7 @@ use sprag_analysis::changes::exact;
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_base::files::{check_writable, read_bounded_from, read_input, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable, TableSeries};
-use sprag_model::change_point::{Changes, Modes};
+use sprag_model::{Changes, Modes};
 use sprag_pipeline::dataset::{self, Opened};
 use sprag_pipeline::error::{Context as _, Exit};
 use sprag_pipeline::options::{NamedFile, check_distinct};

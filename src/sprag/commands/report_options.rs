@@ -8,7 +8,7 @@ use sprag_formats::compat::apex_x::cpu_report;
 use sprag_measure::apex_x_report::GpuReportOptions;
 use sprag_measure::gpu::settings::Settings;
 use sprag_measure::tensorrt::plugin_of_environment;
-use sprag_model::shape_case::ShapeCase;
+use sprag_model::ShapeCase;
 use sprag_pipeline::config::{Suite, SuiteKind};
 use sprag_pipeline::measuring::apex_x_report::{ApexXReport, ReportKind};
 use sprag_pipeline::measuring::{GpuOverride, TrtOptions};

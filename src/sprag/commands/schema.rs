@@ -9,20 +9,14 @@ use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::Manifest;
 use sprag_formats::compat::apex_x::schema as seed;
 use sprag_formats::{custom, json_lines};
-use sprag_model::archive::Archive;
 use sprag_model::autotune::Store;
-use sprag_model::baseline::Baseline;
-use sprag_model::baseline::diff::BaselineDiffs;
-use sprag_model::baseline::list::BaselineList;
 use sprag_model::calibration::Calibration;
 use sprag_model::checklist::FilledChecklist;
-use sprag_model::event_record::EventRecord;
 use sprag_model::fsck::FsckReport;
-use sprag_model::history_log::{HistoryLog, HistoryRoot};
-use sprag_model::proof::Proof;
-use sprag_model::retraction::Retraction;
-use sprag_model::statement::{Envelope, Statement};
-use sprag_model::{record, schema};
+use sprag_model::{
+    Archive, Baseline, BaselineDiffs, BaselineList, Envelope, EventRecord, HistoryLog, HistoryRoot, Proof, Retraction,
+    Statement, record, schema,
+};
 use sprag_pipeline::bisect::BisectReport;
 use sprag_pipeline::config::Config;
 use sprag_pipeline::error::Exit;

@@ -11,7 +11,7 @@ use super::reference::{self, Case};
 use crate::gpu::DeviceError;
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::parity::{self, MOST_MEAN_SHARE};
-use sprag_model::benchmark::{Parity, ParityStatus};
+use sprag_model::{Parity, ParityStatus};
 
 impl Case<'_> {
     /// The parity with these constants, checked once a process.

@@ -21,7 +21,7 @@ use crate::gpu::{DeviceError, parity, timer};
 use crate::workload::{Order, Prepared, Workload};
 use sprag_base::digest;
 use sprag_model::autotune::{Key, shape_bucket};
-use sprag_model::benchmark::{Benchmark, BenchmarkError};
+use sprag_model::{Benchmark, BenchmarkError};
 
 /// More bytes exceed the second-level cache of every device, so that memory bounds the kernel.
 const LARGE_BYTES: f64 = 256.0 * 1024.0 * 1024.0;
