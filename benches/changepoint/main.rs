@@ -48,16 +48,14 @@ const LONGEST_GROWING: usize = 400;
 const MOST_FALSE: f64 = 0.05;
 const MOST_ALARMED: f64 = 0.01;
 
-/// Of climbs without a step: the most changes reported per climb, and the least share of climbs reported over half
-/// their length or more.
+/// Of climbs without a step: the most changes reported per climb, and the least share reported over half their length or more.
 const MOST_OF_CLIMB: f64 = 0.1;
 const LEAST_CLIMBS: f64 = 0.65;
 
 /// How many times as often as it is held to be a score may be counted.
 const SLACK: f64 = 1.5;
 
-/// The least precision, F1 within two and within five points, recall of detectable changes, and coverage of ranges that
-/// we promise. `WIDEST` is the largest mean width of ranges.
+/// The least precision, F1 within two and within five points, recall, and coverage that we promise. `WIDEST` is for ranges.
 const LEAST_PRECISION: f64 = 0.97;
 const LEAST_F1_NEAR: f64 = 0.885;
 const LEAST_F1: f64 = 0.9;

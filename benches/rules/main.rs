@@ -27,8 +27,7 @@ const ALIKE: usize = 20_000;
 
 const CHANGED: usize = 4_000;
 
-/// The share of unchanged code that a rule may call slower: at a tolerance of zero, of 1 %, and of 1 % where every process
-/// has its own mode.
+/// The share of unchanged code that a rule may call slower: at a tolerance of zero, of 1 %, and of 1 % with a mode per process.
 const MOST_CALLED: [f64; 3] = [0.025, 0.005, 0.01];
 
 /// The share of changes by 5 % to find with ten pairs at a tolerance of zero, except under [`DIFFER_BY_MORE`].

@@ -67,8 +67,7 @@ pub enum Point {
     Closed,
 }
 
-/// The position of the next commit among `points`, oldest first. `step` is a number of commits; `differ` is asked about
-/// two positions that are measured.
+/// The position of the next commit among `points`, oldest first. `step` is a number of commits; `differ` compares two positions.
 pub fn next(points: &[Point], step: Option<usize>, differ: &mut dyn FnMut(usize, usize) -> bool) -> Option<usize> {
     grid(points, step).or_else(|| middle(points, differ)).or_else(|| match step {
         None => middle(points, &mut |_, _| true),

@@ -62,8 +62,7 @@ fn failed_of(run: &Run) -> impl Iterator<Item = Comparison> {
     })
 }
 
-/// Has metrics pass whose estimate is within a tolerance that was asked for, though its interval is not. That interval
-/// may reach no further than [`WIDEST`].
+/// Has metrics pass whose estimate is within a requested tolerance, if their interval reaches no further than [`WIDEST`].
 pub fn pass_within(comparisons: &mut [Comparison], tolerance: Option<f64>) {
     let Some(tolerance) = tolerance else { return };
     for one in comparisons {

@@ -146,9 +146,6 @@ fn last(series: &Series, probes: &BTreeSet<&str>) -> DateTime<Utc> {
 }
 
 /// Finds the baseline of a suite for a class of machine.
-///
-/// # Errors
-/// Tells one that is absent from one that cannot be used.
 pub fn find_baseline<'a>(
     baselines: &'a [BaselineFile],
     suite: &str,
@@ -162,9 +159,6 @@ pub fn find_baseline<'a>(
 }
 
 /// The baseline of a file, if it is one of that suite.
-///
-/// # Errors
-/// [`NoBaseline::Unusable`], with what is wrong.
 pub fn usable<'a>(file: &'a BaselineFile, suite: &str) -> Result<(&'a str, &'a Baseline), NoBaseline> {
     let fault = match &file.content {
         Err(fault) => fault.clone(),

@@ -256,8 +256,7 @@ fn level_at(values: &[(Visit, f64)], position: usize) -> Option<f64> {
     Some(0.5 * (values[..begin].last()?.1 + values.get(end)?.1))
 }
 
-/// Of the machines with enough sessions under a key, each with a series and the visits of its runs, by rank; with the rank of
-/// the newest run. Nothing where only one has.
+/// Of the machines with enough sessions under a key: a series, the visits of its runs, and the rank of the newest run.
 type Compared<'a> = (&'a str, usize, Vec<(&'a Series, Vec<(usize, Visit)>)>);
 
 fn sessions<'a>(key: &'a str, machines: BTreeMap<&str, Vec<RunOf<'a>>>) -> Option<Compared<'a>> {

@@ -42,8 +42,7 @@ pub fn by_chance_of(verdicts: &[(&Verdict, Option<f64>)]) -> Vec<(usize, f64)> {
     doubted
 }
 
-/// The comparisons, of which those are in doubt that could be chance among so many; only the verdicts in `doubted` ever are.
-/// `what` is judged, in the plural.
+/// The comparisons, in doubt where they could be chance among so many; only verdicts in `doubted` are. `what` is a plural noun.
 pub fn without_chance(judged: Vec<(Comparison, Basis)>, doubted: &[Verdict], what: &str) -> Vec<Comparison> {
     let (mut comparisons, bases): (Vec<Comparison>, Vec<Basis>) = judged.into_iter().unzip();
     let size = size(&comparisons);

@@ -20,8 +20,7 @@ const PROMISED: (f64, f64) = (0.02, 0.95);
 
 #[derive(Clone, Copy)]
 enum Machine {
-    /// The deviation of processes and of runs; that of sessions, for a check on the next day; and the share of processes that
-    /// something slows by half on average.
+    /// Deviations of processes, runs and next-day sessions, and the share of processes that something slows by half on average.
     Simulated { deviation: f64, sessions: f64, slowed: f64 },
     /// As `sprag bench` measures short commands: sixty processes that differ by a tenth, in runs that differ by a hundredth.
     Bench,

@@ -14,8 +14,7 @@ use sprag_model::{Better, Evidence, Side, Verdict};
 pub enum Order {
     /// The first of every pair.
     Same,
-    /// The first of one pair and the second of the next, as where two builds are compared: what changes from each process
-    /// to the next does not look like a difference.
+    /// The first of one pair and the second of the next: what changes from process to process does not look like a difference.
     Turned,
 }
 

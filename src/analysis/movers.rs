@@ -42,8 +42,7 @@ impl Moved<'_> {
     }
 }
 
-/// The judged series with a value in the newest window of `days` days and in the one before: the worst relative change
-/// first, those that have none last, then by id.
+/// The judged series with values in the two newest windows of `days` days, the worst relative change first, those without last.
 pub fn movers(series: &[SeriesAnalysis], days: u32) -> Vec<MoverRow> {
     rows(places(series).iter().flat_map(|place| moved(place, days)).collect())
 }

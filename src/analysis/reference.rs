@@ -134,8 +134,7 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     let within = session_noise::within(newest, interval);
     let mut levels = session_noise::levels(past);
     levels.drain(..levels.len().saturating_sub(session_noise::MOST_SESSIONS));
-    // Where the level moved in the last session, the sessions before show the noise of the metric, but not its present
-    // level.
+    // Where the level moved in the last session, the sessions before show the noise of the metric, but not its present level.
     let stepped = before_a_step(&levels, within, spread, metric).filter(|_| is_level);
     let behind = match level {
         _ if !is_level => Vec::new(),

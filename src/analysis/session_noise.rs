@@ -22,22 +22,19 @@ use sprag_model::{Estimate, Metric, Run, SessionNoise};
 /// Runs that begin nearer to one another than this belong to one session: a machine does not change its mood between them.
 pub(super) const SESSION: TimeDelta = TimeDelta::hours(1);
 
-/// From this number of sessions on, the series itself gives its noise. With three, Student's t makes up for how few
-/// they are.
+/// From this number of sessions on, the series itself gives its noise. With three, Student's t makes up for how few they are.
 pub const FEWEST_SESSIONS: usize = 3;
 
 /// The most sessions that are used: older ones had another machine room, other neighbours, other code.
 pub const MOST_SESSIONS: usize = 8;
 
-/// What is assumed of a ratio to a calibration kernel: kernels that live in the caches moved by 0.2 to 1.2 % from session
-/// to session on a shared machine (`docs/FIGURES.md`).
+/// What is assumed of a ratio: kernels in the caches moved by 0.2 to 1.2 % from session to session (`docs/FIGURES.md`).
 const ASSUMED_RATIO: f64 = 0.01;
 
 /// What is assumed of a time, and of whatever follows from one: means of a shared machine moved by 3 to 6 %.
 const ASSUMED_TIME: f64 = 0.05;
 
-/// What is assumed of what is counted and not timed: that it does not move by itself, but for the last digit kept.
-/// No metric is assumed to be quieter.
+/// What is assumed of what is counted and not timed: it moves in the last digit kept alone. No metric is assumed to be quieter.
 const ASSUMED_COUNT: f64 = 1e-6;
 
 /// How much the assumption weighs: as much as so many sessions more than one.

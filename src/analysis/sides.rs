@@ -18,9 +18,8 @@ pub struct Judge<'a> {
     pub obstacle: Option<String>,
 }
 
-/// One comparison for each benchmark of either side, worst first. A benchmark that is gone is missing, and one that the
-/// baseline lacks has nothing to be compared with. A regression is in doubt where it could be chance among so many
-/// benchmarks.
+/// One comparison for each benchmark of either side, worst first. A benchmark that is gone is missing, and one that the baseline
+/// lacks has nothing to be compared with. A regression is in doubt where it could be chance among so many benchmarks.
 pub fn judge(baseline: &Sides, current: &Sides, judge: &Judge<'_>) -> Vec<Comparison> {
     let judged = baseline.iter().map(|(name, base)| judged(name, base, current.get(name), judge)).collect();
     // As in the library: that an improvement may be chance is not a reason to fail what is not worse.

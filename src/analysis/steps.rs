@@ -18,8 +18,7 @@ const CHANCE: f64 = 0.01;
 /// The fewest sessions between two steps.
 const FEWEST: usize = 2;
 
-/// The parts of a series of levels above zero between which it steps, in order; one where it does not. `floor` is a
-/// deviation that the levels have for sure.
+/// The parts of a series of levels above zero between which it steps, in order. `floor` is a deviation that they have for sure.
 pub(super) fn parts(levels: &[f64], floor: f64) -> Vec<Range<usize>> {
     let logarithms: Vec<f64> = levels.iter().map(|level| level.ln()).collect();
     let mut parts = Vec::new();

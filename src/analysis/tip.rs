@@ -61,8 +61,7 @@ mod tests {
     use crate::example;
     use sprag_model::run::FILTER;
 
-    /// Runs written as `commit filter` one a day, on a line of the commits `a` to `z`; the days of the newest, of the last, and
-    /// of the probes.
+    /// Runs written as `commit filter`, one a day, on a line of `a` to `z`; the days of the newest, the last, and the probes.
     fn check(runs: &[&str], expected: (Option<u32>, u32, &[u32])) {
         let sha = |name: &str| name.repeat(40);
         let names: Vec<String> = ('a'..='z').map(|name| sha(&name.to_string())).collect();

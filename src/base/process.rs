@@ -15,15 +15,13 @@ use std::time::{Duration, Instant};
 #[cfg(unix)]
 use rustix::process::Signal;
 
-/// The interval of polls while the outputs are open: long, so that polls do not disturb a measurement. A program that ends
-/// closes its outputs, which is noticed at once.
+/// The interval of polls while the outputs are open: long, to disturb no measurement. A closed output is noticed at once.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The interval of polls once the outputs are closed, as the program is about to end.
 const POLL_CLOSED: Duration = Duration::from_millis(2);
 
-/// How long the end is awaited without a pause once the outputs are closed. Most programs end within, so that their time is
-/// exact.
+/// How long the end is awaited without a pause after the outputs closed. Most programs end within: their time is exact.
 const SPIN: Duration = Duration::from_millis(1);
 
 /// How long the outputs may stay open after the group was killed. A process that left the group may still have them open.
@@ -51,8 +49,7 @@ impl ProcessGroup {
         Ok(ProcessGroup { child: command.spawn()?, started, guard, is_foreground: false, is_reaped: false })
     }
 
-    /// Starts a program that may prompt at the terminal, such as for a passphrase. Only the group of this process may read
-    /// there, so that children of the program do not end with it.
+    /// Starts a program that may prompt at the terminal, which only the group of this process may read; its children may outlive it.
     fn spawn_foreground(command: &mut Command) -> io::Result<ProcessGroup> {
         let started = Instant::now();
         Ok(ProcessGroup { child: command.spawn()?, started, guard: None, is_foreground: true, is_reaped: false })
@@ -130,8 +127,7 @@ impl Drop for Guard {
     }
 }
 
-/// Waits for the end of `input`, which means that the parent has ended, then kills the group of this process. Returns only
-/// where this process leads no group.
+/// Waits for the end of `input`, when the parent has ended, and kills the group of this process, which must lead it.
 pub fn guard_until_end(mut input: impl Read) -> io::Result<()> {
     io::copy(&mut input, &mut io::sink())?;
     #[cfg(unix)]

@@ -27,8 +27,7 @@ pub fn is_unsafe(character: char) -> bool {
         )
 }
 
-/// As [`is_unsafe`], of a name that is an identity. Variation selectors belong to the spelling of emoji and of Han
-/// names, and were recorded as such.
+/// As [`is_unsafe`], of a name that is an identity: variation selectors are part of the spelling of emoji and Han names.
 pub fn is_unsafe_in_name(character: char) -> bool {
     is_unsafe(character) && !is_variation_selector(character)
 }
@@ -128,6 +127,25 @@ pub fn nearest<'a>(word: &str, words: &[&'a str]) -> Option<&'a str> {
 pub fn suggestion(word: &str, words: &[&str]) -> String {
     let near = nearest(word, words).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     format!("{near}there are: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") })
+}
+
+/// `1 run`, `2 runs`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// The fixed word of each value of an enum, by which records, options and people name it.
+#[macro_export]
+macro_rules! words {
+    ($type:ident { $($variant:ident: $word:literal),+ $(,)? }) => {
+        impl $type {
+            pub fn word(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word),+
+                }
+            }
+        }
+    };
 }
 
 #[cfg(test)]

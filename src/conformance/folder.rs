@@ -7,8 +7,7 @@ use std::{fs, io};
 use serde_json::Value;
 use sprag_base::files::read_bounded;
 
-/// Files of a statistics oracle, with `what`, `library` and `cases`.
-/// Of one file.
+/// Files of a statistics oracle, with `what`, `library` and `cases`. Of one file.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
 
 pub(crate) const STATISTICS: &str = "statistics";

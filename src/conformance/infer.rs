@@ -1,5 +1,4 @@
-//! Cases of `infer`: the small model over frames (`cpu_baseline`) and the feature-fusion module (`ff_forward_infer`),
-//! whose parameters are given by formula.
+//! Cases of `infer`: the small model over frames (`cpu_baseline`), and the feature-fusion module (`ff_forward_infer`).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Cases of `replay_golden`, what a fixture comes to, and of `replay_manifest`, the canonical text of a value and
-//! manifests; all exact.
+//! Cases of `replay_golden`, what a fixture comes to, and of `replay_manifest`, canonical texts and manifests; all exact.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Cases of what Apex-X's reports hold: `report_markdown`, byte for byte; `stats`, the figures of single calls; and
-//! `trt_sweep`, shape cases and the summary of a sweep. All exact.
+//! Cases of Apex-X's reports, all exact: `report_markdown`; `stats`, of single calls; `trt_sweep`, of shape cases and sweeps.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

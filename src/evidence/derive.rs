@@ -85,8 +85,7 @@ fn damaged(why: impl Into<String>) -> Derived {
     Derived { status: Status::Fail, why: why.into(), integrity: true }
 }
 
-/// An item with its status, and its figures unless the evidence is damaged. A waiver in force covers a failure or missing
-/// evidence, but no damage.
+/// An item with its status, and its figures unless the evidence is damaged, which no waiver covers as it does a failure.
 pub fn filled(
     item: &Item,
     finding: &Finding,

@@ -108,8 +108,7 @@ fn waived(item: &Filled) -> Option<String> {
     ))
 }
 
-/// Text of others inside Markdown: nothing in it begins a cell, a line, a link or a tag. Code spans stay, as ours are made
-/// of plain words.
+/// Text of others inside Markdown: nothing in it begins a cell, a line, a link or a tag. Our code spans are plain words.
 fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,5 +1,4 @@
-//! `SHA256SUMS`: the digests of all files that a release depends on, as `sha256sum -c --strict` reads them. Each path is plain and
-//! occurs once, in order.
+//! `SHA256SUMS`: the digests of all files of a release, as `sha256sum -c --strict` reads them; each plain path once, in order.
 
 use std::collections::BTreeMap;
 

@@ -151,8 +151,7 @@ fn once_each(starts: &[usize]) -> impl Iterator<Item = usize> {
     starts.chunk_by(|a, b| a == b).map(|same| same[0])
 }
 
-/// Operates on a tile in all planes; planes lie `plane` rows apart, the rows of a tile `stride`. Not inlined, so that the
-/// distances of the rows stay in registers.
+/// Operates on a tile in all planes, `plane` rows apart, its rows `stride` apart. Not inlined, to keep both in registers.
 #[inline(never)]
 fn operate_tile<T: Element, const SIDE: usize>(rows: &mut [[T; SIDE]], plane: usize, stride: usize, affine: &Affine) {
     for first in (0..rows.len()).step_by(plane) {

@@ -43,8 +43,7 @@ pub struct FusionInputs<'a, T> {
     pub uncertainty: &'a [T],
 }
 
-/// `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`. The fast forms compute the plane of alpha first, then mix channel by
-/// channel; every configuration gives the same bits.
+/// `alpha` is `[B,1,H,W]`, `fused` is `[B,C,H,W]`. The fast forms compute alpha first; every configuration gives the same bits.
 pub fn run<T: Element>(
     form: Form<Stores>,
     inputs: &FusionInputs<'_, T>,

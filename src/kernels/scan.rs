@@ -326,8 +326,7 @@ fn merge_into<T: Element>(y: &mut [T], backward: &[T], first: usize, shape: Scan
     }
 }
 
-/// Candidate blocks of channels whose state stays in registers. Any other size is treated as the next smaller of 16,
-/// 32, 64 and 128, at least 16.
+/// Candidate blocks of channels whose state stays in registers. Others are treated as the next smaller of 16 to 128.
 pub const CANDIDATES: &[ChannelBlock] = &[
     ChannelBlock { channel_block: 32 },
     ChannelBlock { channel_block: 64 },

@@ -30,6 +30,13 @@ impl MapShape {
         ((sample * self.channels + channel) * self.height + y) * self.width + x
     }
 
+    /// The parameters of a benchmark over such a map.
+    pub fn params(self) -> Vec<(&'static str, String)> {
+        let MapShape { batch, channels, height, width } = self;
+        let sizes = [("b", batch), ("c", channels), ("h", height), ("w", width)];
+        sizes.map(|(name, size)| (name, size.to_string())).to_vec()
+    }
+
     pub(super) fn check(self) -> Result<(), KernelError> {
         let axes = [self.batch, self.channels, self.height, self.width];
         if axes.contains(&0) { Err(KernelError::Empty { what: "map" }) } else { Ok(()) }

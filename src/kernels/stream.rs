@@ -84,8 +84,7 @@ mod x86 {
     use super::LINE;
     use std::arch::x86_64::{__m128, __m512, _mm_stream_ps, _mm512_stream_ps};
 
-    /// # Safety
-    /// A line has 64 bytes, `slot` can be written and lies at a multiple of 64.
+    /// # Safety A line has 64 bytes, `slot` can be written and lies at a multiple of 64.
     #[target_feature(enable = "avx512f")]
     #[inline]
     pub(super) unsafe fn store_line<T: Copy>(slot: *mut [T; LINE], line: [T; LINE]) {
@@ -95,8 +94,7 @@ mod x86 {
         unsafe { _mm512_stream_ps(slot.cast(), line) }
     }
 
-    /// # Safety
-    /// A line has 64 bytes, `slot` can be written and lies at a multiple of 16.
+    /// # Safety A line has 64 bytes, `slot` can be written and lies at a multiple of 16.
     #[inline(always)]
     pub(super) unsafe fn store_quarters<T: Copy>(slot: *mut [T; LINE], line: [T; LINE]) {
         // SAFETY: the caller promises that both have 64 bytes; any bits are vectors.

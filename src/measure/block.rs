@@ -13,8 +13,7 @@ use super::workload::Meter;
 use sprag_base::stats::describe;
 use sprag_model::Sample;
 
-/// A settled sample is at most this share above the median of the block's last half. Filling caches shows as 5 to 100 %,
-/// the noise of settled samples as 0.2 to 4 %.
+/// The most by which a settled sample exceeds the median of the last half. Caches show as 5 to 100 %, noise as 0.2 to 4 %.
 const SETTLED: f64 = 0.03;
 
 /// Samples that fall by a smaller share from one group to the next are settled.

@@ -7,6 +7,7 @@ use super::MeasureError;
 use super::plan::{Message, PLAN_VERSION, Plan, Planned, Protocol, WorkerReport, WorkerSeries};
 use super::process::{WorkerCommand, WorkerFault, WorkerProcess};
 use sprag_base::stats::bootstrap::FEWEST_FOR_ORDER_STATISTICS;
+use sprag_base::words;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {
@@ -40,16 +41,7 @@ pub struct Brief<'a> {
     pub command: &'a WorkerCommand,
 }
 
-impl StopReason {
-    pub fn word(self) -> &'static str {
-        match self {
-            StopReason::Processes => "processes",
-            StopReason::Precision => "precision",
-            StopReason::Budget => "budget",
-            StopReason::Failed => "failed",
-        }
-    }
-}
+words!(StopReason { Processes: "processes", Precision: "precision", Budget: "budget", Failed: "failed" });
 
 /// Runs workers until all have run, the budget is spent, or `is_precise` is true; `progress` gets the number that ended.
 pub fn run(

@@ -134,8 +134,7 @@ pub struct CountPlan {
     pub seed: u64,
 }
 
-/// Counts in this process, which Valgrind must run, and returns the widest instructions of its kernels, such as `avx2`.
-/// Valgrind writes the counts to a file.
+/// Counts in this process, under Valgrind, which writes counts to a file; the widest instructions of its kernels, as `avx2`.
 pub fn follow(plan: &CountPlan, workloads: &[Workload]) -> Result<String, String> {
     let workload = workloads.iter().find(|workload| workload.benchmark.id() == plan.benchmark);
     count(workload.ok_or_else(|| format!("the plan asks for `{}`, which is unknown", plan.benchmark))?, plan)?;

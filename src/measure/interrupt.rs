@@ -1,7 +1,6 @@
 //! What is written when a signal ends this process: where its work stopped, and how to go on.
 
-/// An interrupt, or a request to end, writes these words to standard error from now on, in place of those before. Then it ends
-/// the process as usual.
+/// From now on an interrupt, or a request to end, writes these words to standard error, and ends the process as usual.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "the standard library has no handlers of signals")]
 pub fn say_on_interrupt(words: String) {

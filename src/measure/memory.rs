@@ -67,8 +67,7 @@ pub fn share_and_keep() {
     }
 }
 
-/// Bytes in use since a measurement began, and their maximum. Otherwise nothing is counted, which would take longer than
-/// most allocations.
+/// Bytes in use since a measurement began, and their maximum. Counting always would take longer than most allocations.
 struct Tally {
     state: AtomicU8,
     allocated: AtomicI64,

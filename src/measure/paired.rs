@@ -105,8 +105,7 @@ pub fn measure(
     Ok(PairedResult { benchmarks, shown: Vec::new(), new, identities, pairs: ran, faults, processors })
 }
 
-/// Whether every interval is narrow enough. Traffic beyond the caches is rarely precise on a shared machine, so it delays
-/// only itself.
+/// Whether every interval is narrow enough. Traffic beyond the caches rarely is on a shared machine, and delays only itself.
 fn is_precise(protocol: &Protocol, workloads: &[&Workload], pairs: &[Vec<Pair>]) -> bool {
     let Some(share) = protocol.precision else { return false };
     let is_alone = workloads.iter().all(|workload| workload.class == Class::Dram);

@@ -15,6 +15,7 @@ use crate::protocol::Configurations;
 use crate::workload::Workload;
 use crate::{MeasureError, pool};
 use sprag_base::stats::describe;
+use sprag_base::words;
 
 /// Worker processes of a tuning, since a preference of one process may be due to its memory layout.
 const PROCESSES: u32 = 3;
@@ -45,15 +46,7 @@ pub enum Source {
     Tuned,
 }
 
-impl Source {
-    pub fn word(self) -> &'static str {
-        match self {
-            Source::Default => "default",
-            Source::Incumbent => "incumbent",
-            Source::Tuned => "tuned",
-        }
-    }
-}
+words!(Source { Default: "default", Incumbent: "incumbent", Tuned: "tuned" });
 
 impl Choice {
     pub fn to_json(&self) -> Value {

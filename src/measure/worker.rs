@@ -125,8 +125,7 @@ impl Bench {
         Ok(bench)
     }
 
-    /// A block of the benchmark and one of each companion: before it on even rounds, after it on odd ones, and the one
-    /// that it is divided by always next to it.
+    /// A block of the benchmark and one of each companion: before it on even rounds, else after it; next to it the divisor.
     fn turn(&mut self, position: usize, round: u32) -> Turn {
         let Timed { subject, twin, companions, .. } = &mut self.series[position];
         let mut own = || subject.as_mut().expect("only benchmarks that are ready have rounds").block();

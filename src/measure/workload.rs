@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::gpu::settings::Track;
 use crate::gpu::throttle::Watch;
 use crate::parity;
+use sprag_base::words;
 use sprag_model::{Benchmark, BenchmarkError, Parity, ParityStatus, Role};
 
 pub struct Workload {
@@ -124,16 +125,7 @@ pub struct Meter {
     pub pool_bytes: Option<u64>,
 }
 
-impl Class {
-    pub fn word(self) -> &'static str {
-        match self {
-            Class::Compute => "compute",
-            Class::Cache => "cache",
-            Class::Dram => "dram",
-            Class::Device => "device",
-        }
-    }
-}
+words!(Class { Compute: "compute", Cache: "cache", Dram: "dram", Device: "device" });
 
 impl Prepared {
     /// Why its times would be meaningless, if its result is wrong.

@@ -9,6 +9,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sprag_base::text::nearest;
+use sprag_base::words;
 
 /// The version of the filled checklist that this build writes.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -31,15 +32,6 @@ impl RuntimeTarget {
     pub const ALL: [RuntimeTarget; 4] =
         [RuntimeTarget::Cpu, RuntimeTarget::Torch, RuntimeTarget::Triton, RuntimeTarget::Tensorrt];
 
-    pub fn word(self) -> &'static str {
-        match self {
-            RuntimeTarget::Cpu => "cpu",
-            RuntimeTarget::Torch => "torch",
-            RuntimeTarget::Triton => "triton",
-            RuntimeTarget::Tensorrt => "tensorrt",
-        }
-    }
-
     pub fn parse(word: &str) -> Option<RuntimeTarget> {
         RuntimeTarget::ALL.into_iter().find(|target| target.word() == word)
     }
@@ -54,6 +46,8 @@ impl RuntimeTarget {
         words.join(", ")
     }
 }
+
+words!(RuntimeTarget { Cpu: "cpu", Torch: "torch", Triton: "triton", Tensorrt: "tensorrt" });
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Against {
@@ -171,20 +165,12 @@ pub enum Status {
 }
 
 impl Status {
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Pass => "pass",
-            Status::Fail => "fail",
-            Status::Pending => "pending",
-            Status::Waived => "waived",
-            Status::NotApplicable => "not applicable",
-        }
-    }
-
     pub fn blocks(self) -> bool {
         matches!(self, Status::Fail | Status::Pending)
     }
 }
+
+words!(Status { Pass: "pass", Fail: "fail", Pending: "pending", Waived: "waived", NotApplicable: "not applicable" });
 
 /// A file or record as evidence of a status.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]

@@ -203,8 +203,7 @@ impl Event {
         self.is_ongoing_regression() && !self.is_accepted()
     }
 
-    /// The worst change of the members that are still at their new level, positive is worse; absent where one of them has no
-    /// relative change, as its level was zero before.
+    /// The worst change of members still at their new level, positive is worse; absent where one began at zero.
     pub fn worst_ongoing(&self) -> Option<f64> {
         let members = self.members.iter().filter(|one| one.is_present);
         let worse: Option<Vec<f64>> = members.map(|one| one.worse.filter(|worse| worse.is_finite())).collect();

@@ -15,6 +15,7 @@ use crate::schema::patterns;
 use crate::{Bisection, Direction, EventKind, Series, schema};
 use sprag_base::digest::{Digest, is_hex};
 use sprag_base::json;
+use sprag_base::words;
 
 /// The newest version of the record. One without a bisection is written in version 1, which older builds read.
 pub const SCHEMA_VERSION: u64 = 2;
@@ -75,15 +76,7 @@ pub enum EventStep {
     Retracted,
 }
 
-impl EventStep {
-    pub fn word(self) -> &'static str {
-        match self {
-            EventStep::Opened => "opened",
-            EventStep::Narrowed => "narrowed",
-            EventStep::Retracted => "retracted",
-        }
-    }
-}
+words!(EventStep { Opened: "opened", Narrowed: "narrowed", Retracted: "retracted" });
 
 /// A series that changed in an event. Levels are in base units.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -67,8 +67,7 @@ pub struct Decision {
     pub allowed: Option<f64>,
     pub effect: Effect,
     pub verdict: Verdict,
-    /// The probability of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
-    /// rule computes none.
+    /// The probability of an effect this large though nothing moved beyond the tolerance; absent where the rule computes none.
     pub p_value: Option<f64>,
     /// A remark for the reader, such as that the value is beyond the warning band.
     pub note: Option<String>,

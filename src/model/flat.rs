@@ -33,8 +33,7 @@ impl Table {
 /// One row a run and benchmark: the flat table of CSV and Parquet.
 pub const BENCHMARKS: Table = Table { name: "benchmarks", groups: &[RUN, BENCHMARK, COMMIT, PLACE, FIGURES, STATUS] };
 
-/// One row a run, benchmark and measured metric, with the medians of the processes: the second table of Parquet, to be
-/// joined by `run_id` and `series`.
+/// One row a run, benchmark and measured metric, with process medians: Parquet's second table, joined by `run_id` and `series`.
 pub const SAMPLES: Table = Table { name: "samples", groups: &[RUN, SERIES, TIMES, MACHINE, VALUE] };
 
 /// One row a run, benchmark and metric with all columns: the lines of JSON Lines.

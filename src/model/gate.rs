@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::commit::Commit;
 use super::run::RunStatus;
 use super::verdict::{Comparison, Counts};
+use sprag_base::words;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -17,16 +18,9 @@ pub enum Outcome {
 
 impl Outcome {
     pub const WORDS: [&str; 4] = ["pass", "fail", "inconclusive", "not measured"];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Outcome::Pass => "pass",
-            Outcome::Fail => "fail",
-            Outcome::Inconclusive => "inconclusive",
-            Outcome::NotMeasured => "not measured",
-        }
-    }
 }
+
+words!(Outcome { Pass: "pass", Fail: "fail", Inconclusive: "inconclusive", NotMeasured: "not measured" });
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {

@@ -9,6 +9,7 @@ pub mod text;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use sprag_base::digest::is_hex;
+use sprag_base::words;
 
 pub const FOLDER: &str = "ledger";
 
@@ -52,8 +53,7 @@ pub struct Acceptance {
     pub event: String,
     /// As [`scope::Scope`] reads it.
     pub scope: String,
-    /// The largest accepted relative change, positive is worse: after over before less 1, or before over after less 1 where
-    /// larger is better.
+    /// The largest accepted relative change, positive is worse: after over before less 1, or the inverse where larger is better.
     pub at_most: f64,
     pub terms: Terms,
 }
@@ -77,16 +77,7 @@ pub enum State {
     Unknown,
 }
 
-impl State {
-    pub fn word(self) -> &'static str {
-        match self {
-            State::InForce => "in force",
-            State::Expired => "expired",
-            State::NotYet => "not yet",
-            State::Unknown => "without effect",
-        }
-    }
-}
+words!(State { InForce: "in force", Expired: "expired", NotYet: "not yet", Unknown: "without effect" });
 
 /// Whether a text is `e-` and 6 to 16 digits.
 pub(crate) fn is_event_id(text: &str) -> bool {

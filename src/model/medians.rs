@@ -4,8 +4,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// A slice of shared numbers. A history has a million of such lists of a few numbers each, which would take twice the memory
-/// if each had its own allocation.
+/// A slice of shared numbers: a history has a million short lists, which would take twice the memory on their own.
 #[derive(Clone)]
 pub struct Medians {
     all: Arc<[f64]>,

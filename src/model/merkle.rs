@@ -147,8 +147,7 @@ pub fn verify_inclusion(root: &Digest, size: u64, index: u64, datum: &Digest, pa
     is_complete && hash == *root
 }
 
-/// Calls `visit` with each sibling on the way from a node to the root, and whether it lies on the left. Returns whether the
-/// path has the right length.
+/// Calls `visit` with each sibling from a node to the root, and whether it is the left one. Whether the path has its length.
 fn climb(mut node: u64, mut last: u64, path: &[Digest], mut visit: impl FnMut(&Digest, bool)) -> bool {
     for sibling in path {
         if last == 0 {

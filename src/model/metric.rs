@@ -11,8 +11,7 @@ pub const TIME: &str = "time";
 /// The time over that of the calibration kernel timed next to it.
 pub const RATIO: &str = "ratio";
 
-/// The largest valid magnitude, and the inverse of the smallest valid time or rate. No machine comes near it, and medians,
-/// spreads and ratios of such numbers are finite.
+/// The largest valid magnitude, and the inverse of the smallest time or rate: statistics of such numbers are finite.
 pub const LARGEST: f64 = 1e30;
 
 /// Which direction of change is an improvement.

@@ -36,8 +36,7 @@ pub struct MoverRow {
 pub struct WeekMovers {
     /// The Monday the week begins with (ISO 8601), in UTC.
     pub week: NaiveDate,
-    /// The judged series of the week compared with the last week before in which they had a value: the worst relative change
-    /// first, those without one last, then by id.
+    /// The judged series of the week compared with the last week before with a value: the worst relative change first.
     pub movers: Vec<MoverRow>,
 }
 

@@ -416,8 +416,7 @@ pub(crate) fn check_hex(field: &str, text: &str, length: usize) -> Result<(), St
     }
 }
 
-/// A suite names a folder, so that only letters, digits, `-`, `_` and `.` are allowed, the first of them a letter or a digit,
-/// and no name of a device on Windows.
+/// A suite names a folder: letters, digits, `-`, `_` and `.`, the first a letter or digit, and no device of Windows.
 fn check_suite(word: &str) -> Result<(), String> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if word.is_empty() || word.len() > 100 || word.starts_with(['.', '-', '_']) || !word.chars().all(is_allowed) {

@@ -11,6 +11,7 @@ use super::commit::{Commit, NO_COMMIT};
 use super::environment::{Environment, Machine};
 use super::sample::Measurement;
 use super::shard::{SHARD, Shard};
+use sprag_base::words;
 
 /// The version of the layout of folders.
 pub const LAYOUT_VERSION: u64 = 1;
@@ -53,15 +54,7 @@ pub enum RunStatus {
     Failed,
 }
 
-impl RunStatus {
-    pub fn word(self) -> &'static str {
-        match self {
-            RunStatus::Ok => "ok",
-            RunStatus::Skipped => "skipped",
-            RunStatus::Failed => "failed",
-        }
-    }
-}
+words!(RunStatus { Ok: "ok", Skipped: "skipped", Failed: "failed" });
 
 /// How the reason of [`Quality`] begins where other programs could have slowed a run.
 pub const BUSY: &str = "the machine was busy";

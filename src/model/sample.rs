@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::benchmark::{Attributes, Benchmark, Parity, ParityStatus};
 use super::metric::{Metric, RATIO, TIME};
+use sprag_base::words;
 
 /// One timed series of calls, in seconds a call.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,15 +83,9 @@ impl Role {
         let place = |wanted: &str| metrics.clone().position(|name| name == wanted);
         place(RATIO).or_else(|| place(TIME)).or_else(|| metrics.clone().next().map(|_| 0))
     }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::Tracked => "tracked",
-            Role::Reported => "reported",
-            Role::Control => "control",
-        }
-    }
 }
+
+words!(Role { Tracked: "tracked", Reported: "reported", Control: "control" });
 
 /// The prefix of the reason of a benchmark that its tool skipped on purpose.
 pub const SKIPPED: &str = "skipped: ";

@@ -1,5 +1,4 @@
-//! An in-toto Statement (v1) with the predicate test-result (v0.1), by `spec/v1/statement.md` and
-//! `spec/predicates/test-result.md` of the project in-toto/attestation.
+//! An in-toto Statement (v1) with the predicate test-result (v0.1), by `spec/v1/statement.md` of in-toto/attestation.
 
 use std::collections::BTreeMap;
 

@@ -69,8 +69,7 @@ pub struct Comparison {
     pub allowed: Option<f64>,
     pub current: Option<f64>,
     pub effect: Option<Effect>,
-    /// The probability of an effect this large in its direction though nothing moved beyond the tolerance; absent where the
-    /// rule computes none.
+    /// The probability of an effect this large though nothing moved beyond the tolerance; absent where the rule computes none.
     pub p_value: Option<f64>,
     pub rule: &'static str,
     pub verdict: Verdict,
@@ -122,8 +121,7 @@ impl Comparison {
         if self.is_accepted() { ACCEPTED } else { self.verdict.word() }
     }
 
-    /// The interval of the effect. Only the rule `interval` gives meaningful intervals without width; by other rules such an
-    /// interval means that the uncertainty is unknown.
+    /// The interval of the effect. Without width it has a meaning by the rule `interval` alone.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let interval = self.effect?.interval;
         interval.filter(|(low, high)| low < high || self.rule == "interval")

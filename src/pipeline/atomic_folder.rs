@@ -42,9 +42,8 @@ impl FolderKind {
         }
     }
 
-    /// Fails if the folder is inside `.git`, has foreign content that would be lost, or its parent cannot be written. The
-    /// marker lists our files. Markers of old versions list none; then `.git`, `CNAME` and the like are treated as
-    /// foreign.
+    /// Fails if the folder is inside `.git`, has foreign content that would be lost, or its parent cannot be written. The marker
+    /// lists our files. Markers of old versions list none; then `.git`, `CNAME` and the like are treated as foreign.
     pub fn check_replaceable(self, folder: &Path) -> crate::Result<()> {
         // A worktree inside `.git` has a `.git` of its own and belongs to its user.
         let mut outwards = folder.ancestors().take_while(|place| place == &folder || !place.join(".git").exists());
@@ -192,8 +191,7 @@ struct Aside {
 }
 
 impl Aside {
-    /// An empty folder on the same file system. Inside a project it has a fixed place that git ignores, so what a
-    /// killed process leaves goes with the next build.
+    /// An empty folder on the same file system; in a project at a fixed, ignored place, so the next build removes leftovers.
     fn near(project: &Project, kind: FolderKind, place: &Path) -> crate::Result<Aside> {
         if place.starts_with(&project.root) && !project.is_bare {
             let private = project.private_folder()?;

@@ -158,8 +158,7 @@ fn write(
     Ok(exported)
 }
 
-/// Writes what is new of the series of a bucket, and months of many parts again. Returns its parts, and the number of new
-/// points.
+/// Writes what is new of the series of a bucket, and months of many parts again. Returns its parts, and how many points.
 fn write_bucket(
     folder: &Path,
     bucket: u32,

@@ -213,8 +213,7 @@ pub(crate) fn check_parent(path: &Path, option: &str) -> crate::Result<()> {
     refuse(message, format!("make the folder first, or choose another place with `{option}`"))
 }
 
-/// Two Parquet tables, a file a month in folders `suite=/year=/month=`, in place of an earlier export. Returns the
-/// numbers of runs and of files.
+/// Two Parquet tables, a file a month in folders `suite=/year=/month=`, over an earlier export. The runs and the files.
 pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> crate::Result<(usize, usize)> {
     check_parent(folder, "--out")?;
     EXPORT.check_replaceable(folder)?;

@@ -325,8 +325,7 @@ fn minutes_of_day(text: &str) -> Option<f64> {
 }
 
 impl Plan {
-    /// # Errors
-    /// If the file lacks what the format needs.
+    /// # Errors If the file lacks what the format needs.
     pub fn text(&self, format: PlanFormat) -> crate::Result<String> {
         let indented = |value: &Value| format!("{value:#}\n");
         Ok(match format {

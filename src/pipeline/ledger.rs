@@ -46,8 +46,7 @@ fn faulty(message: &str) -> Advice {
     )
 }
 
-/// The newest run, or the checked-out commit if later, as an entry counts from the day it is committed. Equal
-/// repositories give equal pages.
+/// The newest run, or the checked-out commit if later: an entry counts from its commit's day. Equal repositories, equal pages.
 pub fn time(project: &Project, newest: DateTime<Utc>) -> crate::Result<DateTime<Utc>> {
     let Some(store) = project.find_store() else { return Ok(newest) };
     let Some(head) = history::facts(store)?.commit else { return Ok(newest) };

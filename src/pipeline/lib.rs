@@ -1,5 +1,4 @@
-//! Joins the stages: loads and analyses histories, judges runs, publishes sites. Commands only parse, call this and
-//! print.
+//! Joins the stages: loads and analyses histories, judges runs, publishes sites. Commands only parse, call this and print.
 
 pub mod error;
 pub mod text;

@@ -23,11 +23,7 @@ pub enum Origin {
     Files,
 }
 
-/// Records runs that were just measured, and returns in a later second than they began: of two runs of one second, nothing would
-/// say which is the newer one.
-///
-/// # Errors
-/// Like [`record`].
+/// Records runs that were just measured, and returns in a later second: of two runs of one second, none would be newer.
 pub fn record_runs(project: &Project, runs: &[Run]) -> crate::Result<()> {
     record(project, &runs.iter().map(Record::from_run).collect::<Vec<_>>(), Origin::Measured)?;
     while runs.iter().any(|run| run.timestamp == clock::now()) {

@@ -104,8 +104,7 @@ impl Project {
         })
     }
 
-    /// Takes suites and rules from a commit, except suites that only the checkout has. Warns where they differ, and gives the
-    /// commit with the sections that do.
+    /// Takes suites and rules from a commit, but suites that it lacks. Warns of differences; the commit and what it decides.
     pub fn use_config_of(&mut self, commit: &str) -> crate::Result<String> {
         let files = history::files_of(self.store()?, commit, FILE_NAME)?;
         let bytes = files.first().map_or(&[][..], |(_, bytes)| bytes);
@@ -181,8 +180,7 @@ impl Project {
     }
 }
 
-/// The branch of records: the configured one; none, so that it is the current one, where branches of code have records; else
-/// one of their own.
+/// The branch of records: the configured one; `None`, the current one, where branches of code have records; else its own.
 fn reference(store: &Store, configured: Option<String>) -> Option<String> {
     configured.or_else(|| (!history::keeps_records_with_code(store)).then(|| RECORDS_BRANCH.to_owned()))
 }

@@ -8,7 +8,7 @@ use crate::Error;
 use sprag_report::number;
 use sprag_report::sheet::terminal;
 
-pub use sprag_base::text::printable;
+pub use sprag_base::text::{count, printable};
 
 static WIDTH: OnceLock<usize> = OnceLock::new();
 
@@ -64,11 +64,6 @@ pub fn short(id: &str, digits: usize) -> &str {
 
 pub fn branch(reference: &str) -> &str {
     reference.trim_start_matches("refs/heads/")
-}
-
-/// `1 run`, `2 runs`.
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// In one unit: `45 s`, `12 min`, `5 h`, `3 days`.

@@ -246,8 +246,7 @@ pub fn answer_run(
     Accepting::new(ledger, events, line, today).answer(&compared, comparisons);
 }
 
-/// Marks regressions of a gate that the ledger answers; `runs` are those of `suites`. Analyses the history only if
-/// needed.
+/// Marks regressions of a gate that the ledger answers; `runs` are those of `suites`. Analyses the history only if needed.
 pub fn answer_gate(
     project: &Project,
     ledger: &Ledger,

@@ -34,8 +34,7 @@ pub struct Input<'a> {
     pub releases: &'a Released,
     /// The verdicts of the gate where a commit was measured again.
     pub reruns: &'a [Reruns],
-    /// Where the site is published, such as `https://example.org/kernels/`: for feeds, the list of pages, and the page for missing
-    /// pages, which need absolute URLs.
+    /// Where the site is published, such as `https://example.org/kernels/`: feeds, the list of pages and the 404 page need it.
     pub url: Option<&'a str>,
     /// The address of a commit at a forge, with `{sha}` in the place of its name.
     pub commit_url: Option<&'a str>,

@@ -38,8 +38,7 @@ pub struct Turn<'a> {
     pub range: (usize, usize),
     pub before: f64,
     pub after: f64,
-    /// The level after over that before, less 1; absent where there was none before. A drift has an interval only where its event
-    /// has one.
+    /// The level after over that before, less 1; absent for the first. A drift has an interval only where its event has one.
     pub relative: Option<Level>,
     /// The chance that a point of a series without changes gives a turn as clear.
     pub chance: f64,

@@ -105,8 +105,7 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
-    /// # Errors
-    /// When the id of a run cannot be a file name.
+    /// # Errors When the id of a run cannot be a file name.
     pub fn render_runs(&self, runs: &[RecordedRun]) -> Result<Vec<Page>, ReportError> {
         let pages = runs.par_iter().map(|run| pages::run(&self.catalog, run));
         Ok(pages.collect::<Result<Vec<Vec<Page>>, ReportError>>()?.into_iter().flatten().collect())

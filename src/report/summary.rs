@@ -298,8 +298,7 @@ fn recent_events(trend: &Trend) -> Phrase {
     words.text(if more > 0 { format!(" and {} more.", count(more)) } else { ".".to_owned() })
 }
 
-/// The most useful next step: what the newest runs did comes first, then open regressions of the history, then what would decide
-/// doubts.
+/// The most useful next step: first what the newest runs did, then open regressions, then what would decide doubts.
 fn next_step(analysis: &Analysis, trend: &Trend) -> Fact {
     let (answer, note) = step(analysis, trend);
     Fact::new("What now?", answer, note)

@@ -1,5 +1,4 @@
-//! Text of others, made harmless: what has a meaning in XML or in a script is escaped here, what is unsafe everywhere by
-//! `sprag_base::text`.
+//! Text of others, made harmless: for XML and scripts here, for everywhere by `sprag_base::text`.
 
 pub use sprag_base::text::{decoded, shortened, visible};
 

@@ -522,8 +522,7 @@ fn jobs_share_a_bisection_through_a_remote() {
     let of = |name: &str| sandbox.json(&format!("../{name}/out.json"));
     let own = |result: &Value| result["measurements"].as_array().map_or(0, Vec::len);
     assert_eq!([subjects(&of("first")), subjects(&of("second"))], [["Change 16"], ["Change 16"]]);
-    // Each job announced what it measured, and none measured what another one was measuring: of two runs of a commit, the
-    // second one was announced after the first was recorded.
+    // Each job announced what it measured, and none measured what another one was measuring at that time.
     let log = ["--git-dir", "../remote.git", "log", "--reverse", "--format=", "--name-only", "--diff-filter=A", "main"];
     let added = sandbox.git(&log);
     let added: Vec<&str> = added.lines().collect();

@@ -4,14 +4,7 @@ use serde_json::Value;
 
 use crate::sandbox::{Ended, Sandbox, assert_contains, wait_for_end, wait_until};
 
-const FINE: &str = r#"cat <<'REPORT'
-{"schema_version": 1, "benchmarks": [
-  {"name": "sort", "params": {"n": 1000}, "variant": "fast", "metrics": [
-    {"name": "time", "unit": "s", "better": "lower", "samples": [2e-5, 1e-5, 3e-5]},
-    {"name": "peak_memory", "unit": "B", "better": "lower", "value": 8192}]},
-  {"name": "merge", "metrics": [{"name": "time", "unit": "s", "better": "lower", "value": 4e-5}]}]}
-REPORT
-"#;
+const FINE: &str = include_str!("../../fixtures/projects/sort.sh");
 
 /// A repository whose suite runs a shell script with these settings.
 fn sandbox(script: &str, settings: &str) -> Sandbox {
@@ -365,87 +358,9 @@ fn a_setting_that_is_not_known_or_does_not_belong_is_refused() {
 }
 
 /// As much of PyTorch as the helper uses: a device whose clock advances by 1 us a kernel, on a machine without one.
-const TORCH: &str = r#"
-from types import SimpleNamespace
-from contextlib import contextmanager
+const TORCH: &str = include_str!("../../fixtures/projects/torch.py");
 
-clock, capturing = 0.0, None
-uint8 = "uint8"
-
-
-class Tensor(list):
-    device, dtype = "cuda", "float32"
-    def to(self, device, dtype): return self
-    def is_floating_point(self): return True
-    def copy_(self, other):
-        kernel()
-
-
-def kernel(times=1):
-    global clock
-    if capturing is None:
-        clock += 1e-3 * times
-    else:
-        capturing.kernels += times
-
-
-class Event:
-    def __init__(self, enable_timing): pass
-    def record(self): self.at = clock
-    def synchronize(self): pass
-    def elapsed_time(self, end): return end.at - self.at
-
-
-class CUDAGraph:
-    kernels = 0
-    def replay(self): kernel(self.kernels / 2)
-
-
-@contextmanager
-def graph(one):
-    global capturing
-    capturing = one
-    yield
-    capturing = None
-
-
-def assert_close(got, want, rtol, atol):
-    if got != want:
-        raise AssertionError("not close\n\nat index 0")
-
-
-def zeros(count, dtype, device): return Tensor()
-def empty_like(other): return Tensor()
-
-
-cuda = SimpleNamespace(
-    is_available=lambda: True, get_device_name=lambda: "Stub 1", synchronize=lambda: None, memory_allocated=lambda: 64,
-    max_memory_allocated=lambda: 192, reset_peak_memory_stats=lambda: None, Event=Event, CUDAGraph=CUDAGraph, graph=graph)
-testing = SimpleNamespace(assert_close=assert_close)
-"#;
-
-const SOFTMAX: &str = r#"
-sys.dont_write_bytecode = True
-import torch
-from sprag.torch_bench import Report
-
-
-def twice():
-    print("noise")
-    torch.kernel(2)
-    return torch.Tensor([1])
-
-
-report = Report()
-report.time("softmax", twice, expected=lambda: torch.Tensor([1]), bytes=100, params={"n": 4, "dtype": torch.Tensor})
-report.time("softmax", twice, graph=True, variant="graph")
-report.time("wrong", twice, expected=torch.Tensor([2]))
-report.time("silent", lambda: None, expected=torch.Tensor([2]))
-report.time("raises", lambda: [][0])
-report.time("exits", lambda: sys.exit("enough"))
-report.time("negative", twice, bytes=-1)
-report.print()
-"#;
+const SOFTMAX: &str = include_str!("../../fixtures/projects/softmax.py");
 
 #[test]
 fn kernels_of_pytorch_are_found_checked_and_timed() {

@@ -5,61 +5,11 @@ use serde_json::{Value, json};
 use crate::emulator::Machine;
 use crate::sandbox::{Ended, Sandbox, assert_contains, wait_for_end};
 
-const SAXPY_SOURCE: &str = r#"extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
-    int i = (blockIdx.x * BLOCK + threadIdx.x) * PER;
-    for (int k = 0; k < PER; ++k)
-        if (i + k < n) y[i + k] = a * x[i + k] + y[i + k];
-}
-extern "C" __global__ void plain(int n, float a, const float* x, float* y) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = a * x[i] + y[i];
-}
-"#;
+const SAXPY_SOURCE: &str = include_str!("../../fixtures/projects/saxpy.cu");
 
-const SOURCE: &str = r#"extern "C" __global__ void plain(int n, float a, const float* x, float* y) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = a * x[i] + y[i];
-}
-extern "C" __global__ void transpose(int rows, int columns, const short* in, short* out) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < rows && column < columns) out[column * rows + row] = in[row * columns + column];
-}
-extern "C" __global__ void overrun(int n, float* y) { y[threadIdx.x] = 1; }
-extern "C" __global__ void before(int n, float* y) { y[int(threadIdx.x) - 3] = 1; }
-extern "C" __global__ void far(int n, float* y) { y[1ll << 40] = 1; }
-extern "C" __global__ void serial(int n, float* y) { for (int i = 0; i < n; ++i) y[i] = i; }
-extern "C" __global__ void input(int n, float* x, float* y) { y[threadIdx.x] = x[threadIdx.x] = 1; }
-extern "C" __global__ void copy(int n, const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
-extern "C" __global__ void nothing(int n, float* y) {}
-extern "C" __global__ void idle(int n, int* y) {}
-extern "C" __global__ void lazy(int n, int* y) {}
-extern "C" __global__ void endless(int n, float* y) { for (volatile int i = 0; n > 0;) i = i; }
-extern "C" __global__ void large(int n, float* y) { __shared__ float all[20000]; y[0] = all[n]; }
-extern "C" __global__ void wrong(int n, float* y) { y[threadIdx.x] = threadIdx.x == 7 ? 8 : threadIdx.x; }
-extern "C" __global__ void right(int n, float* y) { y[threadIdx.x] = threadIdx.x; }
-extern "C" __global__ void also_right(int n, float* y) { y[threadIdx.x] = threadIdx.x; }
-"#;
+const SOURCE: &str = include_str!("../../fixtures/projects/all.cu");
 
-const SAXPY: &str = r#"
-[[suites.mine.kernel]]
-name = "saxpy"
-file = "kernels/saxpy.cu"
-arguments = [
-  { name = "n", type = "i32", value = "n" },
-  { name = "a", type = "f32", value = 2.5 },
-  { name = "x", type = "f32", shape = "n" },
-  { name = "y", type = "f32", shape = "n", role = "update", fill = "uniform" },
-]
-grid = "ceil_div(n, BLOCK * PER)"
-block = "BLOCK"
-constants = { BLOCK = [64, 32], PER = [1, 4] }
-where = "BLOCK * PER < 256"
-shapes = [{ n = 5000 }]
-check_shapes = [{ n = 1 }, { n = 257 }]
-reference = { entry = "plain", grid = "ceil_div(n, 64)", block = 64 }
-bytes = "12 * n"
-flops = "2 * n"
-"#;
+const SAXPY: &str = include_str!("../../fixtures/projects/saxpy.toml");
 
 /// A reference that has its results ready.
 const TRANSPOSED: &str = "#!/bin/sh\ntest -n \"$SCALE\" && cmp in.npy \"$1/in.npy\" && test -s \"$1/rows.npy\" && cp out.npy \"$2/out.npy\"\n";

@@ -199,8 +199,7 @@ fn strays_are_those_that_are_worse() {
     assert_eq!([changes(&slower, more), changes(&faster, more)], [both, none]);
 }
 
-/// The default promises at most one false alarm in 20,000 points without a change, at each length, over all kinds of noise.
-/// The long tests count at more lengths.
+/// The default promises at most one false alarm in 20,000 points without a change, at each length, over all noises.
 #[test]
 fn false_alarms_are_within_the_budget() {
     let lengths = [(100, 2000), (400, 200), (30, 4000), (200, 1000), (1000, 60)];

@@ -33,8 +33,7 @@ const HIDDEN: &str =
     "libcuda.so libcuda.so.1 libnvrtc.so libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11 libnvidia-ml.so.1";
 
 impl Machine {
-    /// A machine with these libraries alone; `None`, with a note on standard error, where there is no C++ compiler. In CI there
-    /// must be one.
+    /// A machine with these libraries alone; `None`, with a note, where there is no C++ compiler, which CI must have.
     pub(crate) fn with(parts: &[Part]) -> Option<Machine> {
         let built = built()?;
         let mut folders: Vec<PathBuf> = parts.iter().map(|part| built.join(format!("{part:?}"))).collect();

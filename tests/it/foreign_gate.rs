@@ -1,5 +1,4 @@
-//! Texts of Criterion and ground truths of tt-metal at the gate: with `--compatible` as their own gates judge them, else by
-//! our rules.
+//! Texts of Criterion and ground truths of tt-metal at the gate: with `--compatible` by their rules, else by ours.
 
 use std::fs;
 use std::path::{Path, PathBuf};

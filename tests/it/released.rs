@@ -11,65 +11,7 @@ use sprag_base::digest::sha256_hex as sha256;
 use crate::crafted::Crafted;
 use crate::sandbox::{Ended, Sandbox, files};
 
-const CHECKLIST: &str = r#"schema_version = 1
-[[item]]
-id = "cpu_perf_regression"
-title = "CPU kernels did not get slower"
-rule = "suite_verdict"
-suite = "cpu"
-against = "previous"
-producer = "sprag weekly"
-[[item]]
-id = "runtime_backend_parity"
-title = "Results are right"
-rule = "parity"
-suite = "cpu"
-producer = "sprag weekly"
-[[item]]
-id = "environment"
-title = "What measured is known"
-rule = "environment"
-suite = "cpu"
-facts = ["cpu_model"]
-producer = "sprag weekly"
-[[item]]
-id = "events"
-title = "No regression is open"
-rule = "events_resolved"
-producer = "sprag trend"
-[[item]]
-id = "coverage"
-title = "Everything is judged"
-rule = "coverage"
-producer = "sprag weekly"
-[[item]]
-id = "replay"
-title = "The selection replays"
-rule = "replay"
-artifacts = [{ key = "replay", path = "out/replay.json" }]
-producer = "sprag replay record"
-[[item]]
-id = "notes"
-title = "The notes are there"
-rule = "file"
-artifacts = [
-    { key = "notes", path = "out/notes.md" },
-    { key = "caps", path = "out/caps.json", sha256 = "CAPS" },
-]
-producer = "make notes"
-[[item]]
-id = "engine"
-title = "The engine is there"
-targets = ["tensorrt"]
-rule = "file"
-artifacts = [{ key = "engine", path = "out/engine.bin" }]
-producer = "make engine"
-[rollback]
-triggers = ["p95 above its limit"]
-steps = ["install the release before"]
-[[sign_off]]
-role = "Release owner"
-"#;
+const CHECKLIST: &str = include_str!("../../fixtures/projects/checklist.toml");
 
 /// A project with the releases `v1` and `v2`; `v2` may go, with a waiver for the rule that needs more history.
 pub(crate) struct Project(pub(crate) Crafted);

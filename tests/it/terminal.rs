@@ -3,34 +3,10 @@
 use crate::sandbox::Sandbox;
 
 /// Runs a command on a terminal of so many columns, with `all` its standard error too, and writes what it shows there.
-const TERMINAL: &str = r"
-import fcntl, os, pty, re, struct, subprocess, sys, termios
-master, slave = pty.openpty()
-fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 40, int(sys.argv[1]), 0, 0))
-errors = slave if sys.argv[2] == 'all' else subprocess.DEVNULL
-command = subprocess.Popen(sys.argv[3:], stdin=slave, stdout=slave, stderr=errors)
-os.close(slave)
-shown = b''
-try:
-    while piece := os.read(master, 65536):
-        shown += piece
-except OSError:
-    pass
-print(re.sub(r'\x1b\[[0-9;?]*[A-Za-z]', '', shown.decode().replace('\r\n', '\n')), end='')
-sys.exit(command.wait())
-";
+const TERMINAL: &str = include_str!("../../fixtures/projects/terminal.py");
 
 /// Twelve benchmarks with long names; the step of one of them is large.
-const BENCH: &str = r#"base=$(cat base)
-printf '{"schema_version":1,"benchmarks":['
-for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
-  [ $n = 1 ] || printf ,
-  printf '{"name":"layer_norm_%s","params":{"elements":1048576,"rows":%s},"variant":"fast","metrics":[' $n $n
-  [ $n = 3 ] && time=$base || time=1.0$n
-  printf '{"name":"time","unit":"s","better":"lower","value":%se-3}]}' $time
-done
-echo ']}'
-"#;
+const BENCH: &str = include_str!("../../fixtures/projects/layers.sh");
 
 #[test]
 fn reports_fit_the_terminal_and_break_no_figure() {

@@ -1,5 +1,4 @@
-//! Rules that neither the compiler nor Cargo checks: who may name a heavy crate, touch files, read the clock or be unsafe, and
-//! how long a file may be.
+//! Rules that neither the compiler nor Cargo checks: heavy crates, files, clocks, unsafe code, and lengths of files.
 
 use std::path::Path;
 

@@ -98,8 +98,7 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     assert_eq!(json(&sandbox, &["--all-parents"])["events"], trend["events"]);
 }
 
-/// For every seed, the planted changes are reported on both machines and nothing else is sure; at most one machine in five
-/// may miss the drift.
+/// For every seed, the planted changes are reported on both machines and nothing else; one in five may miss the drift.
 #[test]
 fn a_demo_shows_what_was_planted_and_nothing_else() {
     let seeds = &[5, 7, 11, 16][..rounds(2, 4) as usize];

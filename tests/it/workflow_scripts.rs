@@ -2,17 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use crate::sandbox::{Ended, Sandbox, assert_contains};
 use crate::workflow_files::{Job, Workflows, heard, pairs};
 use crate::workflow_rules::FINAL;
 
 const WEEKLY: &str = "perf_trend_weekly.yml";
-
-fn ours() -> Workflows {
-    Workflows::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
-}
 
 /// The script of a step; without a name, of the last one.
 #[track_caller]
@@ -74,7 +69,7 @@ const WORDS: [&str; 3] = ["true", "false", ""];
 
 #[test]
 fn a_final_job_passes_only_where_all_is_well() {
-    let (workflows, sandbox) = (ours(), Sandbox::empty());
+    let (workflows, sandbox) = (Workflows::ours(), Sandbox::empty());
     sandbox.write("verdicts/exit-codes", "0 cpu-cpu\n");
     let check = |file: &str, of: &[(&str, &[&str])], good: &[&[&str]]| {
         let (_, key, _) = FINAL.into_iter().find(|(name, ..)| *name == file).expect("it has a final job");
@@ -130,7 +125,7 @@ fn a_final_job_passes_only_where_all_is_well() {
 
 #[test]
 fn the_weekly_verdict_fails_where_a_run_is_slower_or_was_not_judged() {
-    let (workflows, sandbox) = (ours(), Sandbox::empty());
+    let (workflows, sandbox) = (Workflows::ours(), Sandbox::empty());
     let well = [
         ("BOOK", "success"),
         ("CPU", "success"),
@@ -161,7 +156,7 @@ fn branch(path: &str) -> (Sandbox, String) {
 
 #[test]
 fn what_cannot_change_a_speed_is_out_of_scope_and_all_else_is_in() {
-    let workflows = ours();
+    let workflows = Workflows::ours();
     let scope = ("perf.yml", "scope", None);
     for (path, wanted) in [
         ("src/main.rs", "true"),
@@ -191,7 +186,7 @@ fn what_cannot_change_a_speed_is_out_of_scope_and_all_else_is_in() {
 
 #[test]
 fn a_change_of_the_gate_is_shown_and_takes_nothing_out_of_it() {
-    let (workflows, path) = (ours(), ".github/workflows/perf.yml");
+    let (workflows, path) = (Workflows::ours(), ".github/workflows/perf.yml");
     for (path, reference) in
         [(path, ""), (".github/workflows/ours.yml", "us/k/.github/workflows/ours.yml@refs/heads/x")]
     {
@@ -218,7 +213,7 @@ fn a_change_of_the_gate_is_shown_and_takes_nothing_out_of_it() {
 
 #[test]
 fn suites_of_the_base_that_are_no_list_of_names_fail_the_gate() {
-    let workflows = ours();
+    let workflows = Workflows::ours();
     let gpu = ("perf_gpu.yml", "scope", Some("Decide whether a device is wanted"));
     for (step, key) in [(("perf.yml", "scope", None), "PERF_SUITES"), (gpu, "GPU_SUITES")] {
         for named in ["$(false)", "${{ vars.SUITES }}"] {
@@ -237,7 +232,7 @@ fn suites_of_the_base_that_are_no_list_of_names_fail_the_gate() {
 
 #[test]
 fn a_comment_shows_what_the_gate_printed_in_a_block_that_it_cannot_end() {
-    let (workflows, sandbox) = (ours(), Sandbox::empty());
+    let (workflows, sandbox) = (Workflows::ours(), Sandbox::empty());
     let step = ("perf_comment.yml", "comment", Some("Comment"));
     let hostile = "own: slower\u{1b}[31m\n```\n@everyone <img src=x> ::error::gone\n~~~\n";
     let gh = "#!/bin/sh\ncase \"$*\" in\n*/pulls*) echo $NUMBER ;;\n'run download'*) cp -R ../kept/. found ;;\n\
@@ -282,7 +277,7 @@ fn a_comment_shows_what_the_gate_printed_in_a_block_that_it_cannot_end() {
 
 #[test]
 fn a_device_is_wanted_by_few_events() {
-    let workflows = ours();
+    let workflows = Workflows::ours();
     let with = |path: &str, event: &str, mode: &str, nightly: &str, more: &[(&str, &str)]| {
         let (sandbox, base) = branch(path);
         let set = [("BASE", &*base), ("EVENT", event), ("RUN_MODE", mode), ("NIGHTLY", nightly), ("ENABLED", "true")];
@@ -334,7 +329,7 @@ fn a_device_is_wanted_by_few_events() {
 
 #[test]
 fn a_runner_is_used_only_where_its_environment_has_rules() {
-    let (workflows, sandbox) = (ours(), Sandbox::empty());
+    let (workflows, sandbox) = (Workflows::ours(), Sandbox::empty());
     let name = "Check that the environment protects the runner";
     let step = ("perf_gpu.yml", "scope", Some(name));
     let script = |job: Job<'_>| job.step(name)["run"].clone();
@@ -360,7 +355,7 @@ fn a_runner_is_used_only_where_its_environment_has_rules() {
 
 #[test]
 fn a_self_hosted_runner_refuses_what_the_guard_should_have() {
-    let (workflows, sandbox) = (ours(), Sandbox::empty());
+    let (workflows, sandbox) = (Workflows::ours(), Sandbox::empty());
     let step = ("perf_gpu.yml", "gpu-perf-regression", Some("Refuse what the guard should have refused"));
     let check = |event: &str, head: &str, code: i32| {
         let variables = [("EVENT", event), ("HEAD_REPO", head), ("GITHUB_REPOSITORY", "us/kernels")];
@@ -377,21 +372,11 @@ fn a_self_hosted_runner_refuses_what_the_guard_should_have() {
 }
 
 /// Prints commands for the runner and ends with `CODE`; with `REPORTS` set it writes the reports that it is asked for.
-const STAND_IN: &str = r#"#!/bin/sh
-printf '::error::gone\nx ##[add-mask]y\n::set-output name=a::b\n'
-printf '::add-path::/tmp\n' >&2
-[ -z "$REPORTS" ] || for argument; do
-  case $argument in
-    github=*) echo '::error title=sprag::slower' >"${argument#*=}" ;;
-    md=*) echo 'A table.' >"${argument#*=}" ;;
-  esac
-done
-exit "$CODE"
-"#;
+const STAND_IN: &str = include_str!("../../fixtures/projects/stand-in.sh");
 
 #[test]
 fn a_step_that_measures_fails_with_the_code_and_only_annotations_are_heard() {
-    let workflows = ours();
+    let workflows = Workflows::ours();
     let check = |file: &str, job: &str, step: &str, reports: &str, code: &str, wanted: &[&str]| {
         let sandbox = with_sprag(STAND_IN);
         sandbox.write("incoming/cpu/cpu.json", "{}");
@@ -430,7 +415,7 @@ fn a_step_that_measures_fails_with_the_code_and_only_annotations_are_heard() {
 
 #[test]
 fn each_suite_is_measured_once_and_no_suite_is_an_error() {
-    let workflows = ours();
+    let workflows = Workflows::ours();
     let check = |(file, job, step): (&str, &str, &str), variables: &[(&str, &str)], wanted: &[&str]| {
         let sandbox = with_sprag("#!/bin/sh\n[ \"$1\" != run ] || echo \"$@\" >>ran\n");
         for stale in ["gpu/trt.annotations", "gpu/gpu.annotations"] {
@@ -466,7 +451,7 @@ fn each_suite_is_measured_once_and_no_suite_is_an_error() {
 
 #[test]
 fn a_bisection_is_of_an_event_or_of_two_commits() {
-    let workflows = ours();
+    let workflows = Workflows::ours();
     let bisect = ("bisect", "Bisect", "--output-runs records");
     let share = ("share", "Share", "--record --shard=2/3");
     let tool = "#!/bin/sh\necho \"$@\" >ran\necho ::error::theirs\necho A table. >bisect.md\nexit $CODE\n";
@@ -497,7 +482,7 @@ fn a_bisection_is_of_an_event_or_of_two_commits() {
 
 #[test]
 fn only_runs_are_recorded_of_what_was_handed_on() {
-    let workflows = ours();
+    let workflows = Workflows::ours();
     let record = (WEEKLY, "record", Some("Record"));
     let check = |path: &str, code: i32| {
         let sandbox = with_sprag("#!/bin/sh\necho added\n");

@@ -1,24 +1,21 @@
 //! Our workflows keep the rules, and each rule can fail.
 
-use std::path::Path;
-
 use crate::sandbox::assert_contains;
 use crate::workflow_files::Workflows;
 use crate::workflow_rules::{NIGHTLY, complaints};
 
-fn ours() -> Workflows {
-    Workflows::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
-}
-
 #[test]
 fn every_rule_holds() {
-    assert_eq!(complaints(&ours()), Vec::<String>::new());
-    assert_eq!(ours().workflow(NIGHTLY)["jobs"]["long"]["steps"][1]["env"]["SPRAG_LONG_TESTS"].as_str(), Some("1"));
+    assert_eq!(complaints(&Workflows::ours()), Vec::<String>::new());
+    assert_eq!(
+        Workflows::ours().workflow(NIGHTLY)["jobs"]["long"]["steps"][1]["env"]["SPRAG_LONG_TESTS"].as_str(),
+        Some("1")
+    );
 }
 
 #[test]
 fn a_broken_rule_is_reported() {
-    let ours = ours();
+    let ours = Workflows::ours();
     const STOP: &str = "echo \"::stop-commands::$pause\"\n";
     const WEEKLY: &str = "perf_trend_weekly.yml";
     const BISECT: &str = "perf_bisect.yml";
@@ -103,7 +100,7 @@ fn a_broken_rule_is_reported() {
 
 #[test]
 fn what_they_download_is_our_release() {
-    let action = ours();
+    let action = Workflows::ours();
     let (_, text, yaml) = action.all().find(|(path, ..)| *path == "action.yml").expect("there is an action");
     let version = yaml["inputs"]["version"]["default"].as_str();
     assert_eq!(version, Some(concat!("v", env!("CARGO_PKG_VERSION"))));

@@ -112,8 +112,7 @@ fn candidates(cluster: &Cluster, costs: &Costs<'_>, parts: &[f64]) -> BTreeSet<u
     tried
 }
 
-/// The probability that the step of a cluster lies between the pending commits around this one, and its shares then; as if
-/// their answers were certain.
+/// The probability that the step of a cluster lies between the pending commits around this one, and its shares then.
 fn between(gaps: &Gaps, pending: &[Pending], commit: usize) -> (f64, [f64; 3]) {
     let shares = shares_at(gaps, commit);
     if pending.is_empty() {

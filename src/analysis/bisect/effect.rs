@@ -14,8 +14,7 @@ use super::search::Search;
 use sprag_base::stats::{describe, student};
 use sprag_model::BisectEffect;
 
-/// The least variance between builds, as a share of that of a session. Without it, the good end, with which all others are
-/// compared, would weigh more than all of them.
+/// The least variance between builds, as a share of that of a session; without it the good end would weigh most.
 const LEAST_BETWEEN: f64 = 1.0 / 16.0;
 
 /// How many standard errors the next commit of a side may differ from those nearer to the culprit.

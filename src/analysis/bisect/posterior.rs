@@ -261,8 +261,7 @@ fn before(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Adds to the sums of three gaps the probability that what the values are of happens in them in this order, and returns
-/// all of it. Everything is a logarithm.
+/// Adds to the sums of three gaps the probability, as a logarithm, of the values' events in this order, and returns its total.
 fn add_in_order(sums: &mut [Vec<LogSum>; 3], factor: f64, [first, second, third]: [&[f64]; 3]) -> f64 {
     let earlier = sums_before(first.iter().copied());
     let mut later = sums_before(third.iter().rev().copied());

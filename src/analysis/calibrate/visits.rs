@@ -132,8 +132,7 @@ fn between(logarithms: &[f64], place: usize) -> Between {
     if (mean(after) - mean(before)).abs() > limit { Between::Step } else { Between::Neighbour }
 }
 
-/// What the visits of a series moved by while nothing changed: the logarithm of each level less the mean of its segment
-/// between two steps, made as wide as single levels are.
+/// What the visits of a series moved by while nothing changed: the logarithms of levels less the mean between two steps.
 pub(super) fn residuals(stays: &[Stay<'_>]) -> Vec<f64> {
     let mut residuals = Vec::new();
     for stay in stays {

@@ -36,8 +36,7 @@ impl Step<'_> {
     }
 }
 
-/// The changes at these cuts and the ramps with their scores, as they are reported where the environment changed at
-/// `borders`. The borders must be in order.
+/// The changes at these cuts and the ramps with their scores, where the environment changed at `borders`, which are in order.
 pub(super) fn settled<'a>(
     input: &Input<'_>,
     cuts: &[usize],

@@ -27,8 +27,7 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
     changes_in_context(values, sensitivity, &Context::default())
 }
 
-/// Likewise, in a context. A reported change or drift whose range holds none now stays where its score is [`RETAINED`] or more; a
-/// drift only as long as no steps explain it better.
+/// Likewise, in a context. A reported change or drift that no range holds now stays with a score of [`RETAINED`] or more.
 pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();

@@ -146,8 +146,7 @@ fn bent([begin, end]: [usize; 2], values: &[f64], input: &Input<'_>) -> Option<R
     }
 }
 
-/// The cuts of so many points, without those of treads that are shorter than the `shortest`, as of strays. They belong to the tread
-/// before them, the first ones to that behind them.
+/// The cuts of so many points, without those of treads shorter than the `shortest`, which join the tread before them.
 pub(super) fn joined(cuts: &[usize], count: usize, shortest: usize) -> Vec<usize> {
     let ends = cuts.iter().copied().skip(1).chain([count]);
     let is_tread = |(cut, end): &(usize, usize)| *cut >= shortest && end - cut >= shortest;

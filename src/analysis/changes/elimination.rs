@@ -251,8 +251,7 @@ impl<'a> Elimination<'a> {
         if is_shorter { short_run::score(&pair, beyond, &self.input) } else { 0.0 }
     }
 
-    /// The points next to a short run, which end at one of the cuts; where these are few, with those of the nearest long level
-    /// beyond, which show the noise as well.
+    /// The points next to a short run, up to a cut; where these are few, with those of the nearest long level beyond.
     fn with_beyond(&self, side: &Side<'_>, mut place: usize, is_after: bool) -> Vec<f64> {
         let tuning = self.input.tuning();
         if side.points.len() >= 2 * tuning.fewest_around {

@@ -82,8 +82,7 @@ pub(super) fn drift(
     let flat: Vec<f64> = (begin..end).map(|place| scaled.values[place] - ramp.size * ramp.behind(place)).collect();
     let before = Side::of(&flat).level;
     let slope = ramp.size / width;
-    // Of a line through so many points: the squares of their distances from the middle add up to n^3 / 12. The flat parts
-    // on both sides show more, the two free ends less.
+    // A line: the squares of the distances from the middle of n points add up to n^3 / 12. Flat parts show more, free ends less.
     let error = noise.deviation * noise.inflation * (12.0 / width.powi(3)).sqrt();
     let of = |slope: f64| scaled.share(slope, before);
     let (one, other) = (of(slope - NORMAL_95 * error), of(slope + NORMAL_95 * error));

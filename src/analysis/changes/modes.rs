@@ -54,8 +54,7 @@ struct Span {
 }
 
 impl Search<'_> {
-    /// Adds the spans of two modes between the first and the last of these bounds: all of them, or those on either side of the
-    /// change that explains most.
+    /// Adds the spans of two modes between the first and the last bound: all, or those next to the change that explains most.
     fn between(&self, bounds: &[usize], found: &mut Vec<Span>) {
         let [begin, cuts @ .., end] = bounds else { return };
         if cuts.is_empty() && self.ramps.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin) {

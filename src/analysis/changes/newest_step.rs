@@ -1,5 +1,4 @@
-//! A newest step may be the beginning of a drift, or autocorrelated noise: a ramp which goes on explains it nearly as well. It is
-//! reported once it is also found without the newest points.
+//! A newest step may be the beginning of a drift, or autocorrelated noise. It is reported once the points before show it, too.
 
 use super::elimination;
 use super::input::Input;

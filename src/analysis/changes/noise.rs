@@ -76,8 +76,7 @@ pub(super) fn inflation_about(values: &[f64], cuts: &[usize], deviation: f64) ->
     inflation(innovations(values, cuts, deviation).0)
 }
 
-/// By what factor a step must clear the test against autocorrelated noise in a series of so many points: a few dozen points
-/// hardly show how noise wanders.
+/// By what factor a step must clear the test against autocorrelated noise: a few dozen points hardly show how noise wanders.
 pub(super) fn doubt(count: f64, tuning: &Tuning) -> f64 {
     1.0 + tuning.short_series / count + tuning.short_series_square / count.max(SHORTEST).powi(2)
 }
@@ -106,8 +105,7 @@ fn inflation(rho: f64) -> f64 {
     ((1.0 + rho) / (1.0 - rho)).sqrt()
 }
 
-/// The deviation by the differences of neighbours: the median deviation of these, and where most are zero, as with a clock
-/// that ticks, the root of the mean square of all but the largest.
+/// The deviation by the differences of neighbours: their median deviation, or where most are zero the root mean square of them.
 fn deviation(values: &[f64], floor: f64) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let robust = scaled_median_deviation(&mut differences.clone()) / 2.0_f64.sqrt();
@@ -126,8 +124,7 @@ fn trimmed(differences: &mut [f64]) -> f64 {
     (squares / count as f64 / 2.0).sqrt()
 }
 
-/// The correlation of neighbours: by how much less neighbours differ than points ten apart, less what chance makes of it.
-/// Pairs on two sides of a cut are left out.
+/// The correlation of neighbours, by how much less they differ than points ten apart; pairs across a cut are left out.
 fn correlation(values: &[f64], cuts: &[usize], tuning: &Tuning) -> f64 {
     let count = values.len();
     if count < 20 {

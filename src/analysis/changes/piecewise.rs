@@ -75,8 +75,7 @@ impl Climb<'_> {
         Some((self.ramp(&pieces, (first, last), &[]), cost))
     }
 
-    /// Whether the points on both sides of a place, from the first to the last of three, step further there than lines of one
-    /// slope through them do, by so many deviates.
+    /// Whether the points around the middle of three places step further there than lines of one slope do, by so many deviates.
     pub(super) fn is_clear(&self, [begin, cut, end]: [usize; 3], clear: f64) -> bool {
         let wide = (cut - begin).min(end - cut).min(MOST_BESIDE);
         let count = wide as f64;

@@ -12,8 +12,7 @@ use std::ops::RangeInclusive;
 use super::input::Input;
 use super::side::trimmed_mean;
 
-/// How much likelier a change lies at a border of environments than at any other place, as a deviance, twice the logarithm of
-/// the odds: they are 100 to 1.
+/// How much likelier a change lies at a border of environments than elsewhere, as twice the logarithm of the odds: 100 to 1.
 pub const BORDER_DEVIANCE: f64 = 9.21;
 
 /// The most points by which a change is moved, and so half of the widest range.

@@ -1,7 +1,6 @@
 //! One ramp of a series: where it lies, how far it leads, and where it bends.
 
-/// How many points a ramp has been over from which on it costs what a step does at least: it goes on no more, and what has
-/// been a level for so long was no beginning of a drift.
+/// From so many points after its end a ramp costs at least what a step does: so long a level began no drift.
 pub(super) const OVER: usize = 50;
 
 /// The narrowest ramp, in points: what is steeper is a step that a few points blur.

@@ -42,8 +42,7 @@ impl<'a> Levelled<'a> {
         if self.is_within(cut) { &self.without } else { self.values }
     }
 
-    /// How far ramps have led at a change, and the standard error of what they lead from the level of the points on one side
-    /// to it, in deviations; zero where they are not left out.
+    /// How far ramps have led at a change, with the standard error, in deviations; zero where they are not left out.
     pub(super) fn led(&self, [begin, cut, end]: [usize; 3], side: Range<usize>) -> (f64, f64) {
         if !self.is_within(cut) {
             return (0.0, 0.0);

@@ -71,8 +71,7 @@ impl Scaled {
         deviation / self.unit
     }
 
-    /// A step on this scale as a share of the size of the level from which it leads, so that what rises is positive below zero,
-    /// too; not a number where that is zero.
+    /// A step on this scale as a share of the size of the level before it, so that a rise is positive; NaN where that is zero.
     pub(super) fn share(&self, step: f64, level: f64) -> f64 {
         if self.is_logarithmic {
             step.exp_m1()

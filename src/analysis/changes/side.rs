@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use sprag_base::stats::describe;
 
-/// The most points of a side that count, the nearest to the change: bounds the time, and old decisions do not depend on how long
-/// the series has become.
+/// The most points of a side that count, the nearest ones: bounds the time, and keeps old decisions as the series grows.
 pub(super) const MOST_POINTS: usize = 300;
 
 /// The share of the points that a level leaves out at either end.
@@ -100,8 +99,7 @@ fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The scaled median absolute deviation of sorted numbers: the distances from the median come in order from two hands that
-/// walk outwards.
+/// The scaled median absolute deviation of sorted numbers, whose distances come in order from two hands walking outwards.
 fn median_deviation_of_sorted(sorted: &[f64]) -> f64 {
     let count = sorted.len();
     if count == 0 {

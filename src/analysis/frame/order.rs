@@ -17,8 +17,7 @@ use sprag_model::{Commit, CommitLine, RunHead};
 pub struct Place<'a> {
     /// How many commits of the line come before it, its own included.
     before: usize,
-    /// What places it off the line: the time of its commit, or its own where it knows none. Absent, and so first, where
-    /// its commit is on the line.
+    /// What places it off the line: the time of its commit, or else its own. Absent, and so first, for commits on the line.
     aside: Option<DateTime<Utc>>,
     /// Keeps runs of one commit together where two commits have one time.
     commit: &'a str,

@@ -73,9 +73,6 @@ impl ParquetFile {
     }
 
     /// The bytes of the file.
-    ///
-    /// # Errors
-    /// When the rows cannot be sorted or written.
     pub fn into_bytes(self) -> Result<Vec<u8>, ParquetError> {
         let columns = self.columns.into_iter().map(|(column, mut cells)| (column.name, cells.finish(), true));
         let rows = in_order(&RecordBatch::try_from_iter_with_nullable(columns)?)?;

@@ -44,16 +44,12 @@ fn batch(rows: &[PartialRow]) -> Result<RecordBatch, arrow_schema::ArrowError> {
     ])
 }
 
-/// # Errors
-/// When the rows cannot be written.
+/// # Errors When the rows cannot be written.
 pub fn partials_file(rows: &[PartialRow]) -> Result<Vec<u8>, ParquetError> {
     file_of("partials", &batch(rows)?, &["dataset", "sprag"])
 }
 
 /// Writes them as a stream of Arrow.
-///
-/// # Errors
-/// When the rows cannot be written.
 pub fn write_partials_stream(rows: &[PartialRow], out: &mut dyn Write) -> Result<(), RowsError> {
     let batch = batch(rows)?;
     let mut writer = StreamWriter::try_new(out, &batch.schema())?;
@@ -61,8 +57,7 @@ pub fn write_partials_stream(rows: &[PartialRow], out: &mut dyn Write) -> Result
     Ok(writer.finish()?)
 }
 
-/// # Errors
-/// When it is not Parquet, or lacks a column.
+/// # Errors When it is not Parquet, or lacks a column.
 pub fn read_partials(file: Vec<u8>) -> Result<Vec<PartialRow>, RowsError> {
     let mut rows = Vec::new();
     for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.build()? {

@@ -40,9 +40,6 @@ pub enum RowsError {
 }
 
 /// A file of series, each with those of its points that belong in it.
-///
-/// # Errors
-/// When the rows cannot be written.
 pub fn points_file(series: &[(&str, Vec<&Point>)]) -> Result<Vec<u8>, ParquetError> {
     let points = || series.iter().flat_map(|(_, points)| points.iter().copied());
     let rows = points().count();
@@ -84,18 +81,12 @@ pub fn points_file(series: &[(&str, Vec<&Point>)]) -> Result<Vec<u8>, ParquetErr
 }
 
 /// Reads the rows of a file of points.
-///
-/// # Errors
-/// When it is not Parquet, or lacks a column.
 pub fn read_points(file: Vec<u8>, take: &mut dyn FnMut(PointRow<'_>)) -> Result<(), RowsError> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.with_batch_size(BATCH_ROWS).build()?;
     reader.into_iter().try_for_each(|batch| each_row(&batch?, take))
 }
 
 /// Reads the rows of a stream of Arrow.
-///
-/// # Errors
-/// When it is none, or lacks a column.
 pub fn read_points_stream(input: impl Read, take: &mut dyn FnMut(PointRow<'_>)) -> Result<(), RowsError> {
     StreamReader::try_new_buffered(input, None)?.try_for_each(|batch| each_row(&batch?, take))
 }

@@ -105,8 +105,7 @@ pub struct SnapshotWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> SnapshotWriter<W> {
-    /// # Errors
-    /// When the beginning cannot be written.
+    /// # Errors When the beginning cannot be written.
     pub fn new(out: W) -> Result<SnapshotWriter<W>, ParquetError> {
         let about = KeyValue::new("sprag.table".to_owned(), "archived_runs".to_owned());
         let mut properties = WriterProperties::builder()
@@ -121,8 +120,7 @@ impl<W: Write + Send> SnapshotWriter<W> {
         Ok(SnapshotWriter { writer: ArrowWriter::try_new_with_options(out, schema, options)?, group: Group::default() })
     }
 
-    /// # Errors
-    /// When a group cannot be written.
+    /// # Errors When a group cannot be written.
     pub fn push(&mut self, row: &SnapshotRow<'_>) -> Result<(), ParquetError> {
         let (group, run) = (&mut self.group, &row.run.run);
         group.paths.push(row.run.path.clone());
@@ -143,8 +141,7 @@ impl<W: Write + Send> SnapshotWriter<W> {
         Ok(self.writer.flush()?)
     }
 
-    /// # Errors
-    /// When the rest cannot be written.
+    /// # Errors When the rest cannot be written.
     pub fn finish(mut self) -> Result<W, ParquetError> {
         self.flush()?;
         Ok(self.writer.into_inner()?)
@@ -158,8 +155,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// # Errors
-    /// When it is not Parquet.
+    /// # Errors When it is not Parquet.
     pub fn open(file: Vec<u8>) -> Result<Snapshot, RowsError> {
         let file = Bytes::from(file);
         let metadata = ArrowReaderMetadata::load(&file, Default::default())?;
@@ -213,9 +209,6 @@ impl Snapshot {
     }
 
     /// Calls `take` with each run of a group.
-    ///
-    /// # Errors
-    /// When the group is damaged, or lacks a column.
     pub fn rows(&self, group: usize, take: &mut dyn FnMut(StoredRow<'_>)) -> Result<(), RowsError> {
         self.batches(group, None, &mut |batch| {
             let text = |name| Texts::of(batch, name);
@@ -238,9 +231,6 @@ impl Snapshot {
     }
 
     /// Calls `take` with these columns of each run of a group.
-    ///
-    /// # Errors
-    /// When the group is damaged, or lacks a column.
     pub fn each<const N: usize>(
         &self,
         group: usize,

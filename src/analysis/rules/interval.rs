@@ -94,8 +94,7 @@ pub fn decide(tolerance: f64, evidence: &Evidence) -> Decision {
     }
 }
 
-/// Whether a change within an assumed tolerance is large, and the medians of both runs over their processes differ beyond
-/// their intervals.
+/// Whether a change within an assumed tolerance is large, and the medians of both runs differ beyond their intervals.
 fn is_apart(evidence: &Evidence, estimate: &Estimate) -> bool {
     let (Some(base), Some(current)) = (evidence.base.interval, evidence.current.interval) else { return false };
     let is_worse = match evidence.better {
@@ -110,8 +109,7 @@ fn assumed(evidence: &Evidence) -> Option<SessionNoise> {
     evidence.session_noise.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())
 }
 
-/// Why a change beyond the tolerance is not reported as one where `judged` metrics are judged together. `level` is the
-/// chance of a false alarm that each of them is left.
+/// Why a change beyond the tolerance is in doubt where `judged` metrics share the false alarms. `level` is the chance of each.
 pub fn doubt_of_many(tolerance: f64, evidence: &Evidence, judged: usize, level: f64) -> String {
     let chance = format!("of {judged} metrics judged together, one may differ this much by chance");
     match estimate(evidence) {
@@ -233,8 +231,7 @@ fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> S
     }
 }
 
-/// The numbers of further runs with which the interval is narrower than with any fewer: where one pair more means that one
-/// more is left out at either end, it is wider.
+/// The numbers of further runs that narrow the interval: one pair more may drop one more at either end, which widens it.
 fn useful(evidence: &Evidence) -> Vec<usize> {
     let Some(centre) = pair_ratio::centre(&evidence.ratios) else { return (1..=MOST_MORE).collect() };
     let mut most = 0.0;

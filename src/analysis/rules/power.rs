@@ -23,8 +23,7 @@ pub(super) fn error((low, high): (f64, f64)) -> f64 {
     (high - low) / 2.0 / quantile(two_sided(1.0 - CONFIDENCE))
 }
 
-/// The standard error of the median of samples, from their median absolute deviation, which few outliers do not move; zero
-/// without samples.
+/// The standard error of the median of samples, from their median absolute deviation; zero without samples.
 pub(super) fn error_of_median(samples: &[f64]) -> f64 {
     let deviation = describe::scaled_median_deviation(samples).unwrap_or(0.0);
     OF_MEDIAN * deviation / (samples.len().max(1) as f64).sqrt()
@@ -44,8 +43,7 @@ fn quantile(p: f64) -> f64 {
     normal::quantile(p).unwrap_or(f64::INFINITY)
 }
 
-/// What a change is as a size, by which a number that was the base's is worse by this share: of a metric of which more is
-/// better the shares of the two sides are exchanged.
+/// The size of a change, by which a number of the base is worse by this share; where more is better the sides are exchanged.
 pub(super) fn size(worsening: f64, better: Better) -> f64 {
     match better {
         Better::Lower => worsening,
@@ -62,8 +60,7 @@ mod tests {
 
     const DEVIATION: f64 = 0.01;
 
-    /// In what share of runs a change is found that is just as large as was said could be seen, of evidence that `draw` makes
-    /// of a base and of a factor of the current side.
+    /// In what share of runs a change of the stated detectable size is found, of evidence that `draw` makes for a factor.
     fn share(rule: Rule, better: Better, draw: impl Fn(f64, &mut SplitMix64, &mut Evidence)) -> f64 {
         let mut random = SplitMix64::new(3);
         let trials = 200;

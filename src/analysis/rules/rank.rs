@@ -75,8 +75,7 @@ pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> Ra
     RankFigures { delta_percent, p_value, band_percent, outcome, ..figures }
 }
 
-/// The median as NumPy takes it: the mean of the two in the middle is half of their sum, and what is not a number makes it
-/// none.
+/// The median as NumPy takes it: the mean of the two in the middle is half of their sum, and what is not a number makes it none.
 fn numpy_median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -145,8 +144,7 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
 /// Beyond this many times the samples nobody waits for them, and the number would mean little.
 const MOST_TIMES: f64 = 50.0;
 
-/// How many samples would separate sides that differ as these do, of which the one-sided test finds `p`: what it finds, in
-/// standard errors, grows with the root of their number.
+/// How many samples would separate such sides, given the one-sided `p`: standard errors grow with the root of their number.
 fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String {
     let result = normal::quantile(1.0 - p).unwrap_or(0.0).max(0.0);
     let times = ((power::needed(significance) + power::margin(1.0)) / result).powi(2);
@@ -158,8 +156,7 @@ fn enough(p: f64, significance: f64, (base, current): (usize, usize)) -> String 
     }
 }
 
-/// How much worse current samples like these must be to lie beyond the band and be significant by the test, in most
-/// runs.
+/// How much worse current samples like these must be to lie beyond the band and be significant by the test, in most runs.
 fn seen(base: &[f64], current: &[f64], band: f64, significance: f64, factor: Option<&Location>) -> f64 {
     let error_of = |samples: &[f64]| power::error_of_median(samples) / numpy_median(samples);
     let error = error_of(base).hypot(error_of(current));

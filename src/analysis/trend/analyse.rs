@@ -26,8 +26,7 @@ pub fn analyse(input: Input<'_>) -> Output {
     analyse_at(input, None).0
 }
 
-/// Likewise, with the trend as of another time: only what is late and what was measured lately depends on the present, so
-/// that the series need not be analysed again.
+/// Likewise, with the trend as of another time, for which only what is late and what was measured lately differs.
 pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
     let analysed: Result<_, Infallible> = analyse_or(&input, other, |_| Ok(None));
     let Ok(analysed) = analysed;
@@ -51,8 +50,7 @@ pub fn analyse_or<E>(
     Ok(join(&detector, found, &outline::shown(pooled), input.now, other, input.selected))
 }
 
-/// Joins what was found in each series of an outline, in their order. `points` are those of the series, or nothing where
-/// these are not shown.
+/// Joins what was found in each series of an outline, in their order. `points` are theirs, or nothing where they are not shown.
 pub fn join(
     detector: &Detector<'_>,
     found: Vec<Found>,

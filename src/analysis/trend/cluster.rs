@@ -10,8 +10,7 @@ use super::series_changes::SeriesChanges;
 use crate::changes::position::BORDER_DEVIANCE;
 use sprag_model::ChangePoint;
 
-/// What the deviances of the members of a cluster at one commit may add up to: that of one member's range, and for each
-/// further member what chance makes of it.
+/// What the deviances of a cluster's members at one commit may add up to: one member's range, and chance for each further one.
 const TOGETHER: f64 = 6.0;
 const EACH: f64 = 2.5;
 
@@ -42,8 +41,7 @@ impl Candidate {
         points[change.first - 1].place == points[change.last].place
     }
 
-    /// How unlikely it is that the commit at that place is the cause: twice the logarithm of the likelihood ratio to the most
-    /// likely one.
+    /// How unlikely the commit at that place is the cause: twice the logarithm of the likelihood ratio to the likeliest one.
     pub(super) fn deviance(&self, place: usize, all: &[SeriesChanges<'_>]) -> f64 {
         let (analysed, change) = (&all[self.series], self.change(all));
         let outside = if analysed.is_exact { NEVER } else { OUTSIDE };
@@ -136,8 +134,7 @@ impl Cluster {
         (lo..=hi).map(move |place| self.evidence[place - self.lo].with(member, place, all))
     }
 
-    /// What the deviances come to with one more member at the commit where that is least, a border being likelier, if one commit
-    /// explains all.
+    /// What the deviances come to with one more member at the commit where that is least, if one commit explains all.
     fn least_with(&self, member: &Candidate, all: &[SeriesChanges<'_>]) -> Option<f64> {
         let count = self.members.len() + 1;
         let of = |evidence: PlaceEvidence| evidence.deviance - of_borders(evidence.at_border, count);

@@ -93,8 +93,7 @@ pub(super) struct Probe {
 const ALIKE: f64 = 1e-9;
 
 impl Probe {
-    /// Whether one run of it shows more than one of another; of two alike the commit that was not measured is better, then
-    /// that of which fewer runs are needed.
+    /// Whether one run of it shows more than one of another; of equals an unmeasured commit is better, then fewer runs.
     pub(super) fn is_better(&self, other: &Probe) -> bool {
         if (self.bits - other.bits).abs() >= ALIKE {
             return self.bits > other.bits;
@@ -127,8 +126,7 @@ pub(super) fn probe(suspects: &[(usize, f64)], gap: f64, is_measured: impl Fn(us
     best
 }
 
-/// How many bits an answer gives about whether the cause lies before a place or after it. `behind` is the probability
-/// that it lies before, and `error` that of a wrong answer.
+/// How many bits an answer gives about whether the cause is before a place: its probability `behind`, and that of an `error`.
 fn information(behind: f64, error: f64) -> f64 {
     let changed = behind * (1.0 - error) + (1.0 - behind) * error;
     entropy_of(changed) + entropy_of(1.0 - changed) - entropy_of(error) - entropy_of(1.0 - error)

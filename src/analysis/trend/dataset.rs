@@ -242,9 +242,6 @@ impl Gathered<'_> {
     }
 
     /// What is found in each series, in the order of the outline.
-    ///
-    /// # Errors
-    /// When the rows are not all points of each of their series, once.
     pub fn finish(self) -> Result<Vec<Found>, GatherError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -304,9 +301,6 @@ pub enum JoinError {
 }
 
 /// The findings of partial results, each with its file and the id of its series, in the order of the outline.
-///
-/// # Errors
-/// When they are not all of the series, once.
 pub fn in_order<'f>(
     outline: &Outline,
     partials: impl Iterator<Item = (&'f str, &'f str, &'f [u8])>,

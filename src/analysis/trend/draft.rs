@@ -143,8 +143,7 @@ fn is_same_axis(one: &Cluster, other: &Cluster, all: &[SeriesChanges<'_>]) -> bo
     Arc::ptr_eq(axis(one), axis(other))
 }
 
-/// What other machines say of what one saw: of how many of its series they measured the same benchmark before and after it, and
-/// found none that moved there.
+/// How many of a cluster's series other machines measured before and after it without finding a change there.
 fn stayed<'a>(machine: &str, cluster: &Cluster, all: &[SeriesChanges<'a>], index: &SeriesIndex<'a>) -> Elsewhere {
     let axis = &all[cluster.members()[0].series].axis;
     let is_there = |point: &ChangePoint, analysed: &SeriesChanges<'_>| {

@@ -1,5 +1,4 @@
-//! From drafts to events: names of commits and machines, levels of members, what still applies, and what to measure
-//! next.
+//! From drafts to events: names of commits and machines, levels of members, what still applies, and what to measure next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -339,8 +338,7 @@ pub(super) fn in_order(events: &mut [Event]) {
     });
 }
 
-/// How much an event matters: how certain it is, times the sum of what its members moved, in logarithms. So a change of many
-/// series comes before a larger one of a single series.
+/// How much an event matters: its certainty times the sum of the logarithms of what its members moved by.
 fn weight(event: &Event) -> f64 {
     let moved = |member: &Member| {
         let size = (member.after.value / member.before.value).ln().abs();

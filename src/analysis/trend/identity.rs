@@ -30,8 +30,7 @@ pub(super) struct RecordedEvent<'a> {
     members: BTreeSet<&'a str>,
 }
 
-/// The events of records, by id: the newest record of each counts. What one repository writes of an event never has the time of
-/// what it wrote before.
+/// The events of records, by id: the newest record of each. A repository writes records of an event at growing times.
 pub(super) fn recorded_events<'r>(records: &'r [EventRecord]) -> Vec<RecordedEvent<'r>> {
     let mut newest: BTreeMap<&str, &EventRecord> = BTreeMap::new();
     for record in records {
@@ -64,8 +63,7 @@ fn places(record: &EventRecord, axis: &Axis) -> Option<(usize, usize)> {
     Some((axis.place(&record.first_suspect)?, axis.place(&record.last_suspect)?))
 }
 
-/// For each draft its id, and the place of the known event that it is, those with the most series in common first; the drafts are
-/// narrowed to what was known.
+/// The id of each draft, and the place of the known event that it is, most common series first; drafts are narrowed to those.
 pub(super) fn matched(
     drafts: &mut [Draft],
     recorded: &[RecordedEvent<'_>],

@@ -20,8 +20,7 @@ use sprag_model::Unit;
 /// The probability that the change lies where the environment changed from which on the machine is treated as the cause.
 pub(super) const AT_BORDER: f64 = 0.5;
 
-/// How many benchmarks, and which share of all that were measured there, are many. Metrics of one benchmark are not witnesses of
-/// one another: one commit moves them all.
+/// How many benchmarks, and which share of those measured there, are many. Metrics of one benchmark move together.
 pub(super) const MANY: usize = 3;
 pub(super) const MANY_SHARE: f64 = 0.3;
 
@@ -31,8 +30,7 @@ const OTHER_WAY: f64 = 0.2;
 /// The share of the benchmarks of a machine that are nearly all: where they moved and another machine that measured the same commits stayed, it is the machine.
 pub(super) const NEARLY_ALL: f64 = 0.8;
 
-/// How many benchmarks it takes that nearly all of them blame the machine where nobody else measured it. In a real
-/// history one commit moved all of five alike.
+/// How many benchmarks, nearly all, blame the machine where nobody else measured it. In a real history one commit moved five.
 pub(super) const MANY_ALONE: usize = 10;
 
 /// The median deviation of their logarithms up to which factors are about the same, as a share of the median: a runner that is
@@ -191,8 +189,7 @@ fn of_benchmarks<'a>(
     benchmarks
 }
 
-/// The signs of a cause in a commit. Either exact values moved, which no machine moves. Or the controls and calibration kernels
-/// stayed, although they would show a change of that size.
+/// The signs of a cause in a commit: exact values moved, or controls and calibration kernels did not, which would show it.
 fn of_commit(cluster: &Cluster, all: &[SeriesChanges<'_>], measured: &[usize]) -> Option<&'static str> {
     if cluster.members().iter().any(|member| all[member.series].is_exact) {
         return Some("exact values did, too, and no machine moves these");

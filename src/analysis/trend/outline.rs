@@ -28,8 +28,7 @@ pub struct Input<'a> {
     pub now: DateTime<Utc>,
     /// How much evidence a change needs, by benchmark and metric.
     pub setting: &'a (dyn Fn(&str, &str) -> Setting + Sync),
-    /// Which series are listed, with the events that moved one of them. All are analysed: whether a change is chance or
-    /// the machine's does not depend on who asks.
+    /// Which series are listed, with the events that moved them. All are analysed: chance does not depend on who asks.
     pub selected: &'a (dyn Fn(&Series) -> bool + Sync),
     /// Of each suite that can be measured, whether a commit is built for it where one is named.
     pub suites: &'a BTreeMap<String, bool>,

@@ -322,8 +322,7 @@ impl<'a> SeriesChanges<'a> {
         (level > 0.0).then(|| (step / level).max(self.setting.least))
     }
 
-    /// The points that are the first after a change at that place: the next one, and of a commit that was measured in several
-    /// environments each.
+    /// The points that are the first after a change at that place: one for each environment of the next commit.
     pub(super) fn indices_at(&self, place: usize) -> Range<usize> {
         let first = self.points.partition_point(|point| point.place < place);
         let after = self.points.partition_point(|point| point.place <= place);

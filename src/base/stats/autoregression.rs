@@ -17,8 +17,7 @@ pub struct Segment<'a> {
     pub moved: f64,
 }
 
-/// The root of twice the logarithm of the likelihood ratio of the levels of adjacent segments against one level. Infinite
-/// where the levels explain all.
+/// The root of twice the logarithm of the likelihood ratio of the levels of adjacent segments against one; may be infinite.
 pub fn step_deviate(levels: &[Segment<'_>]) -> f64 {
     let about = |common: f64| {
         let of = move |segment: &Segment<'_>, value: &f64| value + common * segment.moved;

@@ -41,8 +41,7 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((back(middle - half), back(middle + half)))
 }
 
-/// The interval between the `d`-th values from either end, interpolated towards the next ones, with the largest `d` of
-/// sufficient coverage.
+/// The interval between the `d`-th values from either end, interpolated, with the largest `d` of sufficient coverage.
 fn between_order_statistics(values: &[f64]) -> (f64, f64) {
     let sorted = describe::sorted(values);
     let n = sorted.len();

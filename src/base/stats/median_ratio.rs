@@ -37,8 +37,7 @@ pub fn from_resamples<'a>(
     summarise(ratio(first, second)?, &ratios.collect::<Option<Vec<f64>>>()?, confidence)
 }
 
-/// The same for values in processes, with that many resamples drawn from `seed`. `None` also where a side has fewer than two
-/// processes or a process is empty.
+/// The same for values in processes, resampled so often from `seed`. `None` for fewer than two processes, or an empty one.
 pub fn of_processes(
     first: &[&[f64]],
     second: &[&[f64]],

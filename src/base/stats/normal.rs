@@ -103,8 +103,7 @@ mod tests {
 
     #[test]
     fn agrees_with_published_intervals() {
-        // Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, 1998, table I,
-        // method 3.
+        // Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, 1998, table I.3.
         let check = |successes: usize, trials: usize, expected: (f64, f64)| {
             let (low, high) = share_interval(successes, trials, 0.95).expect("there are trials");
             assert!((low - expected.0).abs() < 5e-5 && (high - expected.1).abs() < 5e-5, "{low} {high}");

@@ -20,8 +20,7 @@ pub const FEWEST_PAIRS: usize = 3;
 /// The most samples of a process that are compared: evenly spaced quantiles, where there are more.
 const MOST_SAMPLES: usize = 500;
 
-/// The ratio of two interleaved processes, given the values of base and other in each round; `None` without rounds, and where
-/// a value is not above zero.
+/// The ratio of two interleaved processes by rounds of base and other; `None` without rounds, or a value not above zero.
 pub fn of_rounds(rounds: &[(f64, f64)]) -> Option<f64> {
     // Two values below zero would make a ratio above it.
     if !rounds.iter().all(|(base, other)| *base > 0.0 && *other > 0.0) {

@@ -108,8 +108,7 @@ impl Sums {
         (0..=last).map(|begin| self.course(begin, self.count(), None).cost).min_by(f64::total_cmp)
     }
 
-    /// The cheapest course with a ramp of that width or more, and with a step at that place. The price depends on the width.
-    /// `None` for too short a series.
+    /// The cheapest course with a ramp of that width or more, and a step at that place. `None` for too short a series.
     pub fn best(&self, narrowest: usize, step: Option<usize>, price: impl Fn(usize) -> f64) -> Option<Course> {
         let count = self.count();
         if narrowest == 0 || count < narrowest + 2 {

@@ -1,5 +1,4 @@
-//! SplitMix64, the only source of pseudo-random numbers (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-//! Generators", OOPSLA 2014). Not for secrets.
+//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), the only source of pseudo-random numbers. Not for secrets.
 
 #[derive(Clone, Debug)]
 pub struct SplitMix64 {

@@ -17,8 +17,7 @@ pub struct SignInterval {
     pub coverage: f64,
 }
 
-/// The interval of the median with at least this `confidence`; `None` for too few values, and unless `confidence` lies between
-/// 0 and 1.
+/// The interval of the median with at least this `confidence`, a number between 0 and 1; `None` for too few values.
 pub fn of_median(values: &[f64], confidence: f64) -> Option<SignInterval> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;

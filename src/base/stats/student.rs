@@ -82,8 +82,7 @@ fn search(p: f64, freedom: f64) -> Option<f64> {
     Some(if p < 0.5 { -size } else { size }).filter(|value| value.is_finite())
 }
 
-/// The `t` with a share `inside` of the distribution between zero and it. That share is concave, so that Newton's steps from
-/// below stay below.
+/// The `t` with a share `inside` of the distribution between zero and it. The share is concave: Newton's steps stay below.
 fn near_zero(inside: f64, freedom: f64) -> f64 {
     let mut t = inside / density(0.0, freedom);
     for _ in 0..MOST_STEPS {
@@ -176,8 +175,7 @@ impl Squares {
     }
 }
 
-/// The continued fraction of the incomplete beta function, by Lentz's method ("Generating Bessel functions in Mie scattering
-/// calculations", Applied Optics 15, 1976).
+/// The continued fraction of the incomplete beta function, by Lentz's method (Applied Optics 15, 1976).
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     /// Replaces a zero in a denominator.
     const LEAST: f64 = 1e-300;

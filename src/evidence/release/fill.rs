@@ -64,8 +64,7 @@ pub fn fill<E: From<ReleaseError>>(
     Ok((filled, figures))
 }
 
-/// The waiver of an item, and whether it is in force: for each target that needs the item, or for all of them. Of several
-/// the first one that is not in force is given.
+/// The waiver of an item, and whether it is in force, for all targets that need the item; the first that is not in force.
 fn waiver<'i>(inputs: &'i ReleaseInputs, item: &Item) -> Option<(&'i Waiver, bool)> {
     let today = day(inputs.as_of);
     let (release, ledger) = (&inputs.release, &inputs.declared.ledger);

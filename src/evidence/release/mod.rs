@@ -1,5 +1,4 @@
-//! A release checked against its records: its commit and tag, the history that it is judged by, the files that people
-//! reviewed, and the folder that an attestation wrote.
+//! A release checked against its records: commit and tag, history, the files that people reviewed, and the folder of evidence.
 
 pub mod error;
 pub mod branch;

@@ -44,8 +44,7 @@ fn check(bytes: &[u8], filled: &FilledChecklist) -> Result<(), String> {
     }
 }
 
-/// An envelope around a statement. SSH signatures are not checked: `ssh-keygen` is not everywhere, and equal repositories
-/// give equal sites.
+/// An envelope around a statement. SSH signatures are not checked: `ssh-keygen` is not everywhere, and sites must be equal.
 fn sealed(bytes: Vec<u8>, statement: &[u8]) -> Result<Sealed, String> {
     let (keyid, signature) = envelope::open(&bytes, statement).map_err(|fault| fault.what)?;
     let checked = keyid != sign::SSH;

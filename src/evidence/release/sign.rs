@@ -134,8 +134,7 @@ fn check_ssh(signature: &[u8], message: &[u8], trusted: Trusted<'_>) -> Result<S
         Trusted::Key(path) => format!("release namespaces=\"{NAMESPACE}\" {}", read_key(path)?.trim()),
     };
     let mut why = "it is of none of the trusted signers".to_owned();
-    // `ssh-keygen` takes the first line with the key, even where its namespaces or times exclude this signature, and a later
-    // line allows it.
+    // `ssh-keygen` takes the first line with the key, even where its namespaces or times exclude what a later one allows.
     for line in signers.lines().filter(|line| may_allow(line, signature)) {
         let signers = write("signers", format!("{line}\n").as_bytes())?;
         let found = ssh_keygen(&["-Y", "find-principals", "-s", &file, "-f", &signers], b"")?.unwrap_or_default();
@@ -171,8 +170,7 @@ fn read_key(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a signature is in the form that `ssh-keygen` writes, byte for byte: it reads more than that, which would leave
-/// bytes that nobody checks.
+/// Whether a signature is, byte for byte, in the form that `ssh-keygen` writes; it reads more, which nobody would check.
 fn is_armored(signature: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(signature) else { return false };
     let Some(body) = text.strip_prefix(ARMOR_BEGIN).and_then(|rest| rest.strip_suffix(ARMOR_END)) else {

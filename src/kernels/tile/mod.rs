@@ -50,8 +50,7 @@ impl ChannelBlock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walk {
     pub block: ChannelBlock,
-    /// Fetches to L1: rows of a tile are short and far apart, which prefetchers of CPUs do not follow. Tiles of 4, 8 or 16
-    /// pixels.
+    /// Fetches to L1 rows of tiles, which are short and too far apart for the prefetchers of CPUs. Tiles of 4, 8 or 16 pixels.
     pub prefetch: bool,
 }
 
@@ -73,8 +72,7 @@ impl Walk {
     }
 }
 
-/// A map as an array of rows of tiles: tiles lie on its grid, and the compiler knows their side. `HINT` says whether they are read
-/// or written.
+/// A map as an array of rows of tiles on its grid, of a side that the compiler knows. `HINT` says read or written.
 #[derive(Clone, Copy)]
 struct Rows<T, const SIDE: usize, const HINT: i32> {
     /// Only its addresses are used, to fetch from them.
@@ -86,8 +84,7 @@ struct Rows<T, const SIDE: usize, const HINT: i32> {
 }
 
 impl<T: Copy, const SIDE: usize, const HINT: i32> Rows<T, SIDE, HINT> {
-    /// Calls `copy` with the first row of a tile in the map and its place among the packed tiles, for a few channels of all
-    /// tiles. `place` gives both for channel 0 of a tile.
+    /// Calls `copy` with the first row of a tile in the map, and its place among packed tiles; `place` gives both for channel 0.
     #[inline(always)]
     fn walk(
         self,
@@ -305,8 +302,7 @@ pub fn origins(indices: &[u32], shape: MapShape, tile_size: usize) -> Result<Vec
     indices.iter().map(origin).collect()
 }
 
-/// Copies `side` rows of `side` pixels; the strides are the distances between rows. The compiler knows the usual sides and
-/// moves a row in a few vector moves instead of a call.
+/// Copies `side` rows of `side` pixels; strides are distances of rows. The compiler moves rows of the usual sides in few steps.
 #[inline]
 pub(super) fn copy_block<T: Copy>(
     source: &[T],

@@ -186,8 +186,7 @@ impl<T: Element> Block<'_, T> {
         }
     }
 
-    /// For sides that the compiler knows. Tiles that lie on the grid and override make a plane an array of rows of tiles;
-    /// other calls take the general path.
+    /// For sides that the compiler knows, where overriding tiles on the grid make a plane an array of rows of tiles.
     fn apply_rows<const SIDE: usize>(self) {
         let Block { shape, packed, prefetch, .. } = self;
         if self.blend.is_some() || !shape.width.is_multiple_of(SIDE) || !self.all_starts.is_multiple_of(SIDE) {

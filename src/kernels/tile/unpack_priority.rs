@@ -17,8 +17,7 @@ pub struct PriorityRule {
     pub overlap: Overlap,
 }
 
-/// Scatters tiles over a copy of `base`. Both forms give the same bits; the fast one moves a row of pixels at a time where a
-/// whole tile overrides, on the calling thread alone.
+/// Scatters tiles over a copy of `base`, on the calling thread alone. Both forms give the same bits.
 pub fn run<T: Element>(
     form: Form<()>,
     base: &[T],

@@ -113,8 +113,7 @@ pub fn warm_up(suite: &CommandSuite, times: u32) -> Result<f64, MeasureError> {
     Ok(seconds)
 }
 
-/// Runs the command repeatedly, reads the output of each process, and takes the median over processes; `progress` receives
-/// the number of ended ones.
+/// Runs the command repeatedly and takes the median over what its processes report; `progress` receives how many ended.
 pub fn measure(
     suite: &CommandSuite,
     read: &Reader<'_>,

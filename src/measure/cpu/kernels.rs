@@ -53,14 +53,14 @@ pub(super) fn kernels() -> Vec<CpuKernel> {
 fn tiles() -> Vec<CpuKernel> {
     // Packing and unpacking in place move the bytes of the tiles; unpacking into a copy moves those of the map.
     let kernel = |name,
-                  shape,
+                  shape: MapShape,
                   tile: usize,
                   count: usize,
                   extra: &[(&'static str, &str)],
                   companion: Calibration,
                   make: Maker| {
         let bytes = (companion.bytes_moved() / 2.0) as usize;
-        let mut params = map_params(shape);
+        let mut params = shape.params();
         params.extend([("t", tile.to_string()), ("k", count.to_string())]);
         params.extend(extra.iter().map(|(key, value)| (*key, (*value).to_owned())));
         CpuKernel {
@@ -118,7 +118,7 @@ fn tiles() -> Vec<CpuKernel> {
 fn maps() -> Vec<CpuKernel> {
     let gate = |shape: MapShape, forms, make| CpuKernel {
         name: "fusion_gate",
-        params: map_params(shape),
+        params: shape.params(),
         version: 1,
         work: ("elements_per_s", shape.elements() as f64),
         tolerance: 2e-6,
@@ -159,11 +159,11 @@ fn maps() -> Vec<CpuKernel> {
 }
 
 fn models() -> Vec<CpuKernel> {
-    let mut ff_params = map_params(WIDE);
+    let mut ff_params = WIDE.params();
     ff_params.push(("kmax", FF.kmax_l0.to_string()));
     let infer = CpuKernel {
         name: "infer",
-        params: map_params(IMAGE),
+        params: IMAGE.params(),
         version: 1,
         work: ("frames_per_s", 1.0),
         tolerance: 0.0,
@@ -184,11 +184,6 @@ fn models() -> Vec<CpuKernel> {
         ..infer.clone()
     };
     vec![infer, ff_path]
-}
-
-fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
-    let MapShape { batch, channels, height, width } = shape;
-    [("b", batch), ("c", channels), ("h", height), ("w", width)].map(|(name, size)| (name, size.to_string())).to_vec()
 }
 
 fn map_bytes(shape: MapShape) -> usize {

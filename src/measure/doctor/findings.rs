@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use sprag_base::words;
 
 /// The name of the ability that counts instructions.
 pub const INSTRUCTION_COUNTS: &str = "instruction counts";
@@ -149,17 +150,7 @@ pub enum Fitness {
     Poor,
 }
 
-impl Fitness {
-    /// The word of the document.
-    pub fn word(self) -> &'static str {
-        match self {
-            Fitness::Good => "good",
-            Fitness::Usable => "usable",
-            Fitness::Poor => "poor",
-            Fitness::Unknown => "unknown",
-        }
-    }
-}
+words!(Fitness { Good: "good", Usable: "usable", Poor: "poor", Unknown: "unknown" });
 
 /// The figures of a kernel.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]

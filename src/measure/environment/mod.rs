@@ -80,8 +80,7 @@ pub const FACT_NAMES: [&str; 59] = [
     "virtual_machine",
 ];
 
-/// The environment here and now. `more` adds facts of a GPU or of the pressure during a run. Paths and secrets are removed
-/// from values.
+/// The environment here and now. `more` adds facts of a GPU or of the pressure during a run. Values lose paths and secrets.
 pub fn environment(more: &BTreeMap<String, String>) -> Environment {
     let more = more.iter().map(|(name, value)| (name.as_str(), Some(value.clone())));
     Environment::from_facts(allowed(gathered().into_iter().chain(more)))

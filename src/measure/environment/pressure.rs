@@ -11,8 +11,7 @@ use sysinfo::System;
 
 use crate::environment::cpu;
 
-/// The share of wanted processor time that the host may take. Medians tolerate a few lost samples; beyond a hundredth
-/// clock rate and caches are affected too.
+/// The share of wanted processor time that the host may take: beyond a hundredth clock rate and caches are affected, too.
 const MOST_STEAL: f64 = 0.01;
 
 const OWN_LOAD: f64 = 1.0;
@@ -166,8 +165,7 @@ fn others(before: Ticks, after: Ticks, own: u64) -> Option<f64> {
     (all > 0).then(|| busy.saturating_sub(own) as f64 / all as f64 * after.processors as f64)
 }
 
-/// Stolen time as a share of the time with work. Idle time is left out: many idle processors would hide that the one that
-/// measures is taken away.
+/// Stolen time as a share of the time with work. Many idle processors would hide that the measuring one is taken away.
 fn steal_share(before: Ticks, after: Ticks) -> f64 {
     let stolen = after.stolen.saturating_sub(before.stolen) as f64;
     let wanted = after.busy.saturating_sub(before.busy) as f64 + stolen;

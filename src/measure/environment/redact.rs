@@ -73,8 +73,7 @@ fn word_without_secret(word: &str) -> String {
     word.to_owned()
 }
 
-/// The start of an absolute path, one below a home, or one with a drive letter. The slash of `GNU/Linux` starts none, that of
-/// an option such as `-L/opt/x` does.
+/// The start of an absolute path, or one below a home or on a drive. `GNU/Linux` and `-L/opt/x` have none.
 fn path_start(word: &str) -> Option<usize> {
     let begins = |at: usize| {
         word.starts_with("-L")

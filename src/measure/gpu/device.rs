@@ -357,8 +357,7 @@ fn from_c(raw: &[c_char]) -> String {
 }
 
 impl Compiled {
-    /// The usage of each kernel, from the lines of the assembler under `-v`: one that names it, then its spills and
-    /// registers. Empty for PTX, which is not assembled yet.
+    /// The usage of each kernel, from the lines of the assembler under `-v`. Empty for PTX, which is not assembled yet.
     pub fn usage(&self) -> BTreeMap<String, Usage> {
         usage(&self.log)
     }

@@ -24,8 +24,7 @@ const COMPARE_BLOCK: u32 = 256;
 /// Each block takes several parts of the data.
 const COMPARE_BLOCKS: u32 = 1024;
 
-/// The largest mean error as a share of the mean expected size. Where two roundings of 8-bit elements nearly cancel, single
-/// elements may exceed it; a result of zeros may not.
+/// The largest mean error as a share of the mean expected size: where 8-bit roundings cancel, single elements may exceed it.
 pub(super) const MOST_MEAN_SHARE: f64 = 0.25;
 
 /// The parity of a form at the uneven shapes of its operation, once a process.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::custom::source::SourceFile;
+use sprag_base::words;
 
 /// The element type of maps, tiles and tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -176,15 +177,6 @@ impl Argument {
 }
 
 impl Dtype {
-    pub fn word(self) -> &'static str {
-        match self {
-            Dtype::F32 => "f32",
-            Dtype::F16 => "f16",
-            Dtype::Bf16 => "bf16",
-            Dtype::E4m3 => "e4m3",
-        }
-    }
-
     /// The distance of the neighbours of one.
     pub fn epsilon(self) -> f64 {
         match self {
@@ -212,6 +204,8 @@ impl Dtype {
         }
     }
 }
+
+words!(Dtype { F32: "f32", F16: "f16", Bf16: "bf16", E4m3: "e4m3" });
 
 impl Data {
     pub fn bytes(self) -> usize {

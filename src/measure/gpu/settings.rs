@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::gpu::program::Dtype;
+use sprag_base::words;
 use sprag_kernels::scan::ScanShape;
 use sprag_kernels::shape::MapShape;
 
@@ -229,15 +230,6 @@ pub struct EffectiveDtype {
 }
 
 impl AskedDtype {
-    pub fn word(self) -> &'static str {
-        match self {
-            AskedDtype::Fp16 => "fp16",
-            AskedDtype::Bf16 => "bf16",
-            AskedDtype::Fp32 => "fp32",
-            AskedDtype::Fp8 => "fp8",
-        }
-    }
-
     /// What runs on a device of that compute capability; without a device 32-bit elements, as in Apex-X on CPUs.
     pub fn effective(self, capability: Option<(u32, u32)>) -> EffectiveDtype {
         let dtype = match (self, capability) {
@@ -250,6 +242,8 @@ impl AskedDtype {
         EffectiveDtype { dtype, fallback_reason }
     }
 }
+
+words!(AskedDtype { Fp16: "fp16", Bf16: "bf16", Fp32: "fp32", Fp8: "fp8" });
 
 impl EffectiveDtype {
     /// As in reports, such as `float16`.
@@ -324,15 +318,6 @@ pub enum Track {
 impl Track {
     pub const ALL: [Track; 4] = [Track::Hot, Track::Rotating, Track::Cold, Track::Host];
 
-    pub fn word(self) -> &'static str {
-        match self {
-            Track::Hot => "hot",
-            Track::Rotating => "rotating",
-            Track::Cold => "cold",
-            Track::Host => "host",
-        }
-    }
-
     /// The sets of buffers of so many bytes.
     pub fn sets(self, bytes: usize, cache_bytes: usize) -> usize {
         match self {
@@ -341,6 +326,8 @@ impl Track {
         }
     }
 }
+
+words!(Track { Hot: "hot", Rotating: "rotating", Cold: "cold", Host: "host" });
 
 #[cfg(test)]
 mod tests {

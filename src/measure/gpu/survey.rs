@@ -72,8 +72,7 @@ pub struct Checked {
     pub reason: Option<String>,
 }
 
-/// Compiles kernels in every variant for the architectures that NVRTC knows of those asked for: the built-in ones, or those
-/// of a suite of the user.
+/// Compiles kernels in every variant for those of these architectures that NVRTC knows: built-in ones or those of a suite.
 pub fn compile(architectures: &[Architecture], own: Option<&CustomScope>) -> Result<Vec<CompiledKernel>, DeviceError> {
     probe::nvrtc()?;
     let supported = device::architectures()?;
@@ -192,8 +191,7 @@ impl Check {
         }
     }
 
-    /// What it is found by, such as `tile_pack b=1 c=7 h=16 w=24 t=8 k=3 f16 block256 vector16 unroll4 chunk2`; a plain
-    /// form ends with `reference`.
+    /// What it is found by, such as `tile_pack b=1 c=7 h=16 w=24 t=8 k=3 f16 block256 vector16`; a plain form is a `reference`.
     fn name(&self) -> String {
         let Check { operation, shape, dtype, configuration, .. } = self;
         format!("{operation} {shape} {dtype} {}", configuration.as_deref().unwrap_or("reference"))

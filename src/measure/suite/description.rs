@@ -305,10 +305,6 @@ pub(super) fn is_selected(id: &str, texts: &[String]) -> bool {
     texts.is_empty() || texts.iter().any(|text| id.contains(text.as_str()))
 }
 
-pub(super) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
 /// A sentence where the project holds the sources of Sprag and this program was built from others.
 pub fn built_from_fault(root: &Path, built_from: &str) -> Option<String> {
     // A folder without all parts is another project.

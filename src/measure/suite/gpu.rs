@@ -155,8 +155,7 @@ pub struct SharedDevice {
 }
 
 impl SharedDevice {
-    /// # Errors
-    /// Why the device cannot be used.
+    /// # Errors Why the device cannot be used.
     pub fn open(name: &str, sides: [DeviceSuite<'_>; 2], observer: &dyn Observer) -> Result<SharedDevice, String> {
         let device = facts::read().map_err(|error| error.to_string())?;
         let scopes = sides.map(|side| side.scope(Some(device.compute_capability)));

@@ -20,6 +20,7 @@ use crate::tune::{self, Choice};
 use crate::workload::{self, Workload};
 use crate::{MeasureError, clock, environment};
 use sprag_base::files::{WriteError, read_bounded, write_atomic};
+use sprag_base::text;
 use sprag_model::autotune::{Key, NewerVersion, Reading, Store, Stored};
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::{Estimate, Measurement, Metric, Role, Run, RunStatus, Shard};
@@ -57,7 +58,7 @@ pub(super) fn measure(
     let all = selected.len();
     selected.retain(|workload| workload.threads == 1 || options.effort.pin.is_none());
     if selected.len() < all {
-        let left_out = description::count(all - selected.len(), "benchmark");
+        let left_out = text::count(all - selected.len(), "benchmark");
         observer.note(&format!("{left_out} on two threads left out: workers are pinned to one processor"));
     }
     if selected.is_empty() {
@@ -139,7 +140,7 @@ fn remove_undefined(run: &mut Run, observer: &dyn Observer) -> Result<(), SuiteE
         return Err(SuiteError::NoneAtCommit);
     }
     if unknown > 0 {
-        let left_out = description::count(unknown, "benchmark");
+        let left_out = text::count(unknown, "benchmark");
         observer.note(&format!("{left_out} left out: not defined by that commit"));
     }
     Ok(())
@@ -159,8 +160,7 @@ pub fn select<'a>(
     Ok(workload::select(included.into_iter(), filters))
 }
 
-/// The workloads of this shard, and the shards that have any; `None` where this one has none. Every shard measures the
-/// control, which is not work by itself.
+/// The workloads of this shard, and the shards that have any; `None` where it has the control alone, which all measure.
 fn share_of(shard: Shard, selected: Vec<&Workload>) -> Option<(Vec<&Workload>, Vec<u32>)> {
     let is_control = |workload: &Workload| workload.role == Role::Control;
     let occupied = shard.occupied(selected.iter().filter(|one| !is_control(one)).map(|one| &one.benchmark));
@@ -274,7 +274,7 @@ pub(super) fn count(
     run.environment.facts.insert(VERSION_FACT.to_owned(), valgrind.version.clone());
     let counted: Vec<&&Workload> =
         workloads.iter().filter(|one| one.threads == 1 && one.role != Role::Control).collect();
-    let benchmarks = description::count(counted.len(), "benchmark");
+    let benchmarks = text::count(counted.len(), "benchmark");
     let message = format!("suite {}: counting instructions of {benchmarks}", run.suite);
     observer.begin(&message, counted.len() as u64);
     let command = WorkerCommand::for_task("count")?;

@@ -53,8 +53,7 @@ pub fn measure(
     })
 }
 
-/// The run with the pressure of the rest of the machine as facts and reasons, and without paths and secrets in any text
-/// that others wrote.
+/// The run with the pressure of the rest of the machine as facts and reasons, and without paths and secrets in texts.
 fn finished(mut run: Run, change: &PressureChange) -> Run {
     if run.status != RunStatus::Skipped {
         let mut facts = std::mem::take(&mut run.environment.facts);

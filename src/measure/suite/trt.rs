@@ -19,7 +19,7 @@ use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult}
 use crate::tensorrt::{self, benchmark};
 use crate::tensorrt::{Reason, ReasonCode};
 use sprag_base::files::{WriteError, write_atomic};
-use sprag_base::json;
+use sprag_base::{json, text};
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_formats::compat::apex_x::trt_report::{
     CaseMetrics, CaseOutcome, SweepCase, SweepConfig, SweepOutcome, SweepReport,
@@ -31,8 +31,7 @@ const VERSION: &str = "tensorrt";
 /// Digits of the digest of an engine in its benchmarks.
 const SHORT_DIGEST: usize = 16;
 
-/// Measures the suite. An engine is not divided, so one of several shards measures all of it. A failure gives a run with
-/// its reason.
+/// Measures the suite, or gives a run with its reason. An engine is not divided: one of several shards measures all of it.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
     suite: &Suite,
@@ -134,7 +133,7 @@ fn sweep_engine(
         guard: WorkerCommand::for_this_program(&["guard"]).ok(),
     };
     let processes = sweep.protocol.processes;
-    let what = description::count(sweep.cases.len(), "case");
+    let what = text::count(sweep.cases.len(), "case");
     let extent = if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") };
     let steps = u64::from(processes) * sweep.cases.len() as u64;
     observer.begin(&format!("suite {name}: {what} of `{}` in {extent} each", engine.name), steps);
@@ -211,8 +210,7 @@ pub(super) const SLOWEST_LAYER: &str = "slowest_layer";
 /// The most characters of a recorded layer name; fused layers have the names of all their parts.
 const MOST_NAME: usize = 180;
 
-/// Times the layers of each measured case, writes a file a case to `folder`, and records the slowest layer. Failures are
-/// warnings: the times of the case are valid.
+/// Times the layers of each measured case, writes a file a case to `folder`, and records the slowest. Failures only warn.
 fn time_layers(sweep: &Sweep, result: &SweepResult, folder: &Path, run: &mut Run, observer: &dyn Observer) {
     observer.begin(&format!("suite {}: the layers of each case", sweep.suite), result.cases.len() as u64);
     for (place, (case, measurement)) in result.recorded().zip(&mut run.measurements).enumerate() {

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
+use sprag_base::words;
 use sprag_model::foreign::recordable;
 use sprag_model::{Benchmark, ShapeCase, TensorShape};
 
@@ -92,8 +93,7 @@ pub struct CaseResult {
 }
 
 impl CaseResult {
-    /// Why the record omits the case: nobody gave shapes for it, and the engine does not accept those of 1 that `trtexec`
-    /// sets instead.
+    /// Why the record omits the case: nobody gave shapes, and the engine does not accept those of 1 that `trtexec` sets.
     pub fn left_out(&self) -> Option<&Reason> {
         let reason = self.outcome.as_ref().err()?;
         (self.case.shapes.shapes.is_empty() && reason.code == ReasonCode::ShapeOutsideProfile).then_some(reason)
@@ -216,19 +216,6 @@ pub enum ReasonCode {
 }
 
 impl ReasonCode {
-    pub fn word(self) -> &'static str {
-        match self {
-            ReasonCode::TrtexecNotFound => "tensorrt_trtexec_not_found",
-            ReasonCode::EngineMissing => "tensorrt_engine_missing",
-            ReasonCode::EngineIncompatible => "tensorrt_engine_incompatible",
-            ReasonCode::ShapeOutsideProfile => "tensorrt_shape_outside_profile",
-            ReasonCode::PluginMissing => "tensorrt_plugin_missing",
-            ReasonCode::TimeOut => "tensorrt_timeout",
-            ReasonCode::CudaUnavailable => "cuda_unavailable",
-            ReasonCode::Failed => "tensorrt_failed",
-        }
-    }
-
     /// Whether it affects every case of the engine.
     pub fn is_of_all(self) -> bool {
         !matches!(self, ReasonCode::ShapeOutsideProfile | ReasonCode::TimeOut | ReasonCode::Failed)
@@ -238,6 +225,17 @@ impl ReasonCode {
         self.is_of_all() || self == ReasonCode::ShapeOutsideProfile
     }
 }
+
+words!(ReasonCode {
+    TrtexecNotFound: "tensorrt_trtexec_not_found",
+    EngineMissing: "tensorrt_engine_missing",
+    EngineIncompatible: "tensorrt_engine_incompatible",
+    ShapeOutsideProfile: "tensorrt_shape_outside_profile",
+    PluginMissing: "tensorrt_plugin_missing",
+    TimeOut: "tensorrt_timeout",
+    CudaUnavailable: "cuda_unavailable",
+    Failed: "tensorrt_failed",
+});
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {

@@ -250,8 +250,7 @@ fn read(bytes: &[u8]) -> Result<LayerProfile, String> {
     if profile.layers.is_empty() { Err("names no layer".to_owned()) } else { Ok(profile) }
 }
 
-/// Escapes quotes and backslashes in the names, which `trtexec` does not: a name lies between `"name" : "` and the last
-/// `", "timeMs"` of its line.
+/// Escapes quotes and backslashes in names, as `trtexec` does not: names end at the last `", "timeMs"` of their line.
 fn escaped(text: &str) -> String {
     let line = |line: &str| {
         let start = line.find("\"name\"").and_then(|at| {
@@ -284,8 +283,7 @@ const ROOT_VARIABLE: &str = "TENSORRT_ROOT";
 /// The folder of its packages.
 const USUAL_FOLDER: &str = "/usr/src/tensorrt/bin";
 
-/// Finds the program: the given one, else that of a variable of the environment, else in the usual places. A named program
-/// that does not exist is never replaced.
+/// Finds the program: the given one, that of a variable, or one in the usual places. No named program is replaced.
 pub fn find(given: Option<&Path>) -> Result<PathBuf, Reason> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     find_in(given, &variable, Path::new(USUAL_FOLDER))

@@ -13,8 +13,7 @@ const UNMARKED: [&str; 2] = ["Cuda failure", "Cannot find any available devices"
 
 const MOST_QUOTED: usize = 300;
 
-/// Signs of known failures, in lower case and in the order of search: a missing plugin also prevents an engine from being
-/// read, and an engine that was not read has no profile.
+/// Signs of known failures, in lower case, in the order of search: a missing plugin also prevents an engine from being read.
 const SIGNS: [(ReasonCode, &[&str]); 6] = [
     (
         ReasonCode::CudaUnavailable,
@@ -153,8 +152,7 @@ fn remark(line: &str) -> Option<&'static str> {
     REMARKS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, remark)| *remark)
 }
 
-/// The first size in `Input binding for image with dimensions 8x3x64x64 is created.`, or in the older
-/// `Created input binding for image with dimensions 8x3x64x64`.
+/// The first size in `Input binding for image with dimensions 8x3x64x64 is created.`, or in the older `Created input …`.
 fn first_size(line: &str) -> Option<u64> {
     let (start, sizes) = line.rsplit_once(" with dimensions ")?;
     let is_input = start.to_lowercase().contains("input binding for ");

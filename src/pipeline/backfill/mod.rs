@@ -244,8 +244,7 @@ impl Backfill<'_> {
         Ok(if measured == 0 && (is_over || !failed.is_empty()) { Exit::NotMeasured } else { Exit::Done })
     }
 
-    /// Measures and records the open suites of a commit; whether the budget sufficed for that. What it cuts short is not
-    /// recorded, as the commit may be fine.
+    /// Measures and records the open suites of a commit; whether the budget sufficed. What it cuts short is not recorded.
     fn measure(&mut self, at: usize, trt: &TrtOptions) -> crate::Result<bool> {
         let commit = by_id(self.project, &self.commits[at].sha)?;
         for place in 0..self.suites.len() {

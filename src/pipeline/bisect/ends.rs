@@ -66,8 +66,7 @@ pub(super) fn of_event(event: &Event) -> crate::Result<Span> {
     })
 }
 
-/// The line between two commits, both included, oldest first: of first parents, and before that of a branch that was merged,
-/// where the good end is on one.
+/// The line between two commits, both included, oldest first: of first parents, and of a merged branch with the good end.
 pub(super) fn line(project: &Project, good: &str, bad: &str) -> crate::Result<Vec<String>> {
     let [short_good, short_bad] = [good, bad].map(|sha| text::short(sha, 12));
     let ends = Ends {

@@ -546,8 +546,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Bisects the commits that a merge brought, from where they forked, by the benchmarks that it moved. `None` where none of
-    /// them is to blame for certain.
+    /// Bisects the commits that a merge brought by the benchmarks that it moved. `None` where none is to blame for certain.
     fn brought_by(
         &mut self,
         merge: &str,

@@ -58,8 +58,7 @@ fn announcements(project: &Project, state: &State) -> crate::Result<Vec<Announce
     Ok(read.filter(|one| one.schema_version == VERSION).collect())
 }
 
-/// Announces the measurement of a commit, which is expected to take so many seconds of those that are left, and exchanges
-/// announcements with the other jobs.
+/// Announces the measurement of a commit that is expected to take so many seconds, and exchanges announcements with others.
 pub(super) fn announce(
     project: &Project,
     state: &State,
@@ -112,11 +111,7 @@ fn in_flight(mut all: Vec<Announcement>, job: u32, now: DateTime<Utc>) -> Vec<An
     all
 }
 
-/// Sends the records of this job and takes those of others.
-///
-/// # Errors
-///
-/// Where there is no remote. What may pass is only noted.
+/// Sends the records of this job and takes those of others; fails without a remote. What may pass is only noted.
 pub(super) fn exchange(project: &Project) -> crate::Result<()> {
     let synced =
         history::sync(project.store()?, &project.target()?, &SyncOptions::default(), std::env::vars_os(), clock::now());

@@ -170,8 +170,7 @@ impl State {
         }
     }
 
-    /// That of the shard; without one that of the only bisection. What the request has of recording and pinning replaces
-    /// what the state has.
+    /// That of the shard, or the only bisection. What the request has of recording and pinning replaces what the state has.
     pub(super) fn load(project: &Project, request: &BisectRequest) -> crate::Result<State> {
         let path = match request.shard {
             None => only(project)?,

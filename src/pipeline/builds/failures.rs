@@ -1,5 +1,4 @@
-//! Commits that cannot be built: which failures the next try would repeat, and their records in the history, so that no other
-//! machine tries them again.
+//! Commits that cannot be built: which failures would repeat, and their records, so that no other machine tries them again.
 
 use std::collections::{HashMap, HashSet};
 

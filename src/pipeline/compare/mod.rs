@@ -90,8 +90,7 @@ fn is_program(project: &Project, request: &CompareRequest, side: &str) -> crate:
     Ok(matches!(gate::named(project, &request.gate.folder, side)?, Some(Against::File(_))))
 }
 
-/// Whether a side is a command with arguments, or, where no suite could run it, a program: a suite such as `make bench` runs
-/// none of the project's programs itself.
+/// Whether a side is a command with arguments, or a program that no suite could run: one such as `make bench` runs none.
 fn is_command(project: &Project, request: &CompareRequest, side: &str) -> crate::Result<bool> {
     let is_named = gate::named(project, &request.gate.folder, side)?.is_some();
     let starts_a_tool = |suite: &Suite| {

@@ -11,8 +11,7 @@ use sprag_model::{Choice, Rule};
 /// A parameter of a rule, with its built-in value.
 type Parameter = (&'static str, Option<f64>);
 
-/// The parameters of each rule. On a shared machine the medians of one session move by up to
-/// 12 % (cached kernels), so a smaller `ratio` gives false alarms.
+/// The parameters of each rule. A shared machine moves medians of a session by up to 12 %: a smaller `ratio` alarms falsely.
 const PARAMETERS: [(&str, &[Parameter]); 4] = [
     ("interval", &[("tolerance", None)]),
     ("tolerance", &[("ratio", Some(0.25)), ("abs", Some(0.0))]),

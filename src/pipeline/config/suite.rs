@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::rules::Fault;
+use sprag_base::words;
 use sprag_formats::OutputFormat;
 use sprag_measure::command::variables;
 use sprag_measure::gpu::custom::settings::KernelSettings;
@@ -137,22 +138,13 @@ pub enum SuiteKind {
 }
 
 impl SuiteKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            SuiteKind::Cpu => "cpu",
-            SuiteKind::Gpu => "gpu",
-            SuiteKind::Cuda => "cuda",
-            SuiteKind::Command => "command",
-            SuiteKind::Trt => "trt",
-        }
-    }
-
-    /// Whether commits can be built for such suites, so that two builds can take turns. For `gpu` they can in the repository
-    /// of Sprag alone (`commit_build::can_be_built`).
+    /// Whether commits can be built for such suites, so that builds can take turns; for `gpu` in the repository of Sprag alone.
     pub fn can_be_built(self) -> bool {
         matches!(self, SuiteKind::Cpu | SuiteKind::Command | SuiteKind::Cuda)
     }
 }
+
+words!(SuiteKind { Cpu: "cpu", Gpu: "gpu", Cuda: "cuda", Command: "command", Trt: "trt" });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

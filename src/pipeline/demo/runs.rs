@@ -139,8 +139,7 @@ fn median(values: &[f64]) -> f64 {
     rounded(describe::median(values).expect("every run has samples"))
 }
 
-/// Six significant digits: the precision of a timer, and the last digit of `exp`, which differs between systems, is
-/// gone.
+/// Six significant digits: the precision of a timer, and the last digit of `exp`, which differs between systems, is gone.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().expect("a float that was just written")
 }
@@ -365,8 +364,7 @@ pub(super) fn stream(seed: u64, purpose: &str) -> SplitMix64 {
     SplitMix64::new(purpose.bytes().fold(seed, mix))
 }
 
-/// Nearly normal, mean 0 and deviation 1: the sum of twelve uniform numbers, less six. The exact one needs a function
-/// whose last digit differs between systems.
+/// Nearly normal: the sum of twelve uniform numbers, less six. The exact one has last digits that differ between systems.
 fn normal(random: &mut SplitMix64) -> f64 {
     (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0
 }

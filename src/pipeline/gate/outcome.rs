@@ -16,9 +16,10 @@ use sprag_model::{
     Choice, Comparison, Counts, Gate, Outcome, Policy, RecordedRun, Rule, Run, RunStatus, SuiteGate, Verdict,
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inconclusive {
     /// Exit with 3.
+    #[default]
     Report,
     /// Exit with 0.
     Ok,
@@ -26,14 +27,15 @@ pub enum Inconclusive {
     Fail,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrintFormat {
+    #[default]
     Table,
     Json,
     Markdown,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct GateRequest {
     /// Base of relative paths.
     pub folder: PathBuf,
@@ -74,17 +76,7 @@ pub struct CompareRequest {
 impl GateRequest {
     /// Nothing but a folder is asked.
     pub(crate) fn of_folder(folder: &Path) -> GateRequest {
-        GateRequest {
-            folder: folder.to_owned(),
-            suites: Vec::new(),
-            policy: None,
-            tolerance: None,
-            reports: Vec::new(),
-            print: PrintFormat::Table,
-            only_changed: false,
-            bisect: false,
-            inconclusive: Inconclusive::Report,
-        }
+        GateRequest { folder: folder.to_owned(), ..GateRequest::default() }
     }
 
     /// The rules that the request names in place of those of the project and its baselines.
@@ -139,8 +131,7 @@ pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: O
         }
         (None, RunStatus::Ok) => compare::unjudged(run, &Verdict::NoBaseline),
     };
-    // Without its device a machine is of another class, which may have no baseline. The suite was judged before, so a
-    // gate that cannot judge it must say so.
+    // Without its device a machine is of another class, which may lack the baseline. That a judged suite is not must show.
     let elsewhere = elsewhere.filter(|_| base.baseline.is_none() && run.status == RunStatus::Skipped);
     let is_of_itself = base.baseline.as_ref().is_some_and(|baseline| baseline.run == *id);
     let against = match elsewhere {
@@ -248,8 +239,7 @@ pub(super) fn for_bisection(gate: &Gate, exit: Exit) -> Exit {
     }
 }
 
-/// Git's bisection goes on after any code below 128, so a wrong call must abort it. Commits that cannot be built or
-/// were not measured are skipped.
+/// Git's bisection goes on after codes below 128, so a wrong call must abort it. What cannot be measured is skipped.
 pub fn stop_bisection(bisects: bool, result: crate::Result<Exit>) -> crate::Result<Exit> {
     match result {
         Err(error) if bisects => {

@@ -64,8 +64,7 @@ impl<'p> Records<'p> {
         Ok(runs)
     }
 
-    /// The commit that was measured for the code of `sha`, by a record that `is_wanted`: itself, or the nearest before it that
-    /// differs in baselines alone.
+    /// The commit measured for the code of `sha` by a wanted record: itself, or the nearest before it but for baselines.
     pub fn measured_for(&self, sha: &str, is_wanted: &dyn Fn(&Entry) -> bool) -> crate::Result<String> {
         let sha = sha.to_owned();
         let has_run = |sha: &String| {
@@ -147,8 +146,7 @@ impl<'p> Records<'p> {
         Ok(if near.is_empty() { String::new() } else { format!("; the nearest that has one: {}", near.join(", ")) })
     }
 
-    /// Runs of earlier commits on the machine of `like`, and of its commit those before `time`, oldest first; as many
-    /// sessions as rules use.
+    /// Runs of commits before that of `like` on its machine, and of its own before `time`, oldest first, as rules need them.
     pub fn before(
         &self,
         like: &Run,
@@ -293,8 +291,7 @@ impl From<RecordedRun> for Chosen {
     }
 }
 
-/// For each suite the newest complete run of this machine at HEAD; shards are joined. If none has a run, the advice
-/// says why.
+/// For each suite the newest complete run of this machine at HEAD; shards are joined. If none has a run, the advice says why.
 pub fn choose(
     project: &Project,
     records: &Records<'_>,
@@ -389,8 +386,7 @@ fn is_configured(project: &Project, suite: &str) -> bool {
     project.config.all_suites().any(|(name, _)| name == suite)
 }
 
-/// The newest run at HEAD of each suite that no settings name, of these or of all: imported ones of any machine, and those of
-/// `sprag bench` of this machine.
+/// The newest run at HEAD of each suite that no settings name: imported ones of any machine, `sprag bench` of this one.
 fn unconfigured(
     project: &Project,
     records: &Records<'_>,

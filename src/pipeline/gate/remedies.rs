@@ -17,8 +17,7 @@ struct Remedies {
     after_commit: Option<String>,
 }
 
-/// Adapts the advice in every inconclusive verdict, and sets whether both sides could take turns. What regressed on a busy
-/// machine is to be confirmed.
+/// Adapts the advice of inconclusive verdicts, says whether sides could take turns, and asks to confirm what a busy machine did.
 pub fn fit_advice(project: &Project, suite: &mut SuiteGate, run: &Run, is_file: bool) {
     let regressed = suite.counts().regressed > 0;
     suite.can_take_turns = can_be_built(project, run) && !run.is_imported();

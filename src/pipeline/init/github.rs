@@ -190,8 +190,7 @@ impl Existing {
         }
     }
 
-    /// Keeps the values under `env`. Lists of suites drop removed suites and get new ones; one that was taken out of
-    /// all lists looks new.
+    /// Keeps the values under `env`. Lists drop removed suites and get new ones; one taken out of all lists looks new.
     fn values(&self, path: &str, new: &str) -> Values {
         let mut values = Values { text: new.to_owned(), ..Values::default() };
         let Some((_, there)) = self.workflows.iter().find(|(other, _)| *other == path) else { return values };

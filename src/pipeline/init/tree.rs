@@ -125,8 +125,7 @@ pub(super) struct Found {
 /// Lines of `sprag.toml` that `sprag init` writes at most.
 const MOST_LINES: usize = 40;
 
-/// `sprag.toml` with the first suites, as many as keep it short, and how many those are. `has_records` where a branch of the code
-/// holds the history, which goes on there.
+/// `sprag.toml` with as many first suites as keep it short, and their number. `has_records` where a branch of code has records.
 pub(super) fn configuration(project: &str, found: &[Found], has_records: bool) -> (String, usize) {
     let mut text = format!(
         "# What Sprag measures here, and how. `sprag schema config-1` lists all keys.\n[project]\nname = {}\n",

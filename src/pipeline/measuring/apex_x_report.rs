@@ -27,8 +27,7 @@ pub enum ReportKind {
 }
 
 impl ApexXReport {
-    /// Checks everything before measuring. `kind` gives the settings for the kind of the suite; `None` if no file is
-    /// named.
+    /// Checks everything before measuring. `kind` gives the settings for the kind of the suite; `None` if no file is named.
     pub fn new(
         json: Option<PathBuf>,
         markdown: Option<PathBuf>,
@@ -61,8 +60,7 @@ impl ApexXReport {
     }
 }
 
-/// Returns whether the report was written. If a kernel is wrong or its process fails, a warning says so and an older
-/// file stays.
+/// Returns whether the report was written. If a kernel is wrong or its process fails, a warning says so and an older file stays.
 pub fn write(
     report: &ApexXReport,
     measured: &MeasuredSuites,

@@ -34,8 +34,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// What contradicts, as it reads after the name.
-    /// `run` is absent for the record of an event.
+    /// What contradicts, as it reads after the name. `run` is absent for the record of an event.
     fn check(&self, run: Option<&Run>, commits: &[String], now: DateTime<Utc>) -> Result<(), Bad> {
         let bad = |reason: String, hint| Err(Bad { hint: Some(hint), ..Bad::new("", reason) });
         let asked = "it is not what this call was asked to record: see where the file comes from";

@@ -109,8 +109,7 @@ fn logged(head: RunHead, listing: &Listing) -> LoggedRun {
     run
 }
 
-/// The cache holds only the runs of one branch, so other branches are read. Also returns the number of unusable
-/// records.
+/// The cache holds only the runs of one branch, so other branches are read. Also returns the number of unusable records.
 fn heads(
     project: &Project,
     store: &Store,

@@ -19,8 +19,7 @@ pub struct LoadedRelease {
 }
 
 impl LoadedRelease {
-    /// `artifacts` are `KEY=PATH`. Warns of waivers without effect and of suites that no item judges. Fails if a tag
-    /// moved or the history was rewritten since a release.
+    /// `artifacts` are `KEY=PATH`. Warns of waivers without effect and unjudged suites; fails if a tag or the history changed.
     pub fn open(folder: &Path, name: &str, artifacts: &[String]) -> crate::Result<LoadedRelease> {
         let mut project = Project::open(folder)?;
         let declared = read_declared(&project)?;

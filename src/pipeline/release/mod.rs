@@ -51,8 +51,7 @@ pub struct Attested {
     pub apex_x: Option<Summary>,
 }
 
-/// Attests into `place`, which must be empty. The files of the release must be committed
-/// ([`LoadedRelease::unreviewed`]).
+/// Attests into `place`, which must be empty. The files of the release must be committed ([`LoadedRelease::unreviewed`]).
 pub fn attest(release: &LoadedRelease, place: &Path, form: &Form<'_>) -> crate::Result<Attested> {
     check_empty(place)?;
     let LoadedRelease { project, inputs } = release;

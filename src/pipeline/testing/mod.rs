@@ -36,8 +36,7 @@ pub use sprag_model::unit::Unit;
 pub use sprag_model::verdict::{Comparison, Effect, Verdict};
 pub use std::hint::black_box;
 
-/// Why data could not be measured, read, written or compared. The test runner shows `{:?}`, so that gives the sentence
-/// too.
+/// Why data could not be measured, read, written or compared. The test runner shows `{:?}`, so that gives the sentence too.
 #[derive(thiserror::Error)]
 #[error("{0}")]
 pub struct TestingError(String);

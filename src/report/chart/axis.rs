@@ -37,8 +37,7 @@ impl Axis {
     }
 }
 
-/// The range of values to show. A single value far from its neighbours does not widen it; a level of two runs and the newest value
-/// do, and `also` where it does not squeeze the rest.
+/// The range of values to show. A single far value does not widen it; a level, the newest value and `also` do.
 pub(super) fn robust_range(values: &[f64], also: &[f64]) -> (f64, f64) {
     let Some(&newest) = values.last() else { return (0.0, 1.0) };
     let smooth: Vec<f64> = (0..values.len())

@@ -24,8 +24,7 @@ impl LabelRow {
         LabelRow { bounds, size, taken: Vec::new() }
     }
 
-    /// Where the label of a line at `x` can be: on the side that fewer of the lines `crossed` go through, right rather than left;
-    /// nothing where there is no room.
+    /// Where the label of a line at `x` can be: on the side that fewer `crossed` lines go through, rather right; if anywhere.
     pub(super) fn place_near(&mut self, x: f64, label: &str, crossed: &[f64]) -> Option<(f64, Anchor)> {
         let width = text_width(label, self.size);
         let mut sides =

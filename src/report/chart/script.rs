@@ -7,8 +7,7 @@ use super::trend::{Flag, Line, Processes, Trend, Turn};
 use crate::compare::rounding::{packed_line, packed_values, rounded};
 use crate::text::{self, short_commit};
 
-/// The data as JSON. `names_commits` where the places of the runs are not those of commits on the line, by which the script would
-/// find their names.
+/// The data as JSON. `names_commits` where places of runs are not those of the line, by which the script finds names.
 pub fn data(trend: &Trend, names_commits: bool) -> String {
     text::script(&value(trend, names_commits).to_string())
 }
@@ -52,8 +51,7 @@ pub(crate) fn value(trend: &Trend, names_commits: bool) -> Value {
     result
 }
 
-/// Places that follow each other by one as the first and the last of them; three or more that do by another whole number as these
-/// and that number; others alone.
+/// Places that follow each other by one as first and last; three or more at another distance with it; others alone.
 fn places(trend: &Trend) -> Vec<Value> {
     let places: Vec<f64> = trend.dots.iter().map(|dot| dot.place).collect();
     let mut rest = &places[..];

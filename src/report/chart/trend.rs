@@ -86,8 +86,7 @@ pub struct Flag {
 /// The id of the table of points in `templates/series.html`.
 pub const POINTS: &str = "point-rows";
 
-// The size of the picture and the area of its data, in units; templates/series.html and site/style.css have its size and its left
-// edge.
+// The size of the picture and the area of its data, in units; templates/series.html and site/style.css repeat some.
 pub(super) const WIDTH: i32 = 1184;
 pub(super) const HEIGHT: i32 = 350;
 pub(super) const LEFT: i32 = 58;

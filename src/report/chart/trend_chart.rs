@@ -17,8 +17,7 @@ use crate::text::short_commit;
 const RELEASE_ROW: i32 = 26;
 const ENVIRONMENT_ROW: i32 = 44;
 
-/// So many runs have a dot each; of more several share one, so that there are about [`POOLED`]. The script draws any part of the
-/// picture with a dot for each run.
+/// So many runs have a dot each; of more several share one, about [`POOLED`] in all. The script draws parts in full.
 const SINGLE: usize = 200;
 const POOLED: usize = 125;
 

@@ -77,8 +77,7 @@ pub(crate) struct Newest {
     pub(crate) rows: BTreeMap<String, ComparedRow>,
 }
 
-/// Compares the newest commit of a suite on a machine with the last one measured up to the newest release, else with that of its
-/// baseline, else with the first that was measured.
+/// Compares the newest commit of a suite on a machine with that of the last release, or of its baseline, or the first measured.
 pub(crate) fn newest(
     data: &Data,
     line: &CommitLine,

@@ -99,8 +99,7 @@ fn power(values: impl Iterator<Item = f64> + Clone, digits: i32) -> i32 {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Integers as text, in the Base64 VLQ of source maps: their middle, and how far each is from it; `-` for none. Digits of noise take
-/// half the room of decimal ones.
+/// Integers as text, in the Base64 VLQ of source maps: their middle, and the distance of each, which halves noise; `-` for none.
 pub(super) fn packed(values: impl Iterator<Item = Option<i64>> + Clone) -> String {
     let mut sorted: Vec<i64> = values.clone().flatten().collect();
     sorted.sort_unstable();

@@ -188,8 +188,7 @@ fn group<'a>(mut series: InChunk<'a>, begin: usize, environments: &mut Vec<&'a s
     json!({ "at": at, "environment": environment, "series": values })
 }
 
-/// The values of a series: a power of ten, the medians in units of it, the units of a step, and how many steps the spread reaches
-/// down and up, each packed.
+/// The values of a series: a power of ten, medians in units of it, the units of a step, and the spread in steps, packed.
 fn values(one: &SeriesData, points: &[PointData], columns: &[(usize, &str)]) -> Value {
     let SeriesData { power, step, .. } = *one;
     let (mut medians, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new());

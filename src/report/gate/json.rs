@@ -1,5 +1,4 @@
-//! A gate as JSON: every fact of it, with a schema. Numbers that are not finite are null. The text is ASCII, so that no character of
-//! a name is invisible.
+//! A gate as JSON: every fact of it, with a schema; what is not finite is null. ASCII, so that no character is invisible.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;

@@ -1,5 +1,4 @@
-//! A gate as a report, for a comment on a pull request or the summary of a job: the outcome, then by suite what is not unchanged, and
-//! folded away what is.
+//! A gate as a report for a pull request or the summary of a job: the outcome, then by suite what changed, the rest folded.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! A commit: its runs, what changed against the commit measured before and against the last release, the events that it may have
-//! caused, and its neighbours; and the list of commits.
+//! A commit: its runs, what changed since the commit before and the last release, its events and neighbours; and the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 

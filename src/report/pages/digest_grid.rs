@@ -1,5 +1,4 @@
-//! The benchmarks of each suite next to its machines, for the digest: newest value and change against the baseline,
-//! worst first.
+//! The benchmarks of each suite next to its machines, for the digest: newest value and change against the baseline, worst first.
 
 use std::collections::HashMap;
 

@@ -153,8 +153,7 @@ fn is_filtered(table: &Table) -> bool {
     table.columns.iter().any(|column| column.by().is_some()) || table.rows.iter().any(|row| !row.facets.is_empty())
 }
 
-/// Of each section its heading, the caption of its table, and its groups: heading, size and rows. Of a row its cells, its facets,
-/// and whether it is tinted.
+/// Of each section its heading, caption, and groups: heading, size, rows. Of a row its cells, facets, and tint.
 fn data(sections: &[Section]) -> Value {
     let tables = sections.iter().filter_map(|section| Some((section, section.table().filter(|one| is_filtered(one))?)));
     tables

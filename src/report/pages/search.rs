@@ -1,5 +1,4 @@
-//! The index of the global search: every event and series, and the commits that a page or a comparison shows. The script loads it when
-//! a reader first searches.
+//! The index of the global search, loaded by the first search: every event and series, and the commits with a page.
 
 use serde_json::{Value, json};
 

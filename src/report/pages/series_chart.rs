@@ -1,5 +1,4 @@
-//! The runs of a series in commit order, as its chart and its table show them: with what was fitted, releases, changes of the
-//! environment, and dates.
+//! The runs of a series in commit order, for its chart and table: with the fit, releases, environments, and dates.
 
 use std::collections::BTreeMap;
 

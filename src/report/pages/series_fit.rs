@@ -1,5 +1,4 @@
-//! What was fitted to a series, in sections: its changes, what it can detect, and the distributions of its points around the newest
-//! change and at the newest commit.
+//! What was fitted to a series, in sections: its changes, what it can detect, and distributions around the newest change.
 
 use askama::Template;
 

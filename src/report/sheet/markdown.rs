@@ -148,8 +148,7 @@ fn mark(mark: &Mark) -> String {
     [mark.glyph, &plain(&mark.word)].join(" ").trim().to_owned()
 }
 
-/// Words without a meaning to Markdown, or to GitHub, which looks for people and issues in the rendered text: there only a character
-/// between stops it.
+/// Words without a meaning to Markdown, or to GitHub, which finds people and issues unless a character stops it.
 fn plain(words: &str) -> String {
     let mut escaped = String::with_capacity(words.len());
     let words = visible(words);

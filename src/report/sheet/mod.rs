@@ -1,5 +1,4 @@
-//! The document model: a report is built once as a `Sheet` and written as a page (`templates/sheet.html`), as Markdown and for a
-//! terminal.
+//! The document model: a report is built once as a `Sheet` and written as a page, as Markdown and for a terminal.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

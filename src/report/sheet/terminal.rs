@@ -18,8 +18,7 @@ const GAP: usize = 2;
 
 /// Rows as columns, those listed in `right` aligned to the right. Where they do not fit into `width`, cells beyond those of the
 /// first row move below their row, names break between their parts, and the last figures, then other columns, are left out,
-/// which a line says.
-/// A figure never breaks. Gives the lines of each row, and at last what is below them.
+/// which a line says. A figure never breaks. Gives the lines of each row, and at last what is below them.
 pub fn columns(rows: &[Vec<String>], right: &[usize], width: Option<usize>) -> Vec<String> {
     let Some(first) = rows.first() else { return Vec::new() };
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -100,8 +100,7 @@ pub(crate) fn title(event: &Event) -> Phrase {
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
 }
 
-/// What happened, without the id: the title of its page and of its entry in feeds, such as
-/// `tile_pack{n=4096} @fast is 8.9 % slower on epyc-9354 since 30 Oct 2026`.
+/// What happened, without the id: the title of page and feed entry, as `tile_pack{n=4096} @fast is 8.9 % slower on …`.
 pub(crate) fn sentence(event: &Event) -> Phrase {
     let Some(lead) = lead(event) else { return Phrase::plain("An event without a series") };
     let mark = mark(event);

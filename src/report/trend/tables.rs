@@ -111,8 +111,7 @@ fn movers(trend: &Trend) -> Option<Section> {
     moved(&format!("Movers, {}, worst first", against(trend.tables.days)), trend, &rows)
 }
 
-/// Those that got worse by most: the first of each unit, then the second of each, and so on. Nothing where the table by shares lists
-/// the same.
+/// Those that got worse by most: the first of each unit, then the second of each. Nothing where shares list the same.
 fn movers_by_size(trend: &Trend) -> Option<Section> {
     let moved_at_all = |one: &&MoverRow| one.difference != 0.0;
     let mut rows: Vec<&MoverRow> = trend.tables.movers.iter().filter(moved_at_all).collect();

@@ -129,8 +129,7 @@ pub(crate) fn joined(names: &[String]) -> String {
     }
 }
 
-/// A command as one line to paste, quoted for a POSIX shell; `None` where a word holds an invisible character, or what a log of
-/// GitHub takes for a command.
+/// A command to paste, quoted for a POSIX shell; `None` where a word is invisible, or a command to a log of GitHub.
 pub(crate) fn shell_line(words: &[String]) -> Option<String> {
     let is_seen = |word: &String| visible(word) == word.as_str() && !word.contains("##[");
     (!words.is_empty() && words.iter().all(is_seen))

@@ -23,8 +23,7 @@ use sprag_pipeline::{Advice, Result, refuse, text, trend};
 /// Tens of millions of points.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Of one series alone. The work grows with the square of the points: so many take a minute or two, a million would
-/// take days.
+/// Of one series alone. The work grows with the square of the points: so many take a minute or two, a million would take days.
 const MOST_GROWING: usize = 20_000;
 
 #[derive(Serialize)]

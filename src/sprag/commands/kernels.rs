@@ -1,5 +1,4 @@
-//! `sprag kernels`: whether every CUDA kernel, Sprag's or those of a suite, compiles in every variant, and whether it is right
-//! on the device.
+//! `sprag kernels`: whether every CUDA kernel, Sprag's or a suite's, compiles in every variant and is right on the device.
 
 use std::io::Write;
 use std::path::Path;

@@ -26,8 +26,7 @@ use sprag_report::{gate, trend};
 /// Name with version, title, and schema.
 type Published = (&'static str, &'static str, fn() -> Value);
 
-/// Every file that Sprag writes for others to read, and those that others write for it. A version stays when a newer
-/// one comes: its files are read forever.
+/// Every file that Sprag writes for others, or reads of them. A version stays when a newer one comes: it is read forever.
 const SCHEMAS: [Published; 38] = [
     ("config-1", "The configuration of a project, sprag.toml", Config::schema),
     ("run-1", "A run record under history/v1, version 1", || record::schema(1).expect("the version is known")),

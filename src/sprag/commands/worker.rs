@@ -1,5 +1,4 @@
-//! Hidden commands: a measuring process, and the guard that outlives a killed Sprag to end its command or remove its
-//! folder.
+//! Hidden commands: a measuring process, and the guard that outlives a killed Sprag to end its command or remove its folder.
 
 use std::io::{BufRead, Read, Write};
 use std::path::Path;

@@ -31,8 +31,7 @@ impl fmt::Debug for SourceFile {
     }
 }
 
-/// Reads a kernel file in the project at `root`; or why it cannot be used. A source must name each of `constants`, itself or
-/// in a header of the project.
+/// Reads a kernel file of the project, or why it cannot be used. A source or its headers must name each of `constants`.
 pub fn read(
     root: &Path,
     file: &str,
@@ -113,8 +112,7 @@ impl SourceFile {
         }
     }
 
-    /// The names of its kernels, as far as they can be read: those with `extern "C"` of a source, those with a section of
-    /// machine code.
+    /// The names of its kernels, as far as they show: those with `extern "C"`, or with a section of machine code.
     pub fn entries(&self) -> Vec<String> {
         let text = String::from_utf8_lossy(&self.content);
         let mut found: Vec<String> = if !is_image(&self.name) {

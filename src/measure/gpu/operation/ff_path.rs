@@ -1,11 +1,10 @@
-//! The feature-fusion module end to end: tiles chosen on the host, then two heavy paths on the device, the fine one on
-//! the result of the coarse one.
+//! The feature-fusion module end to end: tiles chosen on the host, then a coarse and, on its result, a fine path on the device.
 
 use std::rc::Rc;
 
 use crate::gpu::operation::kernel::{
     Call, Code, LaunchConfig, Operation, PLAIN_BLOCK as BLOCK, ProgramBuilder, Selection, arguments, elements_at_once,
-    int, kernel, long, map_params, optional,
+    int, kernel, long, optional,
 };
 use crate::gpu::operation::tiled::IDS_SEED;
 use crate::gpu::operation::{Expected, Form, HostInputs};
@@ -442,8 +441,7 @@ const FF_MAPS: [[usize; 5]; 4] = [[2, 3, 32, 48, 16], [1, 7, 6, 10, 2], [1, 36, 
 /// Budgets of the two levels that choose tiles on both, no fine ones, or none at all.
 const FF_BUDGETS: [[f64; 2]; 3] = [[3.2, 2.0], [3.2, 0.0], [0.0, 2.0]];
 
-/// The untuned configuration first: `unroll` is the channels of a block of the last launch, `chunk` the pixels of a block
-/// of the convolution.
+/// The untuned configuration first: `unroll` is the channels of a block of the last launch, `chunk` its convolution's pixels.
 const CANDIDATES: &[LaunchConfig] = &[
     LaunchConfig::new(256, 16, 8, 32),
     LaunchConfig::new(256, 16, 4, 32),
@@ -471,7 +469,7 @@ pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
 
 impl FfPath {
     pub fn operation(self) -> Operation {
-        let mut params = map_params(self.map);
+        let mut params = self.map.params();
         let each = |tiles: &[i32]| (tiles.len() / self.map.batch).to_string();
         params.extend([("l0", each(&self.selection.l0)), ("l1", each(&self.selection.l1))]);
         let path = self.clone();

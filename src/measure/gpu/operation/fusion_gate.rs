@@ -1,8 +1,7 @@
 //! FusionGate on the device: `kernels/fusion_gate.cu`.
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, int, kernel, long, map_params, moves, summed, vector,
-    with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, int, kernel, long, moves, summed, vector, with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, tiled};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
@@ -35,7 +34,7 @@ pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
 pub fn fusion_gate(map: MapShape) -> Operation {
     Operation {
         name: "fusion_gate",
-        params: map_params(map),
+        params: map.params(),
         work: ("elements_per_s", map.elements() as f64),
         bytes_moved: moves(3 * map.elements() + 3 * map.pixels()),
         candidates: CANDIDATES.to_vec(),

@@ -10,7 +10,6 @@ use crate::gpu::program::{
     Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Step,
 };
 use sprag_kernels::element::{E4m3, Element};
-use sprag_kernels::shape::MapShape;
 
 /// One or several CUDA kernels that make one operation, at one shape.
 #[derive(Clone)]
@@ -126,11 +125,6 @@ pub(super) fn summed(dtype: Dtype) -> f64 {
         Dtype::Bf16 => 2e-2,
         Dtype::E4m3 => 0.13,
     }
-}
-
-pub(super) fn map_params(shape: MapShape) -> Vec<(&'static str, String)> {
-    let MapShape { batch, channels, height, width } = shape;
-    [("b", batch), ("c", channels), ("h", height), ("w", width)].map(|(name, size)| (name, size.to_string())).to_vec()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,8 +266,7 @@ pub(super) fn optional(place: Option<usize>) -> Argument {
     place.map_or(Argument::Null, Argument::Buffer)
 }
 
-/// The bytes that a thread may access at once within pieces of so many elements: at most those of the configuration, at
-/// least one element.
+/// The bytes that a thread may access at once in pieces of so many elements: at most as configured, at least one element.
 pub(super) fn vector(config: LaunchConfig, dtype: Dtype, piece: usize) -> u32 {
     let aligned = 1_u32 << (piece * dtype.bytes()).trailing_zeros().min(4);
     config.vector.min(aligned).max(dtype.bytes() as u32)

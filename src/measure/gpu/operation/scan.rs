@@ -11,6 +11,7 @@ use crate::gpu::operation::kernel::{
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, Data, DeviceProgram, Distribution, Dtype};
 use crate::gpu::settings::Profile;
+use sprag_base::words;
 use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
 
 const PLAIN_BLOCK: u32 = 128;
@@ -303,15 +304,9 @@ impl InitialState {
             InitialState::EachWay => 2,
         }
     }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            InitialState::Zero => "zero",
-            InitialState::Shared => "shared",
-            InitialState::EachWay => "each_way",
-        }
-    }
 }
+
+words!(InitialState { Zero: "zero", Shared: "shared", EachWay: "each_way" });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanMerge {

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::gpu::operation::kernel::{
-    BytesMoved, Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, moves,
-    optional, vector, with_element,
+    BytesMoved, Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, moves, optional, vector,
+    with_element,
 };
 use crate::gpu::operation::tiled::{self, IDS_SEED, Tiled};
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
@@ -19,8 +19,7 @@ use sprag_kernels::tile::{Origin, Overlap, Placement, Tiles};
 
 const FILE: &str = "tile_unpack.cu";
 
-/// For tiles on the grid, the untuned configuration first. Here a block has `chunk` times as many vectors as its threads
-/// have in flight together.
+/// For tiles on the grid, the untuned configuration first. A block has `chunk` times the vectors in flight together.
 const ON_GRID: &[LaunchConfig] = &[
     LaunchConfig::new(256, 16, 4, 1),
     LaunchConfig::new(256, 16, 2, 2),
@@ -145,7 +144,7 @@ impl TileUnpack {
             Places::OnGrid(_) => ("tile_unpack", ON_GRID),
             Places::Anywhere(_) => ("tile_unpack_anywhere", ANYWHERE),
         };
-        let mut params = map_params(self.map);
+        let mut params = self.map.params();
         params.extend([("t", self.tile_size.to_string()), ("k", self.per_sample().to_string())]);
         params.push(("overlap", if self.blends() { "blend" } else { "override" }.to_owned()));
         Operation {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::gpu::operation::kernel::{
-    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, map_params, moves, vector, with_element,
+    Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, moves, vector, with_element,
 };
 use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
@@ -153,7 +153,7 @@ impl Tiled {
     }
 
     pub(super) fn params(&self) -> Vec<(&'static str, String)> {
-        let mut params = map_params(self.map);
+        let mut params = self.map.params();
         params.extend([("t", self.tile_size.to_string()), ("k", self.per_sample().to_string())]);
         params
     }
