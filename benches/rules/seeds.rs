@@ -10,12 +10,8 @@ pub(crate) const SAMPLES: usize = 125;
 
 /// The rules, in the order of [`calls`].
 pub(crate) const NAMES: [&str; 6] = [
-    "tt-metal, 125 samples",
-    "tt-metal, 30 samples",
-    "Trueno, 20 samples against 10",
-    "Apex-X, CPU (75 % and 2 ms) at 3 ms",
-    "Apex-X, GPU (50 % and 1 ms) at 3 ms",
-    "Apex-X, 10 % alone",
+    "tt-metal, 125 samples", "tt-metal, 30 samples", "Trueno, 20 samples against 10",
+    "Apex-X, CPU (75 % and 2 ms) at 3 ms", "Apex-X, GPU (50 % and 1 ms) at 3 ms", "Apex-X, 10 % alone",
 ];
 
 /// The time of the kernel in seconds, for absolute allowances.

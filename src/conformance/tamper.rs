@@ -35,22 +35,8 @@ const FAMILIES: [(&str, usize, Results); 22] = [
 ];
 
 const STATISTICS_INPUTS: &[&str] = &[
-    "name",
-    "note",
-    "options",
-    "baseline_json",
-    "current_json",
-    "x",
-    "index_x",
-    "index_y",
-    "percentile_q",
-    "a",
-    "b",
-    "confidence",
-    "cost_levels",
-    "p",
-    "f",
-    "df",
+    "name", "note", "options", "baseline_json", "current_json", "x", "index_x", "index_y", "percentile_q", "a", "b",
+    "confidence", "cost_levels", "p", "f", "df",
 ];
 
 #[derive(Clone, Copy)]

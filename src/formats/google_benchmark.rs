@@ -205,24 +205,8 @@ fn read_json(output: &Output) -> Result<Source, FormatError> {
 /// How programs call the commit that they were built from, without case and signs, the surest first. `--benchmark_context` and
 /// `AddCustomContext` take any name.
 const COMMIT_NAMES: [&str; 18] = [
-    "gitcommit",
-    "gitcommithash",
-    "gitcommitid",
-    "gitcommitsha",
-    "gitsha",
-    "gitsha1",
-    "githash",
-    "githead",
-    "gitrev",
-    "gitrevision",
-    "gitdescribe",
-    "gitversion",
-    "githubsha",
-    "commit",
-    "commithash",
-    "commitid",
-    "commitsha",
-    "sha",
+    "gitcommit", "gitcommithash", "gitcommitid", "gitcommitsha", "gitsha", "gitsha1", "githash", "githead", "gitrev",
+    "gitrevision", "gitdescribe", "gitversion", "githubsha", "commit", "commithash", "commitid", "commitsha", "sha",
 ];
 
 /// The commit, by its id or at the end of what `git describe` prints.

@@ -20,16 +20,9 @@ const OUTPUT_BYTES: usize = 256 << 10;
 const NOTHING_MATCHES: i32 = 2;
 
 const SETTINGS: [&str; 10] = [
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "protocol.ext.allow=never",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "submodule.recurse=false",
-    "fetch.prune=false",
-    "fetch.writeCommitGraph=false",
-    "push.gpgSign=false",
-    "push.followTags=false",
+    "core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.ext.allow=never", "gc.auto=0",
+    "maintenance.auto=false", "submodule.recurse=false", "fetch.prune=false", "fetch.writeCommitGraph=false",
+    "push.gpgSign=false", "push.followTags=false",
 ];
 
 pub(crate) struct Place {
@@ -75,14 +68,8 @@ impl Transport {
     /// FETCH_HEAD as it is.
     pub(crate) fn fetch(&self, remote: &str, branch: &str, into: &str) -> Result<Fetched, CallError> {
         let options = [
-            "--quiet",
-            "--no-tags",
-            "--no-prune",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-            "--no-recurse-submodules",
-            "--end-of-options",
-            remote,
+            "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance",
+            "--no-recurse-submodules", "--end-of-options", remote,
         ];
         let ended = self.call("fetch", &options, &[format!("+{branch}:{into}")])?;
         if exit_code(&ended) == Some(0) {
@@ -105,14 +92,8 @@ impl Transport {
     /// Fetches objects that a partial clone lacks, as git itself does: what the commits here would have counts for nothing.
     pub(crate) fn fetch_objects(&self, remote: &str, ids: &[String]) -> Result<(), CallError> {
         let options = [
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
-            "--no-recurse-submodules",
-            "--filter=blob:none",
-            "--end-of-options",
-            remote,
+            "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+            "--filter=blob:none", "--end-of-options", remote,
         ];
         let ended = self.call_with(&["fetch.negotiationAlgorithm=noop"], "fetch", &options, ids)?;
         let words = words(&ended.stderr);
@@ -123,14 +104,8 @@ impl Transport {
     /// Pushes the commit to `branch` of the remote, without force.
     pub(crate) fn push(&self, remote: &str, commit: &str, branch: &str) -> Result<Pushed, CallError> {
         let options = [
-            "--porcelain",
-            "--no-progress",
-            "--no-verify",
-            "--no-signed",
-            "--no-follow-tags",
-            "--recurse-submodules=no",
-            "--end-of-options",
-            remote,
+            "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags",
+            "--recurse-submodules=no", "--end-of-options", remote,
         ];
         let ended = self.call("push", &options, &[format!("{commit}:{branch}")])?;
         let porcelain = String::from_utf8_lossy(&ended.stdout);
@@ -200,40 +175,20 @@ pub enum RemoteFault {
 }
 
 const UNREACHABLE: [&str; 11] = [
-    "Could not resolve host",
-    "Connection refused",
-    "Connection timed out",
-    "Connection closed by",
-    "Failed to connect",
-    "Couldn't connect",
-    "unable to connect",
-    "Network is unreachable",
-    "No route to host",
-    "Name or service not known",
-    "Temporary failure in name resolution",
+    "Could not resolve host", "Connection refused", "Connection timed out", "Connection closed by",
+    "Failed to connect", "Couldn't connect", "unable to connect", "Network is unreachable", "No route to host",
+    "Name or service not known", "Temporary failure in name resolution",
 ];
 
 const DENIED: [&str; 9] = [
-    "ermission denied",
-    "uthentication failed",
-    "could not read Username",
-    "could not read Password",
-    "Host key verification failed",
-    "ccess denied",
-    "returned error: 401",
-    "returned error: 403",
-    "dubious ownership",
+    "ermission denied", "uthentication failed", "could not read Username", "could not read Password",
+    "Host key verification failed", "ccess denied", "returned error: 401", "returned error: 403", "dubious ownership",
 ];
 
 /// Messages of a file that cannot be written here. A folder denies permission in the words of a host, so these come first.
 const UNWRITABLE: [&str; 7] = [
-    "nable to create",
-    "nable to write",
-    "ailed to write",
-    "annot open '",
-    "ould not open '",
-    "insufficient permission for adding",
-    "No space left on device",
+    "nable to create", "nable to write", "ailed to write", "annot open '", "ould not open '",
+    "insufficient permission for adding", "No space left on device",
 ];
 
 impl RemoteFault {
@@ -281,14 +236,8 @@ pub(crate) enum Pushed {
 
 /// Reasons that pass: another push was faster, or is under way.
 const RACES: [&str; 8] = [
-    "fetch first",
-    "non-fast-forward",
-    "stale info",
-    "cannot lock ref",
-    "failed to update ref",
-    "incorrect old value",
-    "reference already exists",
-    "remote failed to report status",
+    "fetch first", "non-fast-forward", "stale info", "cannot lock ref", "failed to update ref", "incorrect old value",
+    "reference already exists", "remote failed to report status",
 ];
 
 const LASTING: [&str; 4] = ["ermission denied", "insufficient permission", "No space left", "Read-only file system"];
@@ -360,16 +309,8 @@ fn without_password(line: &str) -> String {
 /// Variables of git by which the user reaches a remote, in full or by how they begin (`*`). The three of the configuration name
 /// files that may contain credentials.
 const PASSED_VARIABLES: [&str; 10] = [
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH_VARIANT",
-    "GIT_ASKPASS",
-    "GIT_SSL_*",
-    "GIT_PROXY_*",
-    "GIT_HTTP_*",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_*", "GIT_PROXY_*", "GIT_HTTP_*",
+    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
 ];
 
 /// Nobody answers a prompt, and messages are parsed.

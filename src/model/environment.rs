@@ -11,15 +11,7 @@ use sprag_base::json;
 
 /// The facts that the environment key covers. Load, steal and clocks, which move by themselves, stay out.
 pub const KEY_FACTS: [&str; 10] = [
-    "compiler",
-    "cpu_features",
-    "cpu_model",
-    "flags",
-    "gpu_driver",
-    "libc",
-    "microcode",
-    "nvrtc",
-    "os_release",
+    "compiler", "cpu_features", "cpu_model", "flags", "gpu_driver", "libc", "microcode", "nvrtc", "os_release",
     "tensorrt",
 ];
 

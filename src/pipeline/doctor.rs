@@ -322,15 +322,7 @@ fn pressure(pressure: &Pressures) -> String {
 
 fn noise(findings: &Findings) -> String {
     let heads = [
-        "class",
-        "kernel",
-        "time",
-        "within",
-        "between",
-        "preempted",
-        "timed with",
-        "ratio",
-        "least change in time",
+        "class", "kernel", "time", "within", "between", "preempted", "timed with", "ratio", "least change in time",
         "in ratio",
     ];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];

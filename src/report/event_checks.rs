@@ -267,15 +267,8 @@ fn a_recorded_bisection_is_shown_with_its_culprit() {
     });
     let html = event_html(&sample, &event);
     let parts = [
-        "the culprit is ",
-        "5555555",
-        "+8.0",
-        "as the bad end",
-        "neither",
-        "as the good end",
-        "1.02",
-        "it cannot be built",
-        "98 %",
+        "the culprit is ", "5555555", "+8.0", "as the bad end", "neither", "as the good end", "1.02",
+        "it cannot be built", "98 %",
     ];
     holds(&html, &parts);
 }

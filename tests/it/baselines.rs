@@ -255,11 +255,8 @@ fn nothing_of_the_archive_is_written_over() {
         .ends(0, &["baseline", "emit"])
         .prints(&["archived baselines/archive/cpu.example-cpu.20260105T120000Z-gone.json"]);
     assert!(!crafted.project.join("../gone.json").exists());
-    let old = include_str!("../../fixtures/records/baseline-1.json").replacen(
-        "\"AMD EPYC (family 25, model 17)\"",
-        "\"Example CPU\"",
-        1,
-    );
+    let old = include_str!("../../fixtures/records/baseline-1.json")
+        .replacen("\"AMD EPYC (family 25, model 17)\"", "\"Example CPU\"", 1);
     crafted.write(BASELINE, &old);
     crafted.ends(0, &["baseline", "emit"]);
     let replaces = read(&crafted, BASELINE).accepted.and_then(|accepted| accepted.replaces).expect("it replaced one");

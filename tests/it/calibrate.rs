@@ -118,11 +118,10 @@ fn what_is_too_short_says_so() {
 fn another_policy_and_another_machine() {
     let sandbox = history(20, |day| 1.0 + 0.02 * (day % 2) as f64);
     sandbox.write("strict.toml", "[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.01\nwarn = 0.01\n");
-    sandbox.sprag(&["check", "--calibrate", "--policy", "strict.toml"]).expect(0).prints(&[
-        "as configured (bands)",
-        "bands 1 % and 1 %",
-        "10 of 10, 100.0 %",
-    ]);
+    sandbox
+        .sprag(&["check", "--calibrate", "--policy", "strict.toml"])
+        .expect(0)
+        .prints(&["as configured (bands)", "bands 1 % and 1 %", "10 of 10, 100.0 %"]);
     let elsewhere = sandbox.sprag_with(&[("SPRAG_MACHINE", "another")], &["check", "--calibrate"]).expect(0);
     elsewhere.says(&["this machine has no run in the history", "all machines"]);
 }

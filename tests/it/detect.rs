@@ -130,8 +130,7 @@ fn points_count_in_the_order_of_their_indices() {
     let twice = [lines.join("\n"), "\na,69,,,1.1\na,80,,,NaN\na,81,,,\n".to_owned()].concat();
     let sandbox = sandbox(&(HEADER.to_owned() + &twice));
     let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&[
-        "2 rows without a finite value left out",
-        "1 row with the index of another row",
+        "2 rows without a finite value left out", "1 row with the index of another row",
         "1 series with rows out of order",
     ]);
     assert_eq!(ended.json()["a"]["changes"], json!([40]));

@@ -319,12 +319,9 @@ fn a_wrong_result_is_missing_however_fast_it_was() {
     run.measurements[0].parity = parity;
     crafted.record(&run);
     let wrong = "its result differs from that of its reference";
-    crafted.ends(1, &["check", "--against", "history"]).prints(&[
-        "cpu/pack",
-        "missing",
-        wrong,
-        "check: fail; 1 missing, 1 unchanged",
-    ]);
+    crafted
+        .ends(1, &["check", "--against", "history"])
+        .prints(&["cpu/pack", "missing", wrong, "check: fail; 1 missing, 1 unchanged"]);
     let emitted = crafted.ends(0, &["baseline", "emit"]).says(&["cpu/pack", "is left out"]);
     let path =
         emitted.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");

@@ -81,10 +81,7 @@ fn a_measured_report_has_every_figure() {
     let frames = path["metrics"]["frames_per_s"].as_f64().expect("a rate");
     assert!((frames * 2.04e-3 / 2.0 - 1.0).abs() < 1e-9, "{frames}");
     let words = [
-        "# Apex-X GPU Benchmark Report\n",
-        "- status: `ok`\n",
-        "| TilePack | cuda |",
-        "| tilessm_scan | scan_columns |",
+        "# Apex-X GPU Benchmark Report\n", "- status: `ok`\n", "| TilePack | cuda |", "| tilessm_scan | scan_columns |",
     ];
     assert_contains(&sandbox.read("gpu.md"), &words);
     // The tools of Apex-X compare these figures.

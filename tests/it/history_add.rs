@@ -156,9 +156,7 @@ fn what_the_history_refuses_is_named_and_keeps_nothing_else_from_it() {
     sandbox.write("in/6.json", &text(&run(6)));
     let ended = sandbox.sprag(&["history", "add", "in/6.json"]).expect(0);
     ended.says(&[
-        "shouted.json` was left where it is",
-        "newer.json` has schema version 9",
-        "1 kept from an earlier try",
+        "shouted.json` was left where it is", "newer.json` has schema version 9", "1 kept from an earlier try",
     ]);
     assert_eq!(sandbox.records("main").len(), 4);
     let left = fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count();

@@ -151,15 +151,7 @@ fn a_clock_that_is_behind_is_named() {
     let project = Project::new();
     let made = Command::new("git")
         .args([
-            "-c",
-            "user.name=Ada",
-            "-c",
-            "user.email=ada@example.org",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "Later",
+            "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-q", "--allow-empty", "-m", "Later",
         ])
         .current_dir(&project.project)
         .env("GIT_COMMITTER_DATE", "@4070908800 +0000")

@@ -46,15 +46,7 @@ fn what_does_not_hold_is_named() {
     sandbox.write("config.json", r#"{"kmax": 32, "profile": "quality"}"#);
     sandbox.write("trace.json", "{}\n");
     let record = [
-        "replay",
-        "record",
-        "--config",
-        "config.json",
-        "--seed",
-        "11",
-        "--artifact",
-        "trace=trace.json",
-        "--output",
+        "replay", "record", "--config", "config.json", "--seed", "11", "--artifact", "trace=trace.json", "--output",
         "m.json",
     ];
     sandbox.sprag(&record).expect(0);

@@ -25,14 +25,8 @@ const DOORS: [(&str, &[&str]); 12] = [
 
 /// What may touch files outside of tests; the last is compiled for tests alone.
 const FILES: [&str; 8] = [
-    "src/base/files.rs",
-    "src/evidence/release/",
-    "src/history/",
-    "src/measure/",
-    "src/pipeline/",
-    "src/conformance/",
-    "src/sprag/",
-    "src/formats/golden.rs",
+    "src/base/files.rs", "src/evidence/release/", "src/history/", "src/measure/", "src/pipeline/", "src/conformance/",
+    "src/sprag/", "src/formats/golden.rs",
 ];
 
 /// What may read a file that could be a pipe, past `sprag_base::files`: the repository's own `.git`, files of the system, and a test.

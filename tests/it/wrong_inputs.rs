@@ -37,14 +37,8 @@ fn a_pipe_or_a_device_given_as_a_file_is_refused() {
     pipe(&crafted, "pipe");
     for path in ["pipe", "/dev/zero"] {
         for arguments in [
-            "check --run FILE",
-            "check --policy FILE",
-            "check --baseline FILE",
-            "detect FILE",
-            "replay verify FILE",
-            "history prove --check FILE",
-            "history add FILE",
-            "baseline accept --why words FILE",
+            "check --run FILE", "check --policy FILE", "check --baseline FILE", "detect FILE", "replay verify FILE",
+            "history prove --check FILE", "history add FILE", "baseline accept --why words FILE",
             "baseline diff FILE FILE",
         ] {
             let arguments: Vec<&str> =

@@ -20,21 +20,9 @@ pub mod variables;
 /// Variables that a build in a checkout must not inherit. Those of git select another repository, as in hooks and
 /// `git rebase --exec`, or hold a token. Those of Cargo name a folder that several commits would share.
 pub const CHECKOUT_WITHOUT: [&str; 15] = [
-    "CARGO_BUILD_TARGET_DIR",
-    "CARGO_TARGET_DIR",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_KEY_0",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_VALUE_0",
-    "GIT_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_WORK_TREE",
+    "CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_VALUE_0", "GIT_DIR",
+    "GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_WORK_TREE",
 ];
 
 /// A program with its limits.

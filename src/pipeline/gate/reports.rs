@@ -252,14 +252,7 @@ mod tests {
         fs::write(&page, "before\n").expect("a file");
         fs::write(folder.path().join("a.md"), "before\n").expect("a file");
         let all = [
-            "json=a.json",
-            "md=a.md",
-            "junit=b/a.xml",
-            "sarif=a.sarif",
-            "github=-",
-            "summary=s",
-            "trend=t",
-            "md=./step",
+            "json=a.json", "md=a.md", "junit=b/a.xml", "sarif=a.sarif", "github=-", "summary=s", "trend=t", "md=./step",
         ];
         let reports = parsed(&all).expect("all are known");
         let mut out = Vec::new();

@@ -8,16 +8,7 @@ use sprag_formats::word;
 
 /// Folders of what is built, installed or copied.
 const PASSED_OVER: [&str; 10] = [
-    "target",
-    "node_modules",
-    "build",
-    "dist",
-    "venv",
-    "vendor",
-    "third_party",
-    "_site",
-    "__pycache__",
-    "site-packages",
+    "target", "node_modules", "build", "dist", "venv", "vendor", "third_party", "_site", "__pycache__", "site-packages",
 ];
 
 pub(super) const DEEPEST: usize = 8;

@@ -51,11 +51,8 @@ pub const ARTIFACTS: [Kind; 8] = [
     kind("onnx_graph", "ONNX graph", "artifacts/export/apex_x.onnx", EXPORT, false),
     kind("trt_engine", "TRT engine (if TRT release)", "artifacts/trt/apex_x.engine", "TensorRT build pipeline", true),
     kind(
-        "trt_plugin_versions",
-        "TRT plugin versions (if TRT release)",
-        "artifacts/trt/plugin_versions.json",
-        "runtime/tensorrt build metadata export",
-        true,
+        "trt_plugin_versions", "TRT plugin versions (if TRT release)", "artifacts/trt/plugin_versions.json",
+        "runtime/tensorrt build metadata export", true,
     ),
     kind("parity_report", "Parity report", "artifacts/parity/parity_report.json", "parity test/harness run", false),
     kind(
@@ -73,11 +70,8 @@ pub const ARTIFACTS: [Kind; 8] = [
         false,
     ),
     kind(
-        "eval_report",
-        "Eval report with runtime metadata",
-        "artifacts/eval/eval_report.json",
-        "apex-x eval ... --report-json ...",
-        false,
+        "eval_report", "Eval report with runtime metadata", "artifacts/eval/eval_report.json",
+        "apex-x eval ... --report-json ...", false,
     ),
 ];
 

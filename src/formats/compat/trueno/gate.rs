@@ -200,13 +200,8 @@ mod tests {
         check("time: time: [1 ns 2 ns 3 ns]", &[("time:", 2.0)]);
         check("\u{feff}a time: [. ns 2 ns . ns]", &[("\u{feff}a", 2.0)]);
         let passed_over = [
-            "a time:[1 ns 2 ns 3 ns]",
-            "a time: [ 1 ns 2 ns 3 ns]",
-            "a time: [1 ns 2 ns 3 ns ]",
-            "a time: [1 ns 2 ns]",
-            "a time: [1 ns2 ns 3 ns]",
-            "a time: [-1 ns 2 ns 3 ns]",
-            "a time: [1e3 ns 2 ns 3 ns]",
+            "a time:[1 ns 2 ns 3 ns]", "a time: [ 1 ns 2 ns 3 ns]", "a time: [1 ns 2 ns 3 ns ]", "a time: [1 ns 2 ns]",
+            "a time: [1 ns2 ns 3 ns]", "a time: [-1 ns 2 ns 3 ns]", "a time: [1e3 ns 2 ns 3 ns]",
             "a thrpt: [1 ns 2 ns 3 ns]",
         ];
         for line in passed_over {

@@ -203,21 +203,13 @@ impl Level {
                 .map(|scan| [&scan.decay, &scan.input_gain, &scan.output_gain, &scan.state_bias].map(&mut floats)),
             merge_gate: floats(merge_gate),
             film: [
-                &film.norm_weight,
-                &film.norm_bias,
-                &film.hidden_weight,
-                &film.hidden_bias,
-                &film.output_weight,
+                &film.norm_weight, &film.norm_bias, &film.hidden_weight, &film.hidden_bias, &film.output_weight,
                 &film.output_bias,
             ]
             .map(&mut floats),
             refine: [
-                &refine.depthwise_weight,
-                &refine.depthwise_bias,
-                &pointwise_weight,
-                &refine.pointwise_bias,
-                &refine.norm_weight,
-                &refine.norm_bias,
+                &refine.depthwise_weight, &refine.depthwise_bias, &pointwise_weight, &refine.pointwise_bias,
+                &refine.norm_weight, &refine.norm_bias,
             ]
             .map(&mut floats),
             gate: [softplus(gate.boundary_log_weight), softplus(gate.uncertainty_log_weight), gate.bias],
