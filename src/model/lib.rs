@@ -1,4 +1,4 @@
-//! The plain values that cross from one crate to the next. Nothing here reads a file, a clock or a device.
+//! The plain values that cross from one crate to the next; types whose names say enough are taken from the root. No I/O.
 
 pub mod analysis;
 pub mod archive;
