@@ -8,7 +8,7 @@ Makes a repository with git fast-import: each commit of code measured once by ev
 noise of 0.3 to 8 %; with --changing only that share has steps, and the rest is flat. Then renders it with the cache cold,
 warm, after one more commit that one suite measured, and after one more that all measured; each time it counts the files that
 differ. `--check` holds the last site against a clean rebuild. A hundred thousand series (4 minutes to make, 0.2 GB):
---series 100000 --suites 100 --commits 30 --changing 0.005 --pages changed --cold
+--series 100000 --suites 100 --commits 30 --changing 0.005 --cold
 With `--asv` the same values are written as asv's results, and `asv publish` of that program runs on them, cold and again.
 Needs Python 3.9, git, and nothing else.
 """
@@ -138,7 +138,7 @@ class History:
             for number in range(options.series)
         ]
         self.root.mkdir(parents=True)
-        if getattr(options, "pages", "all") != "all":
+        if getattr(options, "pages", "auto") != "auto":
             (self.root / "sprag.toml").write_text(f'[site]\npages = "{options.pages}"\n')
         self.git("init", "--quiet", "--initial-branch=main")
         self.git("config", "fastimport.unpackLimit", "1")
@@ -284,7 +284,7 @@ def main():
     parser.add_argument("--suites", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--changing", type=float, help="the share of series that change")
-    parser.add_argument("--pages", choices=["all", "changed"], default="all", help="which series have a page")
+    parser.add_argument("--pages", choices=["auto", "all", "changed"], default="auto", help="which series have a page")
     parser.add_argument("--cold", action="store_true", help="only render with nothing there, and again")
     parser.add_argument("--asv", help="the program of asv, to run beside")
     parser.add_argument("--folder", type=pathlib.Path, help="make it here, and leave it")

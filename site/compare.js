@@ -103,7 +103,7 @@ const rowOf = (data, { series, outcome, kind }) => {
     return [quantity(scale, point.value), spread ?? ""];
   };
   return {
-    id: series.id,
+    id: series.id, viewed: series.viewed,
     suite: series.suite,
     machine: series.machineName,
     name: series.benchmark,
@@ -358,7 +358,7 @@ function rowsTable({ groups, scale }) {
     const isChanged = one.change !== NONE;
     const change = element("td", { class: isChanged ? "n push" : "n opt2" }, tint ? element("b", { class: one.mark[0] }, one.change) : one.change);
     change.append(...below(one.interval, "ci"));
-    const link = element("a", { href: `../series/${encodeURIComponent(one.id)}.html` }, element("span", { class: "id" }, one.name));
+    const link = element("a", { href: `../series/${one.viewed ? "view.html#" : ""}${encodeURIComponent(one.id)}${one.viewed ? "" : ".html"}` }, element("span", { class: "id" }, one.name));
     return element("tr", { "data-suite": one.suite, "data-machine": one.machine },
       element("th", { scope: "row", class: "full" }, link, " ", element("span", { class: "q" }, one.metric)),
       element("td", { class: "place" }, one.machine), verdict,

@@ -101,6 +101,13 @@ pub struct SeriesAnalysis {
     pub sentence: String,
 }
 
+impl Analysis {
+    /// How many values its series have.
+    pub fn values(&self) -> usize {
+        self.series.iter().map(|one| one.series.points.len()).sum()
+    }
+}
+
 impl SeriesAnalysis {
     /// Whether `<benchmark id> <metric>` contains a text, by which settings name series.
     pub fn is_named(&self, text: &str) -> bool {

@@ -21,6 +21,10 @@ use sprag_model::method::{Constants, Figure, MeasuredTable, Method};
 use sprag_model::{Page, Quarantined, Trend};
 use sprag_report::{self as report, ReportError};
 
+/// The most values of which, with `[site] pages = "auto"`, each series has a page: of a million, unchanged series are half of the
+/// work and of the bytes.
+const ALL_PAGES: usize = 250_000;
+
 const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
 
 /// Whole runs in memory at once.
@@ -90,7 +94,12 @@ fn each_page(
     let downloads = if site.downloads { export::list_downloads() } else { Vec::new() };
     let settings = report::Settings { method: method(), downloads };
     let Study { analysis, line, heads, newest, ledger, .. } = study;
-    let asked = (site.pages == SitePages::Changed).then_some(&*site.series);
+    let is_selected = match site.pages {
+        SitePages::All => false,
+        SitePages::Changed => true,
+        SitePages::Auto => analysis.values() > ALL_PAGES,
+    };
+    let asked = is_selected.then_some(&*site.series);
     for asked in asked.into_iter().flatten().filter(|asked| !analysis.series.iter().any(|one| one.is_named(asked))) {
         text::warn(&format!("no series contains `{}`, which `[site] series` asks for", text::printable(asked)));
     }

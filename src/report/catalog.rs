@@ -18,6 +18,9 @@ use sprag_model::{
     SeriesTrend, Trend, WeekMovers,
 };
 
+/// The most values of which two commits are compared by script for all series: they take 3 bytes each.
+const COMPARED_VALUES: usize = 2_000_000;
+
 pub(super) const GPU_DRIVER: &str = "gpu_driver";
 
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,8 @@ pub(super) struct Catalog<'a> {
     pub(super) selection: PageSelection<'a>,
     /// The series with a page of their own, where not all have one.
     series_with_page: Option<HashSet<&'a str>>,
+    /// Whether two commits are compared by script for series without a page, too.
+    pub(super) compares_all: bool,
     series: BTreeMap<&'a str, &'a SeriesAnalysis>,
     kernels: BTreeMap<(&'a str, &'a str), Vec<&'a SeriesAnalysis>>,
     series_trends: BTreeMap<&'a str, &'a SeriesTrend>,
@@ -94,6 +99,7 @@ impl<'a> Catalog<'a> {
             selection: PageSelection::new(input.analysis, &input.trend.events, input.line, input.heads)
                 .with_releases(input.releases, heads),
             series_with_page: input.asked.map(|asked| selected_series(analysis, trend, asked)),
+            compares_all: analysis.values() <= COMPARED_VALUES,
             series: analysis.series.iter().map(|series| (series.series.id.as_str(), series)).collect(),
             kernels,
             series_trends: trend.series.iter().map(|one| (one.series.as_str(), one)).collect(),

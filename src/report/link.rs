@@ -38,6 +38,7 @@ pub const SEARCH_DATA: &str = "data/search.js";
 /// Shows any series without a page of its own.
 pub const VIEWER: &str = "series/view.html";
 pub const VIEWER_SCRIPT: &str = "view.js";
+pub const GONE_SCRIPT: &str = "gone.js";
 
 /// A page of a list but the first.
 pub fn list_page(name: &str, number: usize) -> String {

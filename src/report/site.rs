@@ -19,7 +19,10 @@ const ASSETS: [(&str, &str); 6] = [
     (link::COMPARE_SCRIPT, include_str!("../../site/compare.js")),
 ];
 
-const VIEWER: (&str, &str) = (link::VIEWER_SCRIPT, include_str!("../../site/view.js"));
+const VIEWER: [(&str, &str); 2] = [
+    (link::VIEWER_SCRIPT, include_str!("../../site/view.js")),
+    (link::GONE_SCRIPT, include_str!("../../site/gone.js")),
+];
 
 const BATCH: usize = 64;
 
@@ -55,7 +58,7 @@ impl<'a> Site<'a> {
             site.reserve(link::run(&head.id))?;
         }
         site.add(ASSETS.map(asset))?;
-        site.add([pages::missing(&analysis.project, root.clone())?, pages::digest(catalog)?])?;
+        site.add([pages::missing(catalog, root.clone())?, pages::digest(catalog)?])?;
         if !analysis.suites.is_empty() {
             site.add(pages::event_list(catalog)?)?;
             site.add([pages::search(catalog)])?;
@@ -70,7 +73,8 @@ impl<'a> Site<'a> {
             analysis.series.iter().filter(|one| catalog.has_page(&one.series.id)).collect();
         site.add_all(&with_page, |series| pages::series(catalog, series))?;
         if catalog.has_viewer() && !analysis.series.is_empty() {
-            site.add([pages::viewer(catalog)?, asset(VIEWER)])?;
+            site.add([pages::viewer(catalog)?])?;
+            site.add(VIEWER.map(asset))?;
             site.add_all(&pages::rest_files(catalog), |file| Ok(vec![pages::rest(catalog, file)]))?;
         }
         let data = Data::new(catalog);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use super::compare::data::Data;
 use super::sample_data::{self, Sample};
 use super::{Input, ReportError, Settings, link, pages};
 use sprag_base::digest::sha256_hex;
@@ -189,9 +190,14 @@ fn series_without_a_page_are_shown_by_one() {
     }
     let asked = sample.analysis.series.iter().filter(|one| one.series.benchmark == "cpu/infer{n=512} @fast");
     assert!(asked.filter(|one| one.series.metric.name == "time").all(|one| own.contains(&one.series.id)));
-    // Two commits are compared by script for series with a page.
+    // Two commits are compared by script for them, too; of very many values only for series with a page.
+    let named = |data: &str| others.iter().filter(|id| data.contains(&format!("\"{id}\""))).count();
     let compared = page(&site, link::SERIES_DATA);
-    assert!(others.iter().all(|id| !compared.contains(&format!("\"{id}\""))));
+    assert!(named(compared) > 0 && named(compared) == compared.matches("\"viewed\":true").count());
+    let mut catalog = sample.catalog();
+    let (scripted, all) = Data::new(&catalog).series_counts();
+    catalog.compares_all = false;
+    assert_eq!((scripted, Data::new(&catalog).series_counts().0), (all, all - named(compared)));
     let found = page(&site, link::SEARCH_DATA).split("\"#").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
     assert_eq!(found.map(str::to_owned).collect::<BTreeSet<String>>(), others);
     check_links(&site);
@@ -407,6 +413,20 @@ fn the_page_for_missing_pages_is_safe_under_any_path() {
     for bad in ["example.org", "javascript:alert(1)", "https://a b", "https://a\n"] {
         assert!(matches!(with(bad), Err(ReportError::Url(_))), "{bad}");
     }
+}
+
+#[test]
+fn links_to_series_that_lost_their_page_lead_to_the_viewer() {
+    let sample = Sample { asked: Some(Vec::new()), ..sample_data::rich() };
+    let render = |url| {
+        let input = Input { url, ..sample.catalog().input };
+        sample_data::rendered(&input, &Settings::default()).expect("it renders")
+    };
+    let script = ["https://example.org/k/gone.js"];
+    let site = render(Some("https://example.org/k"));
+    assert_eq!(attributes(page(&site, link::MISSING), "src"), script);
+    assert!(page(&site, link::GONE_SCRIPT).contains(&format!("`{}", link::viewed("${id}"))));
+    assert!(attributes(page(&render(None), link::MISSING), "src").is_empty());
 }
 
 #[test]

@@ -110,9 +110,10 @@ pub struct SiteSettings {
     /// The address of a commit at a forge, such as `https://example.org/kernels/commit/{sha}`. Pages of commits and events link
     /// to it.
     pub commit_url: Option<String>,
-    /// Which series have a page of their own: `all`, or with `changed` those with a change and those of `series`. Default: `all`.
+    /// Which series have a page of their own: `all`, or with `changed` those with a change and those of `series`. Default: `auto`,
+    /// which is `all` up to 250,000 measured values, above it `changed`.
     pub pages: SitePages,
-    /// With `pages = "changed"`, other series that have one: all whose `<benchmark id> <metric>` contains one of these texts.
+    /// Where not all have one, other series that do: all whose `<benchmark id> <metric>` contains one of these texts.
     pub series: Vec<String>,
     /// Publishes all values with the pages, as CSV, JSON Lines and Parquet. Default: false.
     pub downloads: bool,
@@ -122,6 +123,7 @@ pub struct SiteSettings {
 #[serde(rename_all = "lowercase")]
 pub enum SitePages {
     #[default]
+    Auto,
     All,
     Changed,
 }
@@ -140,7 +142,7 @@ impl Default for Schedule {
 
 impl Default for SiteSettings {
     fn default() -> SiteSettings {
-        let (pages, series) = (SitePages::All, Vec::new());
+        let (pages, series) = (SitePages::default(), Vec::new());
         SiteSettings { out: PathBuf::from("_site"), url: None, commit_url: None, pages, series, downloads: false }
     }
 }

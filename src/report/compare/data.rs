@@ -34,8 +34,7 @@ pub(crate) struct Data {
 pub(super) struct SeriesData {
     pub(super) id: String,
     pub(super) page: String,
-    /// Whether that is its own, so that the script compares it.
-    pub(super) has_page: bool,
+    pub(super) is_scripted: bool,
     pub(super) suite: String,
     pub(super) benchmark: String,
     /// Its parameter `dtype`, or empty.
@@ -91,9 +90,9 @@ impl Data {
         Data { environments: environments(catalog, &series), commits, tagged, series }
     }
 
-    /// The series that the script compares: those with a page of their own.
+    /// The series that the script compares.
     pub(super) fn scripted(&self) -> impl Iterator<Item = &SeriesData> {
-        self.series.iter().filter(|one| one.has_page)
+        self.series.iter().filter(|one| one.is_scripted)
     }
 
     /// How many series the script compares, and how many there are.
@@ -149,7 +148,7 @@ fn series_data(catalog: &Catalog<'_>, one: &SeriesTrend, numbers: &HashMap<&str,
     Some(SeriesData {
         id: one.series.clone(),
         page: catalog.series_place(&one.series),
-        has_page: catalog.has_page(&one.series),
+        is_scripted: catalog.compares_all || catalog.has_page(&one.series),
         suite: plain(&one.suite, NAME),
         benchmark: plain(&short_benchmark(&one.benchmark), NAME),
         dtype: dtype.map_or(String::new(), |(_, value)| plain(value, NAME)),

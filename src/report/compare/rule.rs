@@ -260,7 +260,7 @@ pub(super) fn example() -> SeriesData {
         step: 1,
         id: "s".to_owned(),
         page: "series/s.html".to_owned(),
-        has_page: true,
+        is_scripted: true,
         suite: "cpu".to_owned(),
         benchmark: "a".to_owned(),
         dtype: String::new(),

@@ -66,6 +66,9 @@ fn series(data: &Data, one: &SeriesData) -> Value {
     for (name, value) in verdict_fields(data, one) {
         fields[name] = value;
     }
+    if link::in_data(&one.page) != one.page {
+        fields["viewed"] = json!(true);
+    }
     if !one.dtype.is_empty() {
         fields["dtype"] = json!(one.dtype);
     }

@@ -203,9 +203,14 @@ pub(super) fn subject_page(
 struct MissingPage<'a> {
     project: &'a str,
     root: String,
+    /// Whether a script leads to the viewer of series without a page.
+    viewer: bool,
 }
 
-pub(crate) fn missing(project: &str, root: Option<String>) -> Result<Page, ReportError> {
-    let root = root.unwrap_or_default();
-    page(link::MISSING.to_owned(), &MissingPage { project, root })
+pub(crate) fn missing(catalog: &Catalog<'_>, root: Option<String>) -> Result<Page, ReportError> {
+    let viewer = root.is_some() && catalog.has_viewer();
+    page(
+        link::MISSING.to_owned(),
+        &MissingPage { project: &catalog.analysis.project, root: root.unwrap_or_default(), viewer },
+    )
 }
