@@ -8,6 +8,7 @@ mod order;
 mod decoded;
 mod series;
 mod parquet;
+mod pages;
 mod points;
 mod partials;
 mod snapshot;

@@ -37,6 +37,8 @@ pub enum RowsError {
     Arrow(#[from] arrow_schema::ArrowError),
     #[error("there is no column `{0}` of {1} without gaps")]
     Column(&'static str, &'static str),
+    #[error("its footer has more than {0} bytes")]
+    Footer(u32),
 }
 
 /// A file of series, each with those of its points that belong in it.

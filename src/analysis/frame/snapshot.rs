@@ -11,9 +11,10 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue};
 use parquet::file::properties::WriterProperties;
 
+use super::pages;
 use super::parquet::ParquetError;
 use super::points::{RowsError, Texts};
 use sprag_model::RecordedRun;
@@ -35,8 +36,19 @@ pub const MOST_BYTES: usize = 1 << 30;
 /// A group has at most so many bytes once it is unpacked: more than [`GROUP_BYTES`], one record and the other columns.
 const MOST_GROUP_BYTES: i64 = 64 << 20;
 
-/// Columns whose values are all in the file as they are, so that the size of the file bounds that of the values.
-const PLAIN: [&str; 4] = ["path", "blob", "sha256", "record"];
+/// A snapshot has at most so many bytes once it is unpacked, of which one group at a time is in memory.
+const MOST_UNPACKED: i64 = 64 << 30;
+
+/// The footer has at most so many bytes: a kibibyte or two for each group of a snapshot that has [`MOST_UNPACKED`].
+const MOST_FOOTER: u32 = 64 << 20;
+
+/// The end of a file: the size of its footer, and a mark.
+const END: usize = 8;
+
+const COLUMNS: [&str; 9] = ["path", "blob", "sha256", "entry", "suite", "machine", "commit", "run_time", "record"];
+
+/// Columns whose values may be numbers of a dictionary.
+const NUMBERED: [&str; 3] = ["suite", "machine", "commit"];
 
 /// A run of a snapshot.
 pub struct SnapshotRow<'a> {
@@ -83,17 +95,18 @@ impl Group {
     fn into_rows(self) -> Result<RecordBatch, arrow_schema::ArrowError> {
         let texts = |texts: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(texts)) };
         let times = TimestampMicrosecondArray::from(self.times).with_timezone("UTC");
-        let columns: [(&str, ArrayRef, bool); 9] = [
-            ("path", texts(self.paths), false),
-            ("blob", texts(self.blobs), false),
-            ("sha256", texts(self.digests), false),
-            ("entry", Arc::new(Int64Array::from(self.entries)), false),
-            ("suite", texts(self.suites), false),
-            ("machine", texts(self.machines), false),
-            ("commit", Arc::new(StringArray::from(self.commits)), true),
-            ("run_time", Arc::new(times), false),
-            ("record", texts(self.records), false),
+        let columns: [ArrayRef; 9] = [
+            texts(self.paths),
+            texts(self.blobs),
+            texts(self.digests),
+            Arc::new(Int64Array::from(self.entries)),
+            texts(self.suites),
+            texts(self.machines),
+            Arc::new(StringArray::from(self.commits)),
+            Arc::new(times),
+            texts(self.records),
         ];
+        let columns = COLUMNS.into_iter().zip(columns).map(|(name, column)| (name, column, name == "commit"));
         RecordBatch::try_from_iter_with_nullable(columns)
     }
 }
@@ -112,7 +125,7 @@ impl<W: Write + Send> SnapshotWriter<W> {
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
             .set_dictionary_enabled(false)
             .set_key_value_metadata(Some(vec![about]));
-        for name in ["suite", "machine", "commit"] {
+        for name in NUMBERED {
             properties = properties.set_column_dictionary_enabled(name.into(), true);
         }
         let options = ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
@@ -155,8 +168,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// # Errors When it is not Parquet.
+    /// # Errors When it is not Parquet, or says far too much about itself.
     pub fn open(file: Vec<u8>) -> Result<Snapshot, RowsError> {
+        let end = file.len().checked_sub(END).and_then(|end| file[end..].first_chunk());
+        if end.is_some_and(|size| u32::from_le_bytes(*size) > MOST_FOOTER) {
+            return Err(RowsError::Footer(MOST_FOOTER));
+        }
         let file = Bytes::from(file);
         let metadata = ArrowReaderMetadata::load(&file, Default::default())?;
         Ok(Snapshot { file, metadata })
@@ -166,7 +183,8 @@ impl Snapshot {
         self.metadata.metadata().num_row_groups()
     }
 
-    /// What is a problem with its size or its form, by its footer, before anything of it is unpacked.
+    /// What is a problem with its size or its form, by its footer and the headers of its pages, before anything of it is
+    /// unpacked.
     pub fn fault(&self, runs: u64) -> Option<String> {
         if runs > MOST_RUNS {
             return Some(format!("has {runs} runs, more than the {MOST_RUNS} that can be read"));
@@ -177,40 +195,55 @@ impl Snapshot {
         if rows != runs {
             return Some(format!("has {rows} runs, and {runs} by its note"));
         }
-        groups.iter().enumerate().find_map(|(number, group)| {
-            let unpacked = group.columns().iter().map(|column| column.uncompressed_size());
-            let unpacked = unpacked.fold(0, i64::saturating_add).max(group.total_byte_size());
-            let numbered = group.columns().iter().find(|column| {
-                PLAIN.contains(&column.column_path().string().as_str()) && column.dictionary_page_offset().is_some()
-            });
-            match (group.num_rows(), numbered) {
-                (..=0, _) => Some(format!("has a group {number} without runs")),
-                _ if unpacked > MOST_GROUP_BYTES => {
-                    Some(format!("unpacks to more than {MOST_GROUP_BYTES} bytes in group {number}"))
-                }
-                (_, Some(column)) => {
-                    Some(format!("has a dictionary for `{}` in group {number}", column.column_path().string()))
-                }
-                _ => None,
+        let mut total = 0;
+        for (number, group) in groups.iter().enumerate() {
+            if group.num_rows() <= 0 {
+                return Some(format!("has a group {number} without runs"));
             }
-        })
+            let mut unpacked = 0;
+            for column in group.columns() {
+                match self.unpacked(column) {
+                    Ok(bytes) => unpacked += bytes,
+                    Err(what) => {
+                        let name = column.column_path().string();
+                        return Some(format!("has {what} for `{}` in group {number}", name.escape_debug()));
+                    }
+                }
+            }
+            if unpacked > MOST_GROUP_BYTES {
+                return Some(format!("unpacks to more than {MOST_GROUP_BYTES} bytes in group {number}"));
+            }
+            total += unpacked;
+        }
+        (total > MOST_UNPACKED).then(|| format!("unpacks to more than {MOST_UNPACKED} bytes"))
+    }
+
+    fn unpacked(&self, column: &ColumnChunkMetaData) -> Result<i64, &'static str> {
+        if column.column_descr().max_rep_level() > 0 {
+            return Err("lists");
+        }
+        let begin = usize::try_from(column.dictionary_page_offset().unwrap_or(column.data_page_offset()));
+        let pages = begin.ok().zip(usize::try_from(column.compressed_size()).ok());
+        let pages = pages.and_then(|(begin, size)| self.file.get(begin..begin.checked_add(size)?));
+        let name = column.column_path().string();
+        pages::unpacked(pages.ok_or("pages outside the file")?, NUMBERED.contains(&name.as_str()))
     }
 
     fn batches(
         &self,
         group: usize,
-        columns: Option<&[&str]>,
+        columns: &[&str],
         take: &mut dyn FnMut(&RecordBatch) -> Result<(), RowsError>,
     ) -> Result<(), RowsError> {
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file.clone(), self.metadata.clone());
-        let wanted = columns.map(|columns| ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied()));
-        let builder = builder.with_projection(wanted.unwrap_or_else(ProjectionMask::all)).with_batch_size(GROUP_ROWS);
+        let wanted = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        let builder = builder.with_projection(wanted).with_batch_size(GROUP_ROWS);
         builder.with_row_groups(vec![group]).build()?.try_for_each(|batch| take(&batch?))
     }
 
     /// Calls `take` with each run of a group.
     pub fn rows(&self, group: usize, take: &mut dyn FnMut(StoredRow<'_>)) -> Result<(), RowsError> {
-        self.batches(group, None, &mut |batch| {
+        self.batches(group, &COLUMNS, &mut |batch| {
             let text = |name| Texts::of(batch, name);
             let column = |name, kind| batch.column_by_name(name).ok_or(RowsError::Column(name, kind));
             let texts = [text("path")?, text("blob")?, text("sha256")?, text("suite")?, text("machine")?];
@@ -237,7 +270,7 @@ impl Snapshot {
         columns: [&'static str; N],
         take: &mut dyn FnMut([&str; N]),
     ) -> Result<(), RowsError> {
-        self.batches(group, Some(&columns), &mut |batch| {
+        self.batches(group, &columns, &mut |batch| {
             let texts = columns.map(|name| Texts::of(batch, name));
             if let Some(place) = texts.iter().position(Result::is_err) {
                 return Err(RowsError::Column(columns[place], "text"));
@@ -254,6 +287,11 @@ impl Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::ListArray;
+    use parquet::basic::Encoding;
+    use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataWriter};
+    use parquet::file::properties::WriterPropertiesBuilder;
+
     use crate::frame::fixture::{measurement, run};
 
     fn file(count: usize) -> Vec<u8> {
@@ -292,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_footer_bounds_what_is_unpacked() {
+    fn the_headers_of_pages_bound_what_is_unpacked() {
         let sound = Snapshot::open(file(GROUP_ROWS + 3)).expect("it was just written");
         assert_eq!(sound.fault(GROUP_ROWS as u64 + 3), None);
         assert_eq!(sound.fault(1028).as_deref(), Some("has 1027 runs, and 1028 by its note"));
@@ -316,5 +354,62 @@ mod tests {
         };
         check("{}", true, "has a dictionary for `path` in group 0");
         check(&"x".repeat(65 << 20), false, "unpacks to more than 67108864 bytes in group 0");
+    }
+
+    /// Files of another writer, whose columns unpack to more than their pages, and one whose footer lies.
+    #[test]
+    fn columns_that_unpack_to_more_than_their_pages_are_refused() {
+        let mut writer = SnapshotWriter::new(Vec::new()).expect("a writer");
+        for number in 0..9 {
+            let run = run(&format!("{number:04}"), 1, &[measurement("pack", &[("time", 1.0)])]);
+            let row = SnapshotRow { run: &run, blob: "b", sha256: "s", entry: number, record: "{}\n" };
+            writer.push(&row).expect("it is written");
+        }
+        let sound = std::mem::take(&mut writer.group).into_rows().expect("rows");
+        let written = |rows: &RecordBatch, properties: WriterPropertiesBuilder| {
+            let mut bytes = Vec::new();
+            let mut writer =
+                ArrowWriter::try_new(&mut bytes, rows.schema(), Some(properties.build())).expect("a writer");
+            writer.write(rows).and_then(|()| writer.close()).expect("it is written");
+            bytes
+        };
+        let check = |bytes: Vec<u8>, words: &str| {
+            let fault = Snapshot::open(bytes).expect("it is Parquet").fault(9);
+            assert_eq!(fault.as_deref().unwrap_or_default(), words);
+        };
+        let plain = || WriterProperties::builder().set_dictionary_enabled(false);
+        check(written(&sound, plain()), "");
+        let prefixed = plain().set_column_encoding("path".into(), Encoding::DELTA_BYTE_ARRAY);
+        check(written(&sound, prefixed), "has a page in another encoding for `path` in group 0");
+        let with = |place: usize, column: ArrayRef| {
+            let mut columns = sound.columns().to_vec();
+            columns[place] = column;
+            let columns = COLUMNS.into_iter().zip(columns).map(|(name, column)| (name, column, true));
+            RecordBatch::try_from_iter_with_nullable(columns).expect("rows")
+        };
+        let long = with(4, Arc::new(StringArray::from(vec!["x".repeat(300 << 10); 9])));
+        let numbered = plain().set_column_dictionary_enabled("suite".into(), true);
+        check(written(&long, numbered), "has a dictionary that is too large for `suite` in group 0");
+        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>((0..9).map(|_| Some(vec![Some(1); 9])));
+        check(written(&with(3, Arc::new(lists)), plain()), "has lists for `entry.list.item` in group 0");
+
+        let properties = plain().set_compression(Compression::ZSTD(ZstdLevel::default()));
+        let mut bytes = written(&with(8, Arc::new(StringArray::from(vec!["x".repeat(8 << 20); 9]))), properties);
+        assert!(bytes.len() < 1 << 20, "it was packed");
+        let footer = ArrowReaderMetadata::load(&Bytes::from(bytes.clone()), Default::default()).expect("a footer");
+        let lie = |column: &ColumnChunkMetaData| column.clone().into_builder().set_total_uncompressed_size(9).build();
+        let group = footer.metadata().row_group(0);
+        let columns = group.columns().iter().map(lie).collect::<Result<_, _>>().expect("columns");
+        let group = group.clone().into_builder().set_column_metadata(columns).set_total_byte_size(9).build();
+        let footer = ParquetMetaData::clone(footer.metadata()).into_builder();
+        let footer = footer.set_row_groups(vec![group.expect("a group")]).build();
+        ParquetMetaDataWriter::new(&mut bytes, &footer).finish().expect("it is written");
+        check(bytes.clone(), "unpacks to more than 67108864 bytes in group 0");
+
+        let end = bytes.len() - END;
+        bytes[end..end + 4].copy_from_slice(&(MOST_FOOTER + 1).to_le_bytes());
+        assert!(
+            Snapshot::open(bytes).is_err_and(|error| error.to_string() == "its footer has more than 67108864 bytes")
+        );
     }
 }
