@@ -63,9 +63,10 @@ pub fn archived_runs(store: &Store, archive: &Archive) -> Result<Vec<Record>, Hi
     let file = &archive.file;
     match archived.verdict(repository, archive, &mut Digests::new(repository)?) {
         Verdict::Sound => {}
-        Verdict::Unsound(why) => return Err(HistoryError::Incomplete(format!("the note of `{file}` {why}"))),
+        Verdict::Unsound(why) => return Err(HistoryError::Damaged(format!("the note of `{file}` {why}"))),
         Verdict::Unknown => {
-            return Err(HistoryError::Incomplete(format!("earlier commits with the runs of `{file}` are not here")));
+            let what = format!("earlier commits with the runs of `{file}` are not here");
+            return Err(objects::absent(repository, what));
         }
     }
     let mut records = Vec::new();

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
 
+pub(crate) const UNSHALLOW: &str =
+    "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out";
+
 pub(crate) fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
     move |error| HistoryError::Unusable { action, reason: message(&error).to_owned() }
 }
@@ -25,8 +28,10 @@ pub enum HistoryError {
     Revision { revision: String, reason: String },
     #[error("this shallow clone ends at a record commit, so the measured commit is unknown")]
     Shallow,
-    #[error("the history is incomplete here: {0}")]
-    Incomplete(String),
+    #[error("the history is incomplete here: {what}")]
+    Incomplete { what: String, hint: &'static str },
+    #[error("the history is damaged: {0}")]
+    Damaged(String),
     #[error("the files of {commit} are not all in this repository")]
     NotHere {
         commit: String,
@@ -87,12 +92,9 @@ impl HistoryError {
             HistoryError::Revision { .. } => {
                 "`git fetch --tags` fetches tags and commits, `git log --oneline` lists the commits here".to_owned()
             }
-            HistoryError::Shallow => {
-                "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out".to_owned()
-            }
-            HistoryError::Incomplete(_) => {
-                "in a shallow clone run `git fetch --unshallow`; else run `sprag history fsck`".to_owned()
-            }
+            HistoryError::Shallow => UNSHALLOW.to_owned(),
+            HistoryError::Incomplete { hint, .. } => (*hint).to_owned(),
+            HistoryError::Damaged(_) => "run `sprag history fsck`, which lists what is wrong".to_owned(),
             HistoryError::NotHere { promised: true, .. } => FETCH_ALL.to_owned(),
             HistoryError::NotHere { promised: false, .. } => "run `git fsck` to see what is lost".to_owned(),
             HistoryError::Detached => format!("check out a branch, or {own_ref}"),

@@ -15,7 +15,7 @@ use git2::{
 };
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::error::{HistoryError, failed};
+use crate::error::{FETCH_ALL, HistoryError, UNSHALLOW, failed};
 use crate::layout::PLAIN;
 use crate::state::{MANY_FILES, sync_file_system, sync_folder};
 
@@ -114,6 +114,15 @@ pub(crate) fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
         }
     }
     Ok(false)
+}
+
+/// Something is not here: it may be missing in a shallow or partial clone, and else it was lost.
+pub(crate) fn absent(repository: &Repository, what: String) -> HistoryError {
+    match repository.is_shallow() {
+        true => HistoryError::Incomplete { what, hint: UNSHALLOW },
+        false if is_partial(repository).unwrap_or(false) => HistoryError::Incomplete { what, hint: FETCH_ALL },
+        false => HistoryError::Damaged(what),
+    }
 }
 
 /// Writes a commit on top of `parent`; `change` makes its tree from that of the parent. Gives the commit and the tree.

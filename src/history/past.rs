@@ -230,7 +230,7 @@ pub fn entries(store: &Store, target: &Target) -> Result<Entries, HistoryError> 
     };
     let past = Past::read(&store.repository, commit.id())?;
     let digests = Digests::new(&store.repository)?;
-    let entries = Contents { digests, unreadable: Vec::new() }.complete_list(&past)?;
+    let entries = Contents { digests, unreadable: Vec::new() }.complete_list(&store.repository, &past)?;
     Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries })
 }
 
@@ -283,16 +283,16 @@ pub(crate) struct Contents<'r> {
 
 impl Contents<'_> {
     /// As [`Contents::list`]; fails where anything is missing.
-    pub(crate) fn complete_list(&mut self, past: &Past) -> Result<Entries, HistoryError> {
+    pub(crate) fn complete_list(&mut self, repository: &Repository, past: &Past) -> Result<Entries, HistoryError> {
         if let Some(gap) = past.unreadable.first() {
-            return Err(HistoryError::Incomplete(format!("{} cannot be read, {}", gap.what, gap.why)));
+            return Err(objects::absent(repository, format!("{} cannot be read, {}", gap.what, gap.why)));
         }
         if !past.is_complete {
-            return Err(HistoryError::Incomplete("this is a shallow clone".to_owned()));
+            return Err(objects::absent(repository, "this is a shallow clone, which lacks earlier commits".to_owned()));
         }
         let entries = self.list(past);
         match self.unreadable.first() {
-            Some((path, why)) => Err(HistoryError::Incomplete(format!("`{path}` cannot be read, {why}"))),
+            Some((path, why)) => Err(objects::absent(repository, format!("`{path}` cannot be read, {why}"))),
             None => Ok(entries),
         }
     }

@@ -124,7 +124,9 @@ impl Error {
 
     pub fn is_damage(&self) -> bool {
         self.cause::<SyncError>().is_some_and(SyncError::is_integrity)
-            || self.cause::<HistoryError>().is_some_and(|error| matches!(error, HistoryError::Snapshot { .. }))
+            || self
+                .cause::<HistoryError>()
+                .is_some_and(|error| matches!(error, HistoryError::Snapshot { .. } | HistoryError::Damaged(_)))
             || self.cause::<ReleaseError>().is_some_and(ReleaseError::is_damage)
             || self.cause::<Advice>().is_some_and(|advice| advice.cause == Cause::Damaged)
     }

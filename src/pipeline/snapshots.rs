@@ -146,7 +146,7 @@ impl Snapshots for SnapshotFolder {
 
     fn content(&self, run: &Entry) -> Result<Vec<u8>, HistoryError> {
         let having: Vec<Arc<Listed>> = lock(&self.listed).iter().filter(|one| one.has(run)).cloned().collect();
-        let mut last = Err(HistoryError::Incomplete(format!("no snapshot has `{}`", run.path)));
+        let mut last = Err(HistoryError::Damaged(format!("no snapshot has `{}`", run.path)));
         for listed in &having {
             last = self.record(listed, &run.path);
             if last.is_ok() {

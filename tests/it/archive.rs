@@ -153,6 +153,36 @@ fn restored_runs_are_as_before() {
 }
 
 #[test]
+fn a_root_is_of_all_runs_or_there_is_none() {
+    let sandbox = configured();
+    let root = sandbox.sprag(&["history", "root"]).expect(0).out;
+    let run = sandbox.records("HEAD").into_iter().find(|path| path.contains("/2026/05/")).expect("a run of May");
+    let blob = sandbox.git(&["rev-parse", &format!("HEAD:{run}")]);
+    archive(&sandbox);
+    sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", sandbox.project.display());
+    for (option, words, fetch) in [
+        ("--depth=1", "this is a shallow clone, which lacks earlier commits", &["--unshallow"][..]),
+        ("--filter=blob:none", "cannot be read, it is not in this repository", &["--refetch", "--no-filter"]),
+        ("--filter=tree:0", "cannot be read, it is not in this repository", &["--refetch", "--no-filter"]),
+    ] {
+        let clone = format!("../{}", option.replace(':', "-"));
+        sandbox.git(&["clone", "-q", option, &url, &clone]);
+        let hint = format!("hint: run `git fetch {}`", fetch.join(" "));
+        for command in [&["root"][..], &["prove", &run], &["prove", "--since", &root[..64]]] {
+            let ended = sandbox.sprag(&[&["-C", &clone, "history"], command].concat()).expect(2);
+            assert_eq!(ended.out, "", "{option}");
+            ended.says(&["the history is incomplete here", words, &hint]);
+        }
+        sandbox.git(&[&["-C", &clone, "fetch", "-q"], fetch].concat());
+        assert_eq!(sandbox.sprag(&["-C", &clone, "history", "root"]).expect(0).out[..64], root[..64]);
+    }
+    fs::remove_file(sandbox.project.join(".git/objects").join(&blob[..2]).join(&blob[2..])).expect("an object");
+    let ended = sandbox.sprag(&["history", "root"]).expect(4);
+    ended.says(&["the history is damaged", &run, "hint: run `sprag history fsck`"]);
+}
+
+#[test]
 fn wrong_dates_and_places_are_refused() {
     let sandbox = repository();
     let head = sandbox.git(&["rev-parse", "HEAD"]);

@@ -8,7 +8,7 @@ use git2::{Oid, Repository, Status, StatusOptions};
 use crate::archived::{Archived, Verdict};
 use crate::checkout::Checkouts;
 use crate::commits::parents;
-use crate::error::{FETCH_ALL, HistoryError, failed};
+use crate::error::{FETCH_ALL, HistoryError, UNSHALLOW, failed};
 use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
@@ -102,7 +102,7 @@ pub fn verified_entries(store: &Store, target: &Target) -> Result<Result<Entries
         damage.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
         return Ok(Err(damage));
     }
-    let entries = examined.contents.complete_list(&examined.past)?;
+    let entries = examined.contents.complete_list(&store.repository, &examined.past)?;
     Ok(Ok(Entries { reference, tip: Some(commit.id().to_string()), ..entries }))
 }
 
@@ -245,7 +245,7 @@ fn unsound_notes(
     // Whoever lists the runs hears of those that cannot be read.
     contents.unreadable.clear();
     if !unknown.is_empty() {
-        let advice = if repository.is_shallow() { "run `git fetch --unshallow`" } else { FETCH_ALL };
+        let advice = if repository.is_shallow() { UNSHALLOW } else { FETCH_ALL };
         let what = format!(
             "the notes of {} were not checked: runs or commits that they name are not here",
             unknown.join(", ")
@@ -296,7 +296,7 @@ fn odd_settings(repository: &Repository) -> Vec<Finding> {
     };
     if repository.is_shallow() {
         let what = "this is a shallow clone: earlier commits were not checked, and the runs have no Merkle root";
-        report(what.to_owned(), "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
+        report(what.to_owned(), UNSHALLOW);
     }
     if grafts(repository).is_some() {
         let what = "`info/grafts` in the git folder replaces the parents of commits; the real ones were checked";

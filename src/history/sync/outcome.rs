@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::{self, HistoryError};
+use crate::error::{self, HistoryError, UNSHALLOW};
 use crate::transport::{CallError, RemoteFault, printable};
 
 const NAMED: usize = 3;
@@ -161,9 +161,7 @@ impl SyncError {
                 "run `sprag history archive --restore` with it, sync, and archive again: other clones look up in the commits \
                  which runs left"
             }
-            SyncError::Unmet { .. } => {
-                "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out"
-            }
+            SyncError::Unmet { .. } => UNSHALLOW,
         };
         Some(hint.to_owned())
     }
