@@ -114,7 +114,9 @@ impl HistoryError {
                 format!("spell it as in `{other}`: file systems of macOS and Windows hold only one of the two")
             }
             HistoryError::Snapshot { .. } => {
-                "copy it again from where it is intact, or move it away to go on without its runs".to_owned()
+                "copy it again from where it is intact, or move it away to go on without its runs; then `sprag history archive \
+                 --restore` with its name takes them from earlier commits"
+                    .to_owned()
             }
             HistoryError::Unreadable { .. }
             | HistoryError::BadRecord { .. }

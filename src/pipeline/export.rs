@@ -89,7 +89,7 @@ impl<'a> Export<'a> {
         let is_selected = self.selected.filter()?;
         let store = self.project.store()?;
         let listing = history::list(store, &self.project.source()?).context("cannot read the history")?;
-        snapshots::say_absent(&listing.absent);
+        snapshots::say_absent(&listing);
         for suite in &self.selected.suites {
             refuse_unknown("suite", suite, listing.entries.iter().map(Entry::suite))?;
         }

@@ -8,7 +8,7 @@ use crate::text::{count, note, printable};
 use sprag_analysis::frame::{MOST_BYTES, Snapshot, StoredRow};
 use sprag_base::digest::{Digest, sha256_hex};
 use sprag_base::files::read_bounded;
-use sprag_history::{self as history, Entry, HistoryError, Snapshots};
+use sprag_history::{self as history, Entry, HistoryError, Listing, Snapshots};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::Reader;
 use sprag_model::{Archive, MerkleTree};
@@ -279,14 +279,16 @@ pub(crate) fn findings(root: Option<&Path>, archives: &[Archive]) -> Vec<Finding
     archives.iter().filter(|archive| !archive.restored).filter_map(check).collect()
 }
 
-const WHERE: &str = "name its folder as `archive` under `[history]` in sprag.toml";
+const WHERE: &str = "name its folder as `archive` under `[history]` in sprag.toml, or take the runs from earlier commits by \
+                     `sprag history archive --restore` with its name";
 
 /// Says once which runs are missing.
-pub(crate) fn say_absent(absent: &[Archive]) {
+pub(crate) fn say_absent(listing: &Listing) {
     static SAID: Once = Once::new();
-    let Some(first) = absent.first() else { return };
+    let absent = &listing.absent;
+    let Some(first) = absent.first().filter(|_| listing.absent_runs > 0) else { return };
     SAID.call_once(|| {
-        let runs = absent.iter().map(|archive| usize::try_from(archive.runs).unwrap_or(usize::MAX)).sum();
+        let runs = usize::try_from(listing.absent_runs).unwrap_or(usize::MAX);
         let file = printable(&first.file);
         let more = if absent.len() > 1 { format!(" and {} more", absent.len() - 1) } else { String::new() };
         let are = if runs == 1 { "is" } else { "are" };

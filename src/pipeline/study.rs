@@ -77,7 +77,7 @@ fn timely(runs: DecodedRuns, listing: Listing) -> Loaded {
 fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
     let file = CacheFile::at(project, "folders");
     let (listing, news) = history::list_cached(store, source, file.read_as(FolderCache::from_text))?;
-    snapshots::say_absent(&listing.absent);
+    snapshots::say_absent(&listing);
     if let Some(news) = news {
         file.write(news.to_text().as_bytes());
     }

@@ -153,6 +153,32 @@ fn restored_runs_are_as_before() {
 }
 
 #[test]
+fn runs_come_back_from_earlier_commits_where_their_snapshot_is_lost() {
+    let sandbox = configured();
+    let (before, records) = (outputs(&sandbox), sandbox.records("HEAD"));
+    let file = archive(&sandbox);
+    let restore =
+        |clone: &str| sandbox.sprag(&["-C", clone, "history", "archive", "--restore", &file.to_string_lossy()]);
+    fs::write(&file, "short").expect("a file");
+    restore(".").expect(4).says(&["move it away to go on without its runs", "takes them from earlier commits"]);
+    fs::remove_file(&file).expect("a file");
+    sandbox
+        .sprag(&["history", "fsck"])
+        .expect(0)
+        .prints(&["is not here, and was not checked", "`sprag history archive --restore`"]);
+    let url = format!("file://{}", sandbox.project.display());
+    sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    restore("../shallow").expect(2).says(&["earlier commits with the runs of `runs-2026-", "git fetch --unshallow"]);
+    let words = ["restored 45 runs of 2026-05 to 2026-06 from earlier commits, as `runs-2026-", "` is not there"];
+    restore(".").expect(0).prints(&words);
+    assert_eq!((outputs(&sandbox), sandbox.git(&["status", "--porcelain"])), (before, String::new()));
+    let runs: Vec<String> = sandbox.records("HEAD").into_iter().filter(|path| !path.contains("/_archive/")).collect();
+    assert_eq!(runs, records);
+    sandbox.sprag(&["history", "fsck"]).expect(0).prints(&[&format!("{} runs, root ", records.len())]);
+    restore(".").expect(2).says(&["cannot read", "there is no such file"]);
+}
+
+#[test]
 fn a_root_is_of_all_runs_or_there_is_none() {
     let sandbox = configured();
     let root = sandbox.sprag(&["history", "root"]).expect(0).out;

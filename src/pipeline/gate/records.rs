@@ -38,7 +38,7 @@ impl<'p> Records<'p> {
         let store = project.store()?;
         let source = project.source()?;
         let listing = history::list(store, &source).context("cannot read the history")?;
-        snapshots::say_absent(&listing.absent);
+        snapshots::say_absent(&listing);
         Ok(Records { project, store, listing, lines: RefCell::default(), left_out: RefCell::default() })
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Datelike as _, NaiveDate, SubsecRound as _, TimeDelta, Utc};
@@ -234,39 +234,50 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
     let mut records: Vec<Record> = Vec::new();
     let mut restored = Vec::new();
     for file in files {
-        open(&folder.join(file)).with_context(|| format!("cannot read `{}`", file.display()))?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let Some(archive) = archives.iter().find(|archive| archive.file == name && !archive.restored) else {
+        let archive = archives.iter().find(|archive| archive.file == name && !archive.restored);
+        match open(&folder.join(file)) {
+            Err(error) if error.kind() == ErrorKind::NotFound && archive.is_some() => {}
+            opened => drop(opened.with_context(|| format!("cannot read `{}`", file.display()))?),
+        }
+        let Some(archive) = archive else {
             let message = format!("`{}` is not a snapshot of this history", text::path(file));
             let hint = "restore files that `sprag history archive` wrote, under their names; was it restored already?";
             return Err(Advice::new(message, hint).because(Cause::Damaged).into());
         };
         let full = folder.join(file);
         let root = full.parent().unwrap_or(folder);
-        let snapshot = snapshots::open(root, archive)?;
-        let snapshot = snapshot.with_context(|| format!("cannot read `{}`: there is no such file", full.display()))?;
         let mut part = Vec::new();
-        snapshots::each_run(root, archive, &snapshot, &mut |row| {
-            let subject = format!("sprag: restore {}", row.path);
-            part.push(Record::auxiliary(row.path.to_owned(), row.record.as_bytes().to_vec(), subject));
-            if part.len() == AT_ONCE {
+        let source = match snapshots::open(root, archive)? {
+            Some(snapshot) => {
+                snapshots::each_run(root, archive, &snapshot, &mut |row| {
+                    let subject = format!("sprag: restore {}", row.path);
+                    part.push(Record::auxiliary(row.path.to_owned(), row.record.as_bytes().to_vec(), subject));
+                    if part.len() == AT_ONCE {
+                        history::store_blobs(store, &mut part)?;
+                        records.append(&mut part);
+                    }
+                    Ok(())
+                })?;
                 history::store_blobs(store, &mut part)?;
-                records.append(&mut part);
+                archive.file.clone()
             }
-            Ok(())
-        })?;
-        history::store_blobs(store, &mut part)?;
+            None => {
+                part = history::archived_runs(store, archive)?;
+                format!("earlier commits, as `{}` is not there", archive.file)
+            }
+        };
         records.append(&mut part);
         let time = time_after(archive, clock::now().trunc_subsecs(0));
         let note = Archive { time, restored: true, ..archive.clone() };
         records.push(record(&note));
-        restored.push(note);
+        restored.push((note, source));
     }
     let appended = history::append(store, &target, &records, clock::now())?;
     appended.warnings.iter().for_each(|warning| warn(warning));
-    for note in &restored {
+    for (note, source) in &restored {
         let (runs, months) = (count(as_count(note.runs), "run"), Archive::months([note]));
-        writeln!(out, "restored {runs} of {months} from {}", printable(&note.file))?;
+        writeln!(out, "restored {runs} of {months} from {}", printable(source))?;
     }
     Ok(Exit::Done)
 }

@@ -45,7 +45,7 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
         source.inherited = None;
     }
     let listing = history::list(store, &source).context("cannot read the history")?;
-    snapshots::say_absent(&listing.absent);
+    snapshots::say_absent(&listing);
     if listing.tip.is_none() && options.branch.is_some() {
         let message = format!("there is no branch `{}`", text::printable(&source.reference));
         return refuse(message, "see `git branch --list` for those that exist");
