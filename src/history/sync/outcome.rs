@@ -110,7 +110,7 @@ impl SyncError {
             SyncError::History(error) => return error.hint(),
             SyncError::NoRemote(_) => "add one with `git remote add origin <address>`, or name one by `--remote`",
             SyncError::BadRemote { .. } => "`git remote -v` and `git config --get-regexp remote` show it",
-            SyncError::Running(_) => "wait until it is done, and try again",
+            SyncError::Running(_) => "end it if it hangs, and run `sprag history sync` again",
             SyncError::Call { cause: CallError::NoGit, .. } => "install git, or add the folder that has it to PATH",
             SyncError::Call { cause, .. } => {
                 let fault = if let CallError::Remote { fault, .. } = cause { *fault } else { RemoteFault::Other };

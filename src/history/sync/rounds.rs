@@ -35,7 +35,8 @@ const ATTEMPTS: u32 = 100;
 
 const PATIENCE: Duration = Duration::from_secs(600);
 
-const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+/// Another sync ends by itself: [`PATIENCE`] after it began, and after the calls of git that are then under way.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1200);
 
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
@@ -47,7 +48,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 /// Unites the branch of the history with the branch of that name at the remote: pushes what the remote lacks, without force, and
 /// moves the local branch.
 ///
-/// `variables` are those of the process, out of which git gets some; `time` is that of a new commit. Only records are published.
+/// `variables` are those of the process, out of which git gets some; `time` is that of a new commit. `waits` is called before
+/// this waits for another sync. Only records are published.
 /// The local branch stays while it or the remote has code that the other lacks. A remote that has lost records since the last
 /// sync is an error, unless the options decide.
 ///
@@ -59,8 +61,9 @@ pub fn sync(
     options: &SyncOptions,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     time: DateTime<Utc>,
+    waits: &mut dyn FnMut(),
 ) -> Result<Synced, SyncError> {
-    sync_within(ATTEMPTS, store, target, options, variables, time)
+    sync_within(ATTEMPTS, store, target, options, variables, time, waits)
 }
 
 pub(crate) fn sync_within(
@@ -70,6 +73,7 @@ pub(crate) fn sync_within(
     options: &SyncOptions,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     time: DateTime<Utc>,
+    waits: &mut dyn FnMut(),
 ) -> Result<Synced, SyncError> {
     let repository = &store.repository;
     if !target.reference.starts_with("refs/heads/") {
@@ -79,7 +83,7 @@ pub(crate) fn sync_within(
     inherited::begin(repository, target)?;
     let branch = RemoteBranch::choose(repository, target, options.remote.as_deref())?;
     let transport = Transport::find(variables, place(repository)).map_err(|cause| call_error(&branch, cause))?;
-    let _lock = wait_for_lock(repository)?;
+    let _lock = wait_for_lock(repository, waits)?;
     for reference in [branch.fetched(), branch.synced()] {
         remove_sync_ref_lock(repository, &reference);
     }
@@ -258,18 +262,20 @@ fn random_up_to(longest: Duration) -> Duration {
     longest.mul_f64(RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64)
 }
 
-fn wait_for_lock(repository: &Repository) -> Result<Lock, SyncError> {
+fn wait_for_lock(repository: &Repository, waits: &mut dyn FnMut()) -> Result<Lock, SyncError> {
     let state = StateFolder::new(repository.commondir());
+    if let Some(lock) = state.lock_sync()? {
+        return Ok(lock);
+    }
+    waits();
     let begun = Instant::now();
-    loop {
+    while begun.elapsed() < LOCK_PATIENCE {
         if let Some(lock) = state.lock_sync()? {
             return Ok(lock);
         }
-        if begun.elapsed() >= LOCK_PATIENCE {
-            return Err(SyncError::Running(state.sync_lock_path()));
-        }
         thread::sleep(LOCK_POLL);
     }
+    Err(SyncError::Running(state.sync_lock_path()))
 }
 
 /// Why the local branch cannot move to `tip` before the user acts.

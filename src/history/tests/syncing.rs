@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 
+use crate::state::StateFolder;
 use crate::sync::rounds::sync_within;
 use crate::testing::{Fixture, checked, commit, minute, records, repaired};
 use crate::{AfterRewrite, SyncError, SyncOptions, Synced};
@@ -23,9 +24,34 @@ pub(super) fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError
 }
 
 fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<Synced, SyncError> {
+    sync_while(fixture, attempts, options, &mut || {})
+}
+
+fn sync_while(
+    fixture: &Fixture,
+    attempts: u32,
+    options: &SyncOptions,
+    waits: &mut dyn FnMut(),
+) -> Result<Synced, SyncError> {
     let isolation = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (OsString::from(name), "/dev/null".into()));
     let variables = std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with("GIT_"));
-    sync_within(attempts, &fixture.store(), &fixture.target(), options, variables.chain(isolation), minute(9))
+    let (store, target, variables) = (fixture.store(), fixture.target(), variables.chain(isolation));
+    sync_within(attempts, &store, &target, options, variables, minute(200_002), waits)
+}
+
+#[test]
+fn a_sync_waits_for_another_one_and_says_so() {
+    let (fixture, _) = shared();
+    let store = fixture.store();
+    let mut other = StateFolder::new(store.repository.commondir()).lock_sync().unwrap();
+    assert!(other.is_some());
+    let mut said = 0;
+    let mut waits = || {
+        said += 1;
+        other.take();
+    };
+    sync_while(&fixture, 1, &SyncOptions::default(), &mut waits).unwrap();
+    assert_eq!(said, 1);
 }
 
 #[test]

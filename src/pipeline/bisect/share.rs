@@ -11,6 +11,7 @@ use crate::bisect::state::{Answer, State};
 use crate::builds::failures::broken;
 use crate::error::Context as _;
 use crate::project::Project;
+use crate::records::say_waits;
 use crate::study::{self, Loaded};
 use crate::text::{self, note};
 use sprag_analysis::bisect::choice::Choice;
@@ -113,9 +114,8 @@ fn in_flight(mut all: Vec<Announcement>, job: u32, now: DateTime<Utc>) -> Vec<An
 
 /// Sends the records of this job and takes those of others; fails without a remote. What may pass is only noted.
 pub(super) fn exchange(project: &Project) -> crate::Result<()> {
-    let synced =
-        history::sync(project.store()?, &project.target()?, &SyncOptions::default(), std::env::vars_os(), clock::now());
-    match synced {
+    let (store, target, options) = (project.store()?, project.target()?, SyncOptions::default());
+    match history::sync(store, &target, &options, std::env::vars_os(), clock::now(), &mut say_waits) {
         Err(error @ SyncError::NoRemote(_)) => return Err(error.into()),
         Err(error) => note(&format!("records were not exchanged with other jobs: {error}")),
         Ok(_) => {}

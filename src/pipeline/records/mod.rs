@@ -207,7 +207,7 @@ pub fn sync(folder: &Path, options: &SyncOptions, out: &mut dyn Write) -> crate:
     let project = Project::open(folder)?;
     let store = project.store()?;
     let target = project.target()?;
-    let synced = history::sync(store, &target, options, std::env::vars_os(), clock::now())?;
+    let synced = history::sync(store, &target, options, std::env::vars_os(), clock::now(), &mut say_waits)?;
     for warning in &synced.warnings {
         warn(warning);
     }
@@ -222,6 +222,10 @@ pub fn sync(folder: &Path, options: &SyncOptions, out: &mut dyn Write) -> crate:
         }
     }
     Ok(Exit::Done)
+}
+
+pub(crate) fn say_waits() {
+    note("another sync is under way in this repository: this one begins when it ends");
 }
 
 fn line(synced: &Synced, dry_run: bool) -> String {
