@@ -163,6 +163,92 @@ fn a_sync_takes_no_run_by_a_note_that_does_not_fit() {
     }
 }
 
+/// These forgeries do not show in the runs of the months, so that a sync follows them first.
+#[test]
+fn a_sync_follows_a_repair_that_set_a_note_aside() {
+    let all = [1, 2, FEBRUARY, MARCH];
+    for change in &FORGERIES[4..] {
+        let (a, b) = two();
+        let (path, bytes, _) = archived_as(&a, "02", change).to_file();
+        for clone in [&a, &b] {
+            sync(clone, 1).unwrap();
+            assert_eq!((numbers(clone), checked(clone).status), (paths(&[FEBRUARY, MARCH]), FsckStatus::Damaged));
+        }
+        repaired(&a);
+        assert_eq!(sync(&a, 1).unwrap().sent.len(), 3);
+        sync(&b, 1).unwrap();
+        agree([&a, &b], &all);
+        // Whoever pushes it again changes nothing.
+        b.commit(&path, std::str::from_utf8(&bytes).unwrap(), "Forge again");
+        b.git(&["push", "-q", "origin", "main"]);
+        sync(&a, 1).unwrap();
+        sync(&b, 1).unwrap();
+        agree([&a, &b], &all);
+        assert!(!a.root.join(&path).exists() && !b.root.join(&path).exists());
+    }
+}
+
+#[test]
+fn a_sync_takes_away_no_record_that_is_sound() {
+    let (a, b) = two();
+    let (path, text) = file(1);
+    let name = path.strip_prefix("history/v1/").unwrap().replace('/', "_");
+    let digits = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
+    a.git(&["mv", &path, "moved"]);
+    a.git(&["rm", "-q", "--cached", "moved"]);
+    a.commit(&format!("history/v1/_quarantine/{digits}/{name}"), &text, "Set aside by hand");
+    assert!(matches!(sync(&a, 1), Err(SyncError::LostHere { paths, .. }) if paths == [path.clone()]));
+    a.git(&["push", "-q", "origin", "main"]);
+    assert!(matches!(sync(&b, 1), Err(SyncError::Lost { lost, .. }) if lost == [path]));
+}
+
+#[test]
+fn a_note_of_a_newer_version_is_named_and_stays() {
+    let fixture = history();
+    let path = "history/v1/_archive/2026/05/0123456789abcdef.json";
+    fixture.commit(path, "{\"schema_version\":2}\n", "Archive as a newer build does");
+    let report = checked(&fixture);
+    assert_ne!(report.status, FsckStatus::Damaged, "{:#?}", report.findings);
+    let newer = report.findings.iter().find(|finding| finding.kind == FindingKind::Newer).unwrap();
+    assert_eq!((newer.path.as_deref(), newer.advice.as_deref()), (Some(path), Some("a newer sprag can read it")));
+    assert_eq!(repaired(&fixture).commit, None);
+}
+
+#[test]
+fn a_note_of_the_future_decides_nothing() {
+    const FUTURE: i64 = 40_000_000;
+    let all = [1, 2, FEBRUARY, MARCH];
+    let fixture = history();
+    let note = archived(&fixture, "03");
+    restored(&fixture, &note, &all[..3]);
+    let forged = Archive { time: minute(FUTURE), ..note };
+    fixture.append(&[as_record(&forged)], minute(200_002));
+    let (store, target) = (fixture.store(), fixture.target());
+    let listing = list(&store, &target).unwrap();
+    let reasons: Vec<&str> = listing.quarantined.iter().map(|file| file.reason.as_str()).collect();
+    assert_eq!(reasons, ["is dated 2102-01-25, more than a day after the newest commit of the history"]);
+    assert_eq!((numbers(&fixture), listing.absent_runs), (paths(&all), 0));
+    assert!(archives(&store, &target).unwrap().iter().all(|note| note.restored));
+    fixture.git(&["rm", "-q", &file(1).0]);
+    fixture.git(&["commit", "-q", "-m", "Remove a run"]);
+    let kinds: Vec<FindingKind> = checked(&fixture).findings.iter().take(2).map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [FindingKind::Lost, FindingKind::Name]);
+    repaired(&fixture);
+    let report = checked(&fixture);
+    assert_ne!(report.status, FsckStatus::Damaged, "{:#?}", report.findings);
+    assert_eq!(numbers(&fixture), paths(&all));
+    // Nor in a sync.
+    let (a, b) = two();
+    archived_as(&a, "03", &|note| note.time = minute(FUTURE));
+    a.git(&["push", "-q", "origin", "main"]);
+    let error = sync(&b, 1).unwrap_err();
+    assert!(error.is_integrity() && error.to_string().contains("is dated 2102-01-25"), "{error}");
+    repaired(&a);
+    sync(&a, 1).unwrap();
+    sync(&b, 1).unwrap();
+    agree([&a, &b], &all);
+}
+
 #[test]
 fn runs_that_were_archived_twice_count_once() {
     let fixture = history();
