@@ -209,6 +209,15 @@ fn a_root_is_of_all_runs_or_there_is_none() {
 }
 
 #[test]
+fn a_run_says_why_it_uses_no_earlier_configurations() {
+    let sandbox = configured();
+    fs::write(archive(&sandbox), "short").expect("a file");
+    sandbox.write("sprag.toml", "[history]\narchive = \"../snapshots\"\n");
+    let ended = sandbox.sprag(&["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan"]).expect(0);
+    ended.says(&["the configurations of the last run of `cpu` are not used", "runs-2026-", "cut short or replaced"]);
+}
+
+#[test]
 fn wrong_dates_and_places_are_refused() {
     let sandbox = repository();
     let head = sandbox.git(&["rev-parse", "HEAD"]);

@@ -121,15 +121,17 @@ impl<'p> Records<'p> {
         Ok(None)
     }
 
-    /// Skips damaged records.
-    pub fn newest_that(&self, suite: &str, machine: &str, fits: &dyn Fn(&Run) -> bool) -> Option<Run> {
-        let line = self.line(None).ok()?;
-        self.newest_first(suite, text::short(machine, 8), &line).iter().flatten().find_map(|entries| {
-            let runs = history::read(self.store, entries).ok()?.into_iter().flatten();
-            let is_timely = |run: &Run| self.listing.check_time(run.timestamp).is_ok();
-            let runs = runs.filter(|one| one.run.machine.id == machine && is_timely(&one.run) && fits(&one.run));
-            runs.max_by_key(|one| (one.run.timestamp, one.id.clone())).map(|one| one.run)
-        })
+    /// Leaves damaged records out.
+    pub fn newest_that(&self, suite: &str, machine: &str, fits: &dyn Fn(&Run) -> bool) -> crate::Result<Option<Run>> {
+        let line = self.line(None)?;
+        for entries in self.newest_first(suite, text::short(machine, 8), &line).into_iter().flatten() {
+            let runs = self.read(entries)?.into_iter();
+            let runs = runs.filter(|one| one.run.machine.id == machine && fits(&one.run));
+            if let Some(newest) = runs.max_by_key(|one| (one.run.timestamp, one.id.clone())) {
+                return Ok(Some(newest.run));
+            }
+        }
+        Ok(None)
     }
 
     /// The end of a hint: the nearest commits before and after with a record that `keep` wants, if any.

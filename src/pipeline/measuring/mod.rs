@@ -279,10 +279,15 @@ pub fn nothing_left<'a>(filters: &[String], names: impl Iterator<Item = &'a str>
 
 /// The configurations of the newest run in that environment.
 pub fn incumbents(project: &Project, suite: &str, machine: &str, environment_key: &str) -> Configurations {
-    // Recording reports an unreadable history.
-    let Ok(records) = Records::open(project) else { return Configurations::default() };
+    if project.find_store().is_none() {
+        return Configurations::default();
+    }
     let fits = |run: &Run| run.environment.key == environment_key && !run.autotune.is_empty();
-    let newest = records.newest_that(suite, machine, &fits);
+    let newest = Records::open(project).and_then(|records| records.newest_that(suite, machine, &fits));
+    let newest = newest.unwrap_or_else(|error| {
+        warn(&format!("the configurations of the last run of `{suite}` are not used: {}", error.chain()));
+        None
+    });
     newest.map(|run| tune::recorded(&run.autotune)).unwrap_or_default()
 }
 
