@@ -9,6 +9,7 @@
 //! Strict: no object has a key twice, of which readers would take different values; and the number of values is limited, as a
 //! value of two bytes takes some seventy in memory.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::{self, Write};
@@ -26,7 +27,7 @@ use serde_json::{Map, Number, Value};
 /// ```
 pub fn to_canonical<T: Serialize + ?Sized>(value: &T) -> String {
     let bytes = RefCell::new(Vec::new());
-    let layout = Python(Sorting { bytes: &bytes, objects: Vec::new() });
+    let layout = Python(Sorting { bytes: &bytes, entries: Vec::new(), objects: Vec::new() });
     let mut serializer = Serializer::with_formatter(Shared(&bytes), layout);
     value.serialize(&mut serializer).expect("our values have keys of text, and a vector takes all bytes");
     drop(serializer);
@@ -50,32 +51,35 @@ pub fn to_indented<T: Serialize + ?Sized>(value: &T) -> String {
 
 /// A finite float as canonical JSON writes it.
 pub fn float_text(value: f64) -> String {
-    // Of two equally short and near texts, the standard library chooses a different one than Python and serde_json.
-    let written = Number::from_f64(value).map_or_else(|| "null".to_owned(), |number| number.to_string());
-    if !written.contains('e') && !written.trim_start_matches('-').starts_with("0.0000") {
-        return written;
+    let mut text = Vec::new();
+    write_float(&mut text, value).expect("a vector takes all bytes");
+    String::from_utf8(text).expect("a float is written in ASCII")
+}
+
+/// Writes digits as serde_json does, since the standard library chooses others of two equally short and near texts than Python.
+/// Python has an exponent below 1e-4, and two digits in it.
+fn write_float<W: ?Sized + Write>(writer: &mut W, value: f64) -> io::Result<()> {
+    if !value.is_finite() {
+        return writer.write_all(b"null");
     }
-    let (sign, written) = written.strip_prefix('-').map_or(("", &*written), |rest| ("-", rest));
-    let (mantissa, power) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
-    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all = [before, after].concat();
-    let digits = all.trim_start_matches('0');
-    if digits.is_empty() {
-        return format!("{sign}0.0");
-    }
-    let power: i32 = power.parse().expect("the exponent of a float is a small integer");
-    let exponent = power + before.len() as i32 - 1 - (all.len() - digits.len()) as i32;
-    let digits = digits.trim_end_matches('0');
-    let places = exponent.unsigned_abs() as usize;
-    match exponent {
-        -4..=-1 => format!("{sign}0.{}{digits}", "0".repeat(places - 1)),
-        0..=15 if digits.len() <= places + 1 => format!("{sign}{digits:0<width$}.0", width = places + 1),
-        0..=15 => format!("{sign}{}.{}", &digits[..=places], &digits[places + 1..]),
-        _ => {
-            let point = if digits.len() > 1 { "." } else { "" };
-            let direction = if exponent < 0 { '-' } else { '+' };
-            format!("{sign}{}{point}{}e{direction}{places:02}", &digits[..1], &digits[1..])
-        }
+    let mut buffer = [0; 32];
+    let mut rest = &mut buffer[..];
+    CompactFormatter.write_f64(&mut rest, value)?;
+    let left = rest.len();
+    let written = std::str::from_utf8(&buffer[..buffer.len() - left]).expect("a float is written in ASCII");
+    let unsigned = written.trim_start_matches('-');
+    if let Some((mantissa, power)) = written.split_once('e') {
+        let (sign, digits) =
+            power.strip_prefix('-').map_or(('+', power.trim_start_matches('+')), |digits| ('-', digits));
+        write!(writer, "{mantissa}e{sign}{digits:0>2}")
+    } else if let Some(small) = unsigned.strip_prefix("0.0000") {
+        let sign = &written[..written.len() - unsigned.len()];
+        let digits = small.trim_start_matches('0');
+        let (first, others) = digits.split_at(1);
+        let point = if others.is_empty() { "" } else { "." };
+        write!(writer, "{sign}{first}{point}{others}e-{:02}", 5 + small.len() - digits.len())
+    } else {
+        writer.write_all(written.as_bytes())
     }
 }
 
@@ -83,30 +87,32 @@ pub fn float_text(value: f64) -> String {
 struct Sorting<'a> {
     bytes: &'a RefCell<Vec<u8>>,
     /// Where each entry of the open objects begins, and where its key ends.
-    objects: Vec<Vec<[usize; 2]>>,
+    entries: Vec<[usize; 2]>,
+    /// How many entries there were when each of the open objects began.
+    objects: Vec<usize>,
 }
 
 impl Formatter for Sorting<'_> {
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.objects.push(Vec::new());
+        self.objects.push(self.entries.len());
         CompactFormatter.begin_object(writer)
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, is_first: bool) -> io::Result<()> {
         CompactFormatter.begin_object_key(writer, is_first)?;
-        let place = self.bytes.borrow().len();
-        self.objects.last_mut().expect("an object is open").push([place; 2]);
+        self.entries.push([self.bytes.borrow().len(); 2]);
         Ok(())
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        let entry = self.objects.last_mut().and_then(|entries| entries.last_mut()).expect("an entry is open");
-        entry[1] = self.bytes.borrow().len();
+        self.entries.last_mut().expect("an entry is open")[1] = self.bytes.borrow().len();
         CompactFormatter.begin_object_value(writer)
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        sort_entries(&mut self.bytes.borrow_mut(), &self.objects.pop().expect("an object is open"));
+        let first = self.objects.pop().expect("an object is open");
+        sort_entries(&mut self.bytes.borrow_mut(), &self.entries[first..]);
+        self.entries.truncate(first);
         CompactFormatter.end_object(writer)
     }
 }
@@ -119,19 +125,30 @@ fn sort_entries(text: &mut Vec<u8>, entries: &[[usize; 2]]) {
         return;
     }
     let ends = entries.iter().skip(1).map(|next| next[0] - 1).chain([text.len()]);
-    let key = |range: &[usize; 2]| serde_json::from_slice(&text[range[0]..range[1]]).expect("a key was written there");
-    let mut sorted: Vec<(String, &[u8])> =
+    let key = |&[begin, end]: &[usize; 2]| match &text[begin + 1..end - 1] {
+        plain if !plain.contains(&b'\\') => Cow::Borrowed(plain),
+        _ => {
+            let decoded: String = serde_json::from_slice(&text[begin..end]).expect("a key was written there");
+            Cow::Owned(decoded.into_bytes())
+        }
+    };
+    let mut sorted: Vec<(Cow<'_, [u8]>, &[u8])> =
         entries.iter().zip(ends).map(|(entry, end)| (key(entry), &text[entry[0]..end])).collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
-    let joined = sorted.into_iter().map(|(_, entry)| entry).collect::<Vec<&[u8]>>().join(&b',');
+    let mut joined = Vec::with_capacity(text.len() - entries[0][0]);
+    for (place, (_, entry)) in sorted.into_iter().enumerate() {
+        joined.extend_from_slice(&b","[..usize::from(place > 0)]);
+        joined.extend_from_slice(entry);
+    }
     text.truncate(entries[0][0]);
-    text.extend(joined);
+    text.extend_from_slice(&joined);
 }
 
 /// Writes to bytes that the formatter reads meanwhile.
 struct Shared<'a>(&'a RefCell<Vec<u8>>);
 
 impl Write for Shared<'_> {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.borrow_mut().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -147,7 +164,7 @@ struct Python<F>(F);
 
 impl<F: Formatter> Formatter for Python<F> {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        writer.write_all(float_text(value).as_bytes())
+        write_float(writer, value)
     }
 
     fn write_f32<W: ?Sized + Write>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {

@@ -63,17 +63,25 @@ impl Benchmark {
 
     /// The parameters as `{k=v,…}`, or nothing where there are none.
     pub fn params_text(&self) -> String {
-        if self.params.is_empty() {
-            return String::new();
+        let mut text = String::new();
+        self.write_params(&mut text).expect("a text takes all characters");
+        text
+    }
+
+    fn write_params(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        for (place, (key, value)) in self.params.iter().enumerate() {
+            let before = if place == 0 { '{' } else { ',' };
+            write!(out, "{before}{key}={value}")?;
         }
-        let list: Vec<String> = self.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        format!("{{{}}}", list.join(","))
+        if self.params.is_empty() { Ok(()) } else { out.write_char('}') }
     }
 }
 
 impl fmt::Display for Benchmark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}{} @{}", self.suite, self.name, self.params_text(), self.variant)
+        write!(f, "{}/{}", self.suite, self.name)?;
+        self.write_params(f)?;
+        write!(f, " @{}", self.variant)
     }
 }
 
