@@ -143,26 +143,37 @@ struct Gathered {
     times: BTreeMap<RunKey, (DateTime<Utc>, usize)>,
     /// What is measured, by the cells that say so: most rows share it with one of each other run.
     subjects: HashMap<String, Arc<Subject>>,
+    /// The place of the run and the `commit_time` of earlier rows, by the cells that say so.
+    known: HashMap<String, (usize, Option<DateTime<Utc>>)>,
+    /// The key of the last row in one of them.
+    cells: String,
 }
 
 #[derive(Default)]
 struct Gathering {
     run: ImportedRun,
-    entries: BTreeMap<String, usize>,
+    entries: HashMap<String, usize>,
     /// Place of an observation in its entry, by entry and metric, and the row of its first sample.
-    observations: BTreeMap<(usize, String), (usize, usize)>,
+    observations: HashMap<(usize, String), (usize, usize)>,
+    /// The last `commit_time` as the digest has it.
+    time: (Option<DateTime<Utc>>, Option<String>),
     hash: RunningHash,
 }
 
 impl Gathered {
     fn take(&mut self, header: &Header, record: &StringRecord, place: (usize, usize)) -> Result<(), String> {
         self.rows += 1;
-        let cells = ["benchmark", "params", "metric", "unit", "better"].map(|column| header.cell(record, column));
-        let cells = cells.join("\0");
-        let subject = match self.subjects.get(&cells) {
+        header.join(record, &["benchmark", "params", "metric", "unit", "better"], &mut self.cells);
+        let subject = match self.subjects.get(&self.cells) {
             Some(subject) => subject,
-            None => self.subjects.entry(cells).or_insert(Arc::new(Subject::read(header, record)?)),
+            None => self.subjects.entry(self.cells.clone()).or_insert(Arc::new(Subject::read(header, record)?)),
         };
+        header.join(record, &["suite", "commit", "machine", "commit_time"], &mut self.cells);
+        if let Some((run, commit_time)) = self.known.get(&self.cells) {
+            let value = subject.value(header.cell(record, "value"))?;
+            self.runs[*run].1.push(Row { subject: Arc::clone(subject), commit_time: *commit_time, value, place });
+            return Ok(());
+        }
         let (key, row) = Row::read(header, record, subject, place)?;
         if let (Some(commit), Some(time)) = (&key.commit, row.commit_time) {
             let (first, number) = *self.times.entry(key.clone()).or_insert((time, place.1));
@@ -178,6 +189,7 @@ impl Gathered {
                 self.runs.len() - 1
             }
         };
+        self.known.insert(self.cells.clone(), (place, row.commit_time));
         self.runs.get_mut(place).expect("the place was given when the run was added").1.push(row);
         Ok(())
     }
@@ -185,12 +197,14 @@ impl Gathered {
 
 impl Gathering {
     fn take(&mut self, key: &RunKey, row: Row, file: &str) -> Result<(), String> {
-        let time = row.commit_time.map(|time| time.to_rfc3339());
+        if self.time.0 != row.commit_time {
+            self.time = (row.commit_time, row.commit_time.map(|time| time.to_rfc3339()));
+        }
         let value = row.value.as_ref().map_or_else(|reason| json!(reason), |value| json!(value));
         let (subject, number) = (&*row.subject, row.place.1);
         let metric = &subject.metric;
-        let identity = json!([key.suite, key.commit, time, key.machine, subject.benchmark, subject.params]);
-        let line = json!([identity, metric.name, metric.unit.symbol(), metric.better, value]);
+        let identity = (&key.suite, &key.commit, &self.time.1, &key.machine, &subject.benchmark, &subject.params);
+        let line = (identity, &metric.name, metric.unit.symbol(), metric.better, value);
         self.hash.add(to_canonical(&line).as_bytes());
         let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         self.run.suite = named(&key.suite);
@@ -201,8 +215,8 @@ impl Gathering {
             let commit = self.run.commit.get_or_insert(first);
             commit.time = row.commit_time.or(commit.time);
         }
-        let series = subject.series();
-        let place = match self.entries.get(&series).copied() {
+        let series = &subject.series;
+        let place = match self.entries.get(series).copied() {
             Some(place) => place,
             None if self.run.entries.len() == MOST_BENCHMARKS => {
                 return Err(format!("one benchmark more than the {MOST_BENCHMARKS} that a run may have"));
@@ -211,7 +225,7 @@ impl Gathering {
                 let (name, variant) = subject.name_and_variant();
                 let (name, variant, params) = (name.to_owned(), variant.map(str::to_owned), subject.params.clone());
                 self.run.entries.push(Entry { series: series.clone(), name, variant, params, ..Entry::default() });
-                self.entries.insert(series, self.run.entries.len() - 1);
+                self.entries.insert(series.clone(), self.run.entries.len() - 1);
                 self.run.entries.len() - 1
             }
         };
@@ -288,10 +302,21 @@ impl Header {
     fn cell<'a>(&self, row: &'a StringRecord, column: &str) -> &'a str {
         self.0.get(column).and_then(|place| row.get(*place)).unwrap_or_default()
     }
+
+    /// The cells of some columns as one text.
+    fn join(&self, row: &StringRecord, columns: &[&str], cells: &mut String) {
+        cells.clear();
+        for column in columns {
+            cells.push_str(self.cell(row, column));
+            cells.push('\0');
+        }
+    }
 }
 
 /// What a row is of.
 struct Subject {
+    /// The benchmark with its parameters, as one text.
+    series: String,
     benchmark: String,
     params: BTreeMap<String, String>,
     metric: Metric,
@@ -329,11 +354,7 @@ impl Row {
                 || format!("`commit_time` is `{}`, where RFC 3339 or seconds since 1970 are needed", shown(time)),
             )?),
         };
-        let number: Result<f64, _> = cell("value").parse();
-        if number.is_err() {
-            return Err(format!("`value` is `{}`, where a number is needed", shown(cell("value"))));
-        }
-        let value = field::figure("value", &Value::from(cell("value")), &subject.metric, subject.factor);
+        let value = subject.value(cell("value"))?;
         let key = RunKey { suite: text("suite"), commit, machine: text("machine") };
         Ok((key, Row { subject: Arc::clone(subject), commit_time, value, place }))
     }
@@ -351,13 +372,19 @@ impl Subject {
             "higher" => Better::Higher,
             other => return Err(format!("`better` is `{}`, where `lower` or `higher` is needed", shown(other))),
         };
-        Ok(Subject {
-            benchmark: text("benchmark"),
-            metric: metric(cell("metric"), cell("unit"), better)?,
-            params: params(cell("params"))?,
-            unit: text("unit"),
-            factor: quantity(cell("unit")).factor,
-        })
+        let (benchmark, metric) = (text("benchmark"), metric(cell("metric"), cell("unit"), better)?);
+        let params = params(cell("params"))?;
+        let pairs: Vec<String> = params.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let series = if pairs.is_empty() { benchmark.clone() } else { format!("{benchmark}{{{}}}", pairs.join(",")) };
+        Ok(Subject { series, benchmark, params, metric, unit: text("unit"), factor: quantity(cell("unit")).factor })
+    }
+
+    /// The number of a cell in the base unit, or why the benchmark cannot have it.
+    fn value(&self, cell: &str) -> Result<Result<f64, String>, String> {
+        match cell.parse::<f64>() {
+            Ok(_) => Ok(field::figure("value", &Value::from(cell), &self.metric, self.factor)),
+            Err(_) => Err(format!("`value` is `{}`, where a number is needed", shown(cell))),
+        }
     }
 
     /// The name of the benchmark, and the variant that may follow it, as in `tile_pack @fast`.
@@ -366,15 +393,6 @@ impl Subject {
             Some((name, variant)) if !name.trim().is_empty() && !variant.trim().is_empty() => (name, Some(variant)),
             _ => (&self.benchmark, None),
         }
-    }
-
-    /// The benchmark with its parameters, as one text.
-    fn series(&self) -> String {
-        if self.params.is_empty() {
-            return self.benchmark.clone();
-        }
-        let pairs: Vec<String> = self.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        format!("{}{{{}}}", self.benchmark, pairs.join(","))
     }
 }
 

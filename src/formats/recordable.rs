@@ -52,9 +52,8 @@ fn one_line(reason: &str) -> String {
 }
 
 fn metric(metric: &Metric, reserved: &[Metric]) -> Metric {
-    let clean: String =
-        metric.name.chars().map(|c| if c.is_whitespace() || is_unsafe_in_name(c) { '_' } else { c }).collect();
-    let short: String = clean.chars().take(60).collect();
+    let safe = |c: char| if c.is_whitespace() || is_unsafe_in_name(c) { '_' } else { c };
+    let short: String = metric.name.chars().take(60).map(safe).collect();
     let name = if short.is_empty() { "value".to_owned() } else { short };
     let clashes =
         reserved.iter().any(|other| other.name == name && (other.unit != metric.unit || other.better != metric.better));

@@ -2,7 +2,7 @@
 //!
 //! A record depends on nothing but its source: equal input gives equal bytes, so repeated imports are recognised.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use chrono::{DateTime, Datelike as _, SubsecRound as _, Utc};
@@ -116,7 +116,7 @@ fn status(measurements: &[Measurement], entries: &[Entry]) -> (RunStatus, Option
 /// Several entries of one id cannot be distinguished, so they fail.
 fn measurements(suite: &str, entries: &[Entry]) -> Vec<Measurement> {
     let reserved = Metric::reserved();
-    let mut places: BTreeMap<Arc<Benchmark>, usize> = BTreeMap::new();
+    let mut places: HashMap<Arc<Benchmark>, usize> = HashMap::with_capacity(entries.len());
     let mut measurements: Vec<Measurement> = Vec::with_capacity(entries.len());
     for entry in entries {
         let one = measurement(suite, entry, &reserved);

@@ -363,28 +363,36 @@ fn kind(machine: &str) -> String {
 /// The first unit and direction of each metric of a source, and where they change.
 #[derive(Default)]
 struct Metrics {
-    first: HashMap<(String, String), (Unit, Better, String)>,
+    first: HashMap<String, (Unit, Better, String)>,
+    /// The key of the last one in `first`.
+    key: String,
     changed: BTreeMap<String, String>,
 }
 
 impl Metrics {
     fn add(&mut self, (suite, series, variant): (&str, &str, Option<&str>), observation: &Observation) {
         let Observation { metric, source_unit, .. } = observation;
-        let key = (format!("{suite}/{series} @{}", variant.unwrap_or_default()), metric.name.clone());
+        self.key.clear();
+        for part in [suite, "/", series, " @", variant.unwrap_or_default(), "\0", &metric.name] {
+            self.key.push_str(part);
+        }
         // The spelling matters where nothing is converted.
-        let spelling = if metric.unit == Unit::One { source_unit.clone() } else { String::new() };
-        let is = (metric.unit, metric.better, spelling);
-        let name = key.1.clone();
+        let spelling = if metric.unit == Unit::One { source_unit.as_str() } else { "" };
+        let Some(first) = self.first.get(&self.key) else {
+            self.first.insert(self.key.clone(), (metric.unit, metric.better, spelling.to_owned()));
+            return;
+        };
+        if (first.0, first.1, &*first.2) == (metric.unit, metric.better, spelling) {
+            return;
+        }
         let shown = |(unit, better, spelling): &(Unit, Better, String)| {
             let unit = if *unit == Unit::One { spelling } else { unit.symbol() };
             let better = if *better == Better::Lower { "lower" } else { "higher" };
             format!("`{}`, {better} is better", printable(unit))
         };
-        let first = self.first.entry(key).or_insert_with(|| is.clone());
-        if *first != is {
-            let series = format!("`{}` of `{}`", printable(&name), printable(series));
-            self.changed.entry(series).or_insert_with(|| format!("{}; then {}", shown(first), shown(&is)));
-        }
+        let series = format!("`{}` of `{}`", printable(&metric.name), printable(series));
+        let is = (metric.unit, metric.better, spelling.to_owned());
+        self.changed.entry(series).or_insert_with(|| format!("{}; then {}", shown(first), shown(&is)));
     }
 
     fn warn(&self) {
