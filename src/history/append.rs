@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
 
 use chrono::{DateTime, Utc};
 use git2::build::TreeUpdateBuilder;
@@ -18,7 +17,7 @@ use crate::error::{HistoryError, failed};
 use crate::inherited;
 use crate::layout::{self, PLAIN};
 use crate::objects::{self, Swapped, TreeLookup, compare_and_swap, write_commit};
-use crate::packs;
+use crate::packs::{self, map_in_parallel};
 use crate::repository::{Store, signature_at};
 use crate::state::{MANY_FILES, Pending, Step, Watch, pause};
 use crate::target::{Target, tip};
@@ -129,8 +128,8 @@ impl Append<'_> {
             }
             if appended.added.len() > MANY_FILES {
                 let new = appended.added.iter().filter(|path| packed.insert((*path).clone()));
-                let loose = new.map(|path| self.records[path.as_str()].0).filter(|record| record.stored.is_none());
-                let blobs: Vec<&[u8]> = loose.map(|record| &record.bytes[..]).collect();
+                let loose = new.map(|path| self.records[path.as_str()]).filter(|(record, _)| record.stored.is_none());
+                let blobs: BTreeMap<Oid, &[u8]> = loose.map(|(record, blob)| (blob, &record.bytes[..])).collect();
                 if !blobs.is_empty() {
                     packs::write(self.repository, &blobs)?;
                 }
@@ -278,9 +277,6 @@ fn parent(path: &str) -> &str {
 
 // The records that one append takes.
 
-/// So many items take less time than another thread.
-const FEW: usize = 16;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub path: String,
@@ -295,17 +291,17 @@ pub struct Record {
 impl Record {
     pub fn from_run(run: &Run) -> Record {
         let (_, path, bytes) = run.to_record();
-        Record { path, bytes, subject: run.subject(), stored: None }
+        Record::auxiliary(path, bytes, run.subject())
     }
 
     pub fn from_event(record: &EventRecord) -> Record {
         let (path, bytes, subject) = record.to_file();
-        Record { path, bytes, subject, stored: None }
+        Record::auxiliary(path, bytes, subject)
     }
 
     pub fn from_retraction(retraction: &Retraction) -> Record {
         let (path, bytes, subject) = retraction.to_file();
-        Record { path, bytes, subject, stored: None }
+        Record::auxiliary(path, bytes, subject)
     }
 
     /// A file in a folder whose name begins with an underscore. Readers that do not know the folder ignore it.
@@ -321,7 +317,8 @@ type Batch<'a> = BTreeMap<&'a str, (&'a Record, Oid)>;
 /// some day where no append follows.
 pub fn store_blobs(store: &Store, records: &mut [Record]) -> Result<(), HistoryError> {
     let blobs = checked_blobs(records)?;
-    packs::write(&store.repository, &records.iter().map(|record| &record.bytes[..]).collect::<Vec<_>>())?;
+    let new = records.iter().zip(&blobs).filter(|(record, _)| record.stored.is_none());
+    packs::write(&store.repository, &new.map(|(record, blob)| (*blob, &record.bytes[..])).collect())?;
     for (record, blob) in records.iter_mut().zip(blobs) {
         (record.bytes, record.stored) = (Vec::new(), Some(blob));
     }
@@ -351,20 +348,6 @@ fn batch(records: &[Record]) -> Result<Batch<'_>, HistoryError> {
         }
     }
     Ok(batch)
-}
-
-/// Applies a function to all items, on all processors where there are many.
-pub(crate) fn map_in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let share = items.len().div_ceil(workers).max(FEW);
-    if items.len() <= share {
-        return items.iter().map(function).collect();
-    }
-    thread::scope(|scope| {
-        let apply = |share: &[T]| share.iter().map(&function).collect::<Vec<_>>();
-        let workers: Vec<_> = items.chunks(share).map(|share| scope.spawn(move || apply(share))).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("the function does not panic")).collect()
-    })
 }
 
 /// Of one record its subject; of a few of one commit `sprag: cpu ok, gpu skipped at …`; else how many there are, and the subject

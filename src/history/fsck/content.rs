@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, Oid, Repository};
 
-use crate::append::map_in_parallel;
 use crate::archived::Archived;
 use crate::error::{FETCH_ALL, HistoryError, failed};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::layout::{self, Kind, PLAIN};
 use crate::load::absent;
 use crate::objects::{self, LooseObjects, Promises};
-use crate::packs::pack_order;
+use crate::packs::{map_in_parallel, pack_order};
 use crate::past::{Appearance, Digests, MISSING, Past, QUARANTINE, is_here, noted, reason, record_digest, vouches};
 use sprag_base::digest::{Digest, is_hex};
 use sprag_model::event_record::{EventError, EventRecord};

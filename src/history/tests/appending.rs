@@ -67,7 +67,7 @@ fn what_loading_would_refuse_is_refused() {
     let head = fixture.head();
     let good = records(1..2).remove(0);
     let check = |path: &str, bytes: &[u8], words: &str| {
-        let record = Record { path: path.to_owned(), bytes: bytes.to_vec(), subject: "x".to_owned(), stored: None };
+        let record = Record::auxiliary(path.to_owned(), bytes.to_vec(), "x".to_owned());
         match fixture.try_append(&[records(2..3).remove(0), record]) {
             Err(HistoryError::BadRecord { path: blamed, reason }) => {
                 assert!(blamed == path && reason.contains(words), "{blamed}: {reason}");
@@ -112,11 +112,8 @@ fn records_that_are_stored_before_are_appended_as_others_are() {
 #[test]
 fn the_history_is_append_only() {
     let fixture = Fixture::new();
-    let note = |path: &str, text: &str| Record {
-        path: format!("history/v1/_notes/{path}"),
-        bytes: text.as_bytes().to_vec(),
-        subject: "sprag: note".to_owned(),
-        stored: None,
+    let note = |path: &str, text: &str| {
+        Record::auxiliary(format!("history/v1/_notes/{path}"), text.as_bytes().to_vec(), "sprag: note".to_owned())
     };
     fixture.append(&[note("1.json", "one")], minute(1));
     let head = fixture.head();
