@@ -7,7 +7,7 @@
 //! version that can hold it, so one of version 1 reads back to the same bytes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -58,6 +58,47 @@ impl Run {
         let id = id_of(text.as_bytes());
         text.push('\n');
         (id.clone(), self.path(&id), text.into_bytes())
+    }
+
+    /// Checks what reading the record of this run would, whose bytes are as they must be.
+    pub fn check(&self) -> Result<(), String> {
+        self.check_head()?;
+        for one in &self.measurements {
+            let checked = match one.benchmark.suite == self.suite {
+                true => one.benchmark.check().map_err(|error| error.to_string()),
+                false => Err("it is of another suite".to_owned()),
+            };
+            let checked = checked.and_then(|()| check_estimates(&one.estimates));
+            checked.map_err(|reason| impossible(&one.benchmark.id(), &reason))?;
+        }
+        self.check_distinct()
+    }
+
+    fn check_head(&self) -> Result<(), String> {
+        check_suite(&self.suite)?;
+        check_hex("machine.id", &self.machine.id, 16)?;
+        self.commit.iter().try_for_each(|commit| check_hex("commit.sha", &commit.sha, 40))?;
+        if self.environment.key != Environment::key_of(&self.environment.facts) {
+            return Err("has `environment.key` that does not follow from its facts".to_owned());
+        }
+        if self.status != RunStatus::Ok && self.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
+            return Err(format!("has `reason` missing, though the run was {}", self.status.word()));
+        }
+        if self.timestamp.timestamp_subsec_nanos() != 0 {
+            return Err("has `timestamp_utc` with fractions of a second".to_owned());
+        }
+        if !YEARS.contains(&self.timestamp.year()) {
+            return Err("has `timestamp_utc` outside the years 1970 to 9999".to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_distinct(&self) -> Result<(), String> {
+        let mut seen = HashSet::new();
+        match self.measurements.iter().find(|one| !seen.insert(&*one.benchmark)) {
+            Some(twice) => Err(format!("lists the benchmark `{}` twice", twice.benchmark)),
+            None => Ok(()),
+        }
     }
 
     /// Reads a record; the file must hold exactly the bytes that [`Run::to_record`] writes.
@@ -179,24 +220,24 @@ struct RunRecord<'a> {
     /// When the run began, to the second.
     #[schemars(extend("pattern" = patterns::SECOND))]
     timestamp_utc: DateTime<Utc>,
-    commit: Option<Commit>,
-    machine: Machine,
-    environment: Environment,
+    commit: Cow<'a, Option<Commit>>,
+    machine: Cow<'a, Machine>,
+    environment: Cow<'a, Environment>,
     /// The settings of the protocol, by name.
-    config: BTreeMap<String, Value>,
+    config: Cow<'a, BTreeMap<String, Value>>,
     status: RunStatus,
-    reason: Option<String>,
-    quality: Quality,
+    reason: Cow<'a, Option<String>>,
+    quality: Cow<'a, Quality>,
     benchmarks: Vec<BenchmarkRecord<'a>>,
-    autotune: Vec<Value>,
+    autotune: Cow<'a, [Value]>,
 }
 
 /// A benchmark of the run.
 #[derive(JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BenchmarkRecord<'a> {
-    attributes: Attributes,
-    failure: Option<String>,
+    attributes: Cow<'a, Attributes>,
+    failure: Cow<'a, Option<String>>,
     /// `suite/name{params} @variant`, as the parts below make it.
     #[serde(borrow)]
     id: Cow<'a, str>,
@@ -206,8 +247,8 @@ struct BenchmarkRecord<'a> {
     name: Cow<'a, str>,
     /// Sizes and settings that are part of the identity.
     #[schemars(extend("propertyNames" = parameter(), "additionalProperties" = parameter()))]
-    params: BTreeMap<String, String>,
-    parity: Parity,
+    params: Cow<'a, BTreeMap<String, String>>,
+    parity: Cow<'a, Parity>,
     /// Its purpose; absent where a gate judges it.
     #[serde(default, skip_serializing_if = "Role::is_tracked")]
     role: Role,
@@ -246,7 +287,7 @@ struct MetricRecord<'a> {
     /// The median over worker processes of their medians.
     value: f64,
     /// The median of each worker process, in the order of execution.
-    workers: Vec<f64>,
+    workers: Cow<'a, [f64]>,
 }
 
 fn lowest_version(run: &Run) -> u64 {
@@ -262,64 +303,45 @@ impl<'a> RunRecord<'a> {
             schema_version: lowest_version(run),
             suite: Cow::Borrowed(&run.suite),
             timestamp_utc: run.timestamp,
-            commit: run.commit.clone(),
-            machine: run.machine.clone(),
-            environment: run.environment.clone(),
-            config: run.config.clone(),
+            commit: Cow::Borrowed(&run.commit),
+            machine: Cow::Borrowed(&run.machine),
+            environment: Cow::Borrowed(&run.environment),
+            config: Cow::Borrowed(&run.config),
             status: run.status,
-            reason: run.reason.clone(),
-            quality: run.quality.clone(),
+            reason: Cow::Borrowed(&run.reason),
+            quality: Cow::Borrowed(&run.quality),
             benchmarks: run.measurements.iter().map(BenchmarkRecord::from_measurement).collect(),
-            autotune: run.autotune.clone(),
+            autotune: Cow::Borrowed(&run.autotune),
         }
-    }
-
-    fn check(&self) -> Result<(), String> {
-        check_suite(&self.suite)?;
-        check_hex("machine.id", &self.machine.id, 16)?;
-        self.commit.iter().try_for_each(|commit| check_hex("commit.sha", &commit.sha, 40))?;
-        if self.environment.key != Environment::key_of(&self.environment.facts) {
-            return Err("has `environment.key` that does not follow from its facts".to_owned());
-        }
-        if self.status != RunStatus::Ok && self.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
-            return Err(format!("has `reason` missing, though the run was {}", self.status.word()));
-        }
-        if self.timestamp_utc.timestamp_subsec_nanos() != 0 {
-            return Err("has `timestamp_utc` with fractions of a second".to_owned());
-        }
-        if !YEARS.contains(&self.timestamp_utc.year()) {
-            return Err("has `timestamp_utc` outside the years 1970 to 9999".to_owned());
-        }
-        Ok(())
     }
 
     fn into_run(self, interner: &mut Interner) -> Result<Run, RecordError> {
-        self.check().map_err(RecordError::Content)?;
-        let mut measurements: Vec<Measurement> = Vec::with_capacity(self.benchmarks.len());
-        for record in self.benchmarks {
-            let id = record.id.clone();
-            let fault = |reason| format!("holds a benchmark `{}` that cannot be: {reason}", id.escape_debug());
-            let measurement = record.into_measurement(&self.suite, interner);
-            measurements.push(measurement.map_err(|reason| RecordError::Content(fault(reason)))?);
-        }
-        let mut seen = BTreeSet::new();
-        if let Some(twice) = measurements.iter().find(|one| !seen.insert(&*one.benchmark)) {
-            return Err(RecordError::Content(format!("lists the benchmark `{}` twice", twice.benchmark)));
-        }
-        Ok(Run {
+        let mut run = Run {
             suite: self.suite.into_owned(),
             timestamp: self.timestamp_utc,
-            commit: self.commit,
-            machine: self.machine,
-            environment: self.environment,
-            config: self.config,
+            commit: self.commit.into_owned(),
+            machine: self.machine.into_owned(),
+            environment: self.environment.into_owned(),
+            config: self.config.into_owned(),
             status: self.status,
-            reason: self.reason,
-            quality: self.quality,
-            measurements,
-            autotune: self.autotune,
-        })
+            reason: self.reason.into_owned(),
+            quality: self.quality.into_owned(),
+            measurements: Vec::with_capacity(self.benchmarks.len()),
+            autotune: self.autotune.into_owned(),
+        };
+        run.check_head().map_err(RecordError::Content)?;
+        for record in self.benchmarks {
+            let id = record.id.clone();
+            let measurement = record.into_measurement(&run.suite, interner);
+            run.measurements.push(measurement.map_err(|reason| RecordError::Content(impossible(&id, &reason)))?);
+        }
+        run.check_distinct().map_err(RecordError::Content)?;
+        Ok(run)
     }
+}
+
+fn impossible(id: &str, reason: &str) -> String {
+    format!("holds a benchmark `{}` that cannot be: {reason}", id.escape_debug())
 }
 
 impl<'a> BenchmarkRecord<'a> {
@@ -329,35 +351,27 @@ impl<'a> BenchmarkRecord<'a> {
             id: Cow::Owned(benchmark.id()),
             name: Cow::Borrowed(&benchmark.name),
             version: benchmark.version,
-            params: benchmark.params.clone(),
+            params: Cow::Borrowed(&benchmark.params),
             variant: Cow::Borrowed(&benchmark.variant),
             role: measurement.role,
-            attributes: measurement.attributes.clone(),
-            parity: measurement.parity.clone(),
-            failure: measurement.failure.clone(),
+            attributes: Cow::Borrowed(&measurement.attributes),
+            parity: Cow::Borrowed(&measurement.parity),
+            failure: Cow::Borrowed(&measurement.failure),
             metrics: measurement.estimates.iter().map(MetricRecord::from_estimate).collect(),
         }
     }
 
     fn into_measurement(self, suite: &str, interner: &mut Interner) -> Result<Measurement, String> {
         let benchmark = interner.intern(suite, &self)?;
-        let mut names = BTreeSet::new();
-        for metric in &self.metrics {
-            let word = &metric.name;
-            if !Metric::is_word(word) {
-                return Err(format!("the metric name `{}` is not a word", word.escape_debug()));
-            }
-            if !names.insert(word) {
-                return Err(format!("it has the metric `{word}` twice"));
-            }
-        }
+        let estimates: Vec<Estimate> = self.metrics.into_iter().map(MetricRecord::into_estimate).collect();
+        check_estimates(&estimates)?;
         Ok(Measurement {
             benchmark,
             role: self.role,
-            attributes: self.attributes,
-            parity: self.parity,
-            failure: self.failure,
-            estimates: self.metrics.into_iter().map(MetricRecord::into_estimate).collect::<Result<_, _>>()?,
+            attributes: self.attributes.into_owned(),
+            parity: self.parity.into_owned(),
+            failure: self.failure.into_owned(),
+            estimates,
         })
     }
 }
@@ -369,7 +383,7 @@ impl<'a> MetricRecord<'a> {
             unit: estimate.metric.unit,
             better: estimate.metric.better,
             value: estimate.value,
-            workers: estimate.workers.clone(),
+            workers: Cow::Borrowed(&estimate.workers),
             p50: estimate.p50,
             p95: estimate.p95,
             min: estimate.min,
@@ -379,32 +393,46 @@ impl<'a> MetricRecord<'a> {
         }
     }
 
-    fn into_estimate(self) -> Result<Estimate, String> {
-        let metric = Metric { name: self.name.into_owned(), unit: self.unit, better: self.better };
-        let (low, high) = self.interval.unwrap_or((self.value, self.value));
-        let single = [Some(self.value), self.p50, self.p95, self.min, Some(low), Some(high)];
-        let numbers = single.into_iter().flatten().chain(self.workers.iter().copied());
-        if let Some(fault) = numbers.into_iter().find_map(|number| metric.fault(number)) {
-            return Err(format!("its metric `{}` holds {fault}", metric.name));
-        }
-        if let Some(bad) = self.detectable.filter(|size| !(size.is_finite() && *size >= 0.0)) {
-            return Err(format!("its metric `{}` could show a change of {bad}, which cannot be", metric.name));
-        }
-        if low > high {
-            return Err(format!("its metric `{}` has an interval from {low} to {high}", metric.name));
-        }
-        Ok(Estimate {
-            metric,
+    fn into_estimate(self) -> Estimate {
+        Estimate {
+            metric: Metric { name: self.name.into_owned(), unit: self.unit, better: self.better },
             value: self.value,
-            workers: self.workers,
+            workers: self.workers.into_owned(),
             p50: self.p50,
             p95: self.p95,
             min: self.min,
             interval: self.interval,
             detectable: self.detectable,
             n: self.n,
-        })
+        }
     }
+}
+
+fn check_estimates(estimates: &[Estimate]) -> Result<(), String> {
+    for (place, Estimate { metric, .. }) in estimates.iter().enumerate() {
+        if !Metric::is_word(&metric.name) {
+            return Err(format!("the metric name `{}` is not a word", metric.name.escape_debug()));
+        }
+        if estimates[..place].iter().any(|other| other.metric.name == metric.name) {
+            return Err(format!("it has the metric `{}` twice", metric.name));
+        }
+    }
+    for estimate in estimates {
+        let metric = &estimate.metric;
+        let (low, high) = estimate.interval.unwrap_or((estimate.value, estimate.value));
+        let single = [Some(estimate.value), estimate.p50, estimate.p95, estimate.min, Some(low), Some(high)];
+        let numbers = single.into_iter().flatten().chain(estimate.workers.iter().copied());
+        if let Some(fault) = numbers.into_iter().find_map(|number| metric.fault(number)) {
+            return Err(format!("its metric `{}` holds {fault}", metric.name));
+        }
+        if let Some(bad) = estimate.detectable.filter(|size| !(size.is_finite() && *size >= 0.0)) {
+            return Err(format!("its metric `{}` could show a change of {bad}, which cannot be", metric.name));
+        }
+        if low > high {
+            return Err(format!("its metric `{}` has an interval from {low} to {high}", metric.name));
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn check_hex(field: &str, text: &str, length: usize) -> Result<(), String> {
@@ -483,7 +511,7 @@ impl Interner {
     fn intern(&mut self, suite: &str, record: &BenchmarkRecord<'_>) -> Result<Arc<Benchmark>, String> {
         let is_same = |other: &&Arc<Benchmark>| {
             (record.version, &*record.name, &*record.variant) == (other.version, &*other.name, &*other.variant)
-                && (suite, &record.params) == (&*other.suite, &other.params)
+                && (suite, &*record.params) == (&*other.suite, &other.params)
         };
         if let Some(benchmark) = self.0.get(&*record.id).filter(is_same) {
             return Ok(Arc::clone(benchmark));
@@ -491,7 +519,7 @@ impl Interner {
         let benchmark = Benchmark {
             suite: suite.to_owned(),
             name: record.name.to_string(),
-            params: record.params.clone(),
+            params: record.params.clone().into_owned(),
             variant: record.variant.to_string(),
             version: record.version,
         };
