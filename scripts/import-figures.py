@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times the import of a large history: a data.js of about 25 MB, of 150 benchmarks over a thousand commits.
+"""Times the import of a large history: a data.js of about 25 MB, of 150 benchmarks (or BENCHMARKS) over a thousand commits.
 
-    python3 scripts/import-figures.py target/release/sprag
+    python3 scripts/import-figures.py target/release/sprag [BENCHMARKS]
 
 Makes the file and an empty repository in a temporary folder, imports it five times into fresh copies of the repository
-(once with `--dry-run` to tell reading from recording), and prints medians of wall and processor seconds, beside those of
-Python's own JSON reader on the same file in the same run. Standard library only; needs git.
+(once with `--dry-run` to tell reading from recording), and prints medians of wall and processor seconds and of the most
+memory, beside those of Python's own JSON reader on the same file in the same run. Standard library only; needs git.
 """
 
 import json
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-COMMITS, BENCHMARKS, ROUNDS = 1000, 150, 5
+COMMITS, BENCHMARKS, ROUNDS = 1000, int(sys.argv[2]) if len(sys.argv) > 2 else 150, 5
 
 
 def data_js(path):
@@ -41,11 +41,12 @@ def data_js(path):
 
 
 def timed(command, folder):
-    started, before = time.monotonic(), os.times()
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.monotonic() - started, cpu
+    started = time.monotonic()
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"{command}: wait status {status}")
+    return time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main():
@@ -74,8 +75,8 @@ def main():
             times["python json"].append(timed(reader, root))
         print(f"{os.path.getsize(source) / 1e6:.1f} MB, {COMMITS} runs of {BENCHMARKS} benchmarks")
         for name, pairs in times.items():
-            wall, cpu = (statistics.median(column) for column in zip(*pairs))
-            print(f"{name:>22}: {wall:.2f} s wall, {cpu:.2f} s processor (medians of {ROUNDS})")
+            wall, cpu, memory = (statistics.median(column) for column in zip(*pairs))
+            print(f"{name:>22}: {wall:.2f} s wall, {cpu:.2f} s processor, {memory:.0f} MiB (medians of {ROUNDS})")
 
 
 main()

@@ -41,7 +41,7 @@ pub(crate) fn pack_order<T>(repository: &Repository, items: &[T], id: impl Fn(&T
     order
 }
 
-/// A tenth of the time of the default, for an eighth more bytes. Differences to other records are left to `git gc`.
+/// Half the time of the default level, for a ninth more bytes. Differences to other records are left to `git gc`.
 const LEVEL: u32 = 2;
 
 /// Writes the blobs as one pack and flushes it: two files instead of one for each record. Where that fails, no object is added.
