@@ -16,7 +16,6 @@ use crate::checkout::BranchMove;
 use crate::error::{HistoryError, failed};
 use crate::inherited;
 use crate::layout::{Entry, Name, PLAIN};
-use crate::listing::notes_at;
 use crate::objects::{self, Edit, Edits, Swapped, TreeLookup, compare_and_swap, edited};
 use crate::past::Digests;
 use crate::repository::{Store, signature_at};
@@ -50,7 +49,8 @@ pub struct PastMonth {
 /// The newest note of each archive, also of those that were restored.
 pub fn archives(store: &Store, target: &Target) -> Result<Vec<Archive>, HistoryError> {
     let Some((commit, _)) = tip(&store.repository, target)? else { return Ok(Vec::new()) };
-    Ok(Archive::newest(notes_at(&store.repository, &commit)?.deciding))
+    let tree = commit.tree().map_err(failed("read the tree of the history"))?;
+    Ok(crate::listing::archives_in(&store.repository, &tree)?.0)
 }
 
 /// The runs of an archive as earlier commits have them, so that they can be recorded again without the snapshot.

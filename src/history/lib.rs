@@ -34,7 +34,6 @@ mod transport;
 mod sync {
     pub(crate) mod outcome;
     pub(crate) mod compare;
-    pub(crate) mod set_aside;
     pub(crate) mod plan;
     pub(crate) mod rounds;
 }

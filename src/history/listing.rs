@@ -11,7 +11,6 @@ use crate::checkout::heal;
 use crate::error::{HistoryError, failed};
 use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
 use crate::objects::{self, LooseObjects, Promises};
-use crate::past::QUARANTINE;
 use crate::repository::{Store, short_name};
 use crate::target::{Target, tip};
 use sprag_model::archive::{ARCHIVE_ROOT, Archive};
@@ -88,41 +87,32 @@ pub fn list_cached(
     let news = (walk.has_news || !walk.cache.is_empty()).then(|| std::mem::take(&mut walk.news));
     listing.warnings.append(&mut walk.warnings);
     (listing.entries, listing.quarantined) = walk.finish();
-    listing.latest = latest(repository, &commit);
-    listing.add_archived(store, &commit)?;
-    listing.retract(repository, &tree)?;
-    Ok((listing, news))
-}
-
-/// A machine whose clock is behind must not make the runs of others future ones, so the newest of the last commits decides.
-fn latest(repository: &Repository, tip: &Commit<'_>) -> Option<DateTime<Utc>> {
+    // A machine whose clock is behind must not make the runs of others future ones.
     let loose = LooseObjects::new(repository);
     let parent = |commit: &Commit<'_>| loose.find_commit(repository, commit.parent_id(0).ok()?).ok();
-    let recent = std::iter::successors(Some(tip.clone()), parent).take(RECENT_COMMITS);
-    let newest = recent.map(|commit| commit.time().seconds()).max()?;
-    DateTime::from_timestamp(newest, 0)?.checked_add_signed(TimeDelta::days(1))
-}
-
-fn check_time(time: DateTime<Utc>, latest: Option<DateTime<Utc>>) -> Result<(), String> {
-    match latest.is_none_or(|latest| time <= latest) {
-        true => Ok(()),
-        false => {
-            Err(format!("is dated {}, more than a day after the newest commit of the history", time.format("%Y-%m-%d")))
-        }
-    }
+    let recent = std::iter::successors(Some(commit), parent).take(RECENT_COMMITS);
+    let newest = recent.map(|commit| commit.time().seconds()).max();
+    listing.latest =
+        newest.and_then(|seconds| DateTime::from_timestamp(seconds, 0)).map(|time| time + TimeDelta::days(1));
+    listing.add_archived(store, &tree)?;
+    listing.retract(repository, &tree)?;
+    Ok((listing, news))
 }
 
 impl Listing {
     /// Whether the run of that time is dated in the future of the history; the fault reads after its path.
     pub fn check_time(&self, time: DateTime<Utc>) -> Result<(), String> {
-        check_time(time, self.latest)
+        if self.latest.is_none_or(|latest| time <= latest) {
+            return Ok(());
+        }
+        Err(format!("is dated {}, more than a day after the newest commit of the history", time.format("%Y-%m-%d")))
     }
 
-    fn add_archived(&mut self, store: &Store, tip: &Commit<'_>) -> Result<(), HistoryError> {
-        let notes = notes_at(&store.repository, tip)?;
-        self.quarantined.extend(notes.future.into_iter().chain(notes.others));
+    fn add_archived(&mut self, store: &Store, tree: &Tree<'_>) -> Result<(), HistoryError> {
+        let (archives, bad) = archives_in(&store.repository, tree)?;
+        self.quarantined.extend(bad);
         let count = self.entries.len();
-        for archive in Archive::newest(notes.deciding).into_iter().filter(|archive| !archive.restored) {
+        for archive in archives.into_iter().filter(|archive| !archive.restored) {
             match store.snapshots.as_ref().map_or(Ok(None), |snapshots| snapshots.runs(&archive))? {
                 Some(runs) => self.entries.extend(runs),
                 None => self.absent.push(archive),
@@ -347,38 +337,36 @@ pub(crate) fn files_below(repository: &Repository, tree: &Tree<'_>, folder: &str
     Ok(PlainFiles { files, quarantined })
 }
 
-/// The notes of archives.
-#[derive(Default)]
-pub(crate) struct Notes {
-    pub(crate) deciding: Vec<Archive>,
-    /// A note of the future would outlast every later one, so it decides nothing.
-    pub(crate) future: Vec<Quarantined>,
-    /// Files in their place that are none.
-    pub(crate) others: Vec<Quarantined>,
+/// The newest note of each archive, and files in their place that are none.
+pub(crate) fn archives_in(
+    repository: &Repository,
+    tree: &Tree<'_>,
+) -> Result<(Vec<Archive>, Vec<Quarantined>), HistoryError> {
+    let (notes, quarantined) = notes_in(repository, tree)?;
+    Ok((Archive::newest(notes), quarantined))
 }
 
-pub(crate) fn notes_at(repository: &Repository, tip: &Commit<'_>) -> Result<Notes, HistoryError> {
-    let tree = tip.tree().map_err(failed("read the tree of the history"))?;
-    let PlainFiles { files, quarantined } = files_below(repository, &tree, ARCHIVE_ROOT)?;
-    let latest = latest(repository, tip).filter(|_| !files.is_empty());
-    let mut notes = Notes { others: quarantined, ..Notes::default() };
+/// All notes of archives, and files in their place that are none.
+pub(crate) fn notes_in(
+    repository: &Repository,
+    tree: &Tree<'_>,
+) -> Result<(Vec<Archive>, Vec<Quarantined>), HistoryError> {
+    let PlainFiles { files, mut quarantined } = files_below(repository, tree, ARCHIVE_ROOT)?;
+    let mut notes = Vec::new();
     for (path, bytes) in files {
         match Archive::from_file(&path, &bytes) {
-            Ok(note) => match check_time(note.time, latest) {
-                Ok(()) => notes.deciding.push(note),
-                Err(reason) => notes.future.push(Quarantined { path, reason }),
-            },
-            Err(reason) => notes.others.push(Quarantined { path, reason }),
+            Ok(note) => notes.push(note),
+            Err(reason) => quarantined.push(Quarantined { path, reason }),
         }
     }
-    Ok(notes)
+    Ok((notes, quarantined))
 }
 
-/// The contents of what repairs set aside.
-pub(crate) fn quarantined_below(repository: &Repository, tree: &Tree<'_>) -> HashSet<Oid> {
-    let mut walk = Walk::new(repository, 1, |_| Ok(()));
-    walk.enter_below(tree, &format!("{RECORD_ROOT}/{QUARANTINE}"));
-    walk.entries.iter().filter_map(|entry| Oid::from_str(&entry.blob).ok()).collect()
+/// What left by the notes of a tree.
+pub(crate) fn archived_in<'r>(repository: &'r Repository, tree: &Tree<'_>) -> Result<Archived<'r>, HistoryError> {
+    let mut archived = Archived::by(repository, notes_in(repository, tree)?.0);
+    archived.lacks_notes = !absent_notes(repository, tree, &Promises::new(repository)?).is_empty();
+    Ok(archived)
 }
 
 /// The contents of notes that a partial clone lacks.

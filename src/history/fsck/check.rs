@@ -13,7 +13,7 @@ use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
 use crate::layout::FOLDER;
-use crate::listing::{absent_notes, notes_at};
+use crate::listing::archived_in;
 use crate::objects::{self, Promises};
 use crate::past::{Contents, Digests, Entries, Gap, Past};
 use crate::repository::{Store, grafts, short_name};
@@ -22,7 +22,6 @@ use crate::target::{Target, tip};
 use sprag_base::digest::Digest;
 use sprag_model::fsck::{Against, Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
 use sprag_model::merkle::{SizedRoot, verify_consistency};
-use sprag_model::run::Quarantined;
 
 const NAMED: usize = 3;
 
@@ -135,8 +134,8 @@ pub(crate) struct Examined<'r> {
 
 impl<'r> Examined<'r> {
     pub(crate) fn read(repository: &'r Repository, commit: Oid) -> Result<Examined<'r>, HistoryError> {
-        let at = repository.find_commit(commit).map_err(failed("read the tip of the history"))?;
-        let tree = at.tree().map_err(failed("read the tree of the history"))?;
+        let tree = repository.find_commit(commit).and_then(|commit| commit.tree());
+        let tree = tree.map_err(failed("read the tree of the history"))?;
         let mut tip = Tip::read(repository, &tree);
         let past = Past::read(repository, commit)?;
         let mut digests = Digests::new(repository)?;
@@ -145,17 +144,11 @@ impl<'r> Examined<'r> {
         let mut faults = std::mem::take(&mut tip.faults);
         faults.extend(read.faults);
         faults.extend(collisions(&tip, &past));
-        let notes = notes_at(repository, &at)?;
-        for Quarantined { path, reason } in notes.future {
-            let file = tip.auxiliary.iter().find(|file| file.text() == path).cloned();
-            faults.extend(file.map(|file| Fault::new(file, FindingKind::Name, reason, SET_ASIDE)));
-        }
         let mut present = tip.contents();
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
         let mut set_aside = read.set_aside;
         set_aside.extend(content::settled(repository, &past, &present));
-        let mut archived = Archived::by(repository, notes.deciding);
-        archived.lacks_notes = !absent_notes(repository, &tree, &promises).is_empty();
+        let mut archived = archived_in(repository, &tree)?;
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
         let mut contents = Contents { digests, unreadable: Vec::new() };

@@ -148,7 +148,11 @@ pub(crate) fn read(
             match judged {
                 Judged::Run(facts) => contents.runs.push(facts),
                 Judged::Event => {}
-                Judged::Newer(version) => contents.newer(path, version),
+                Judged::Newer(version) => {
+                    let what = format!("has schema version {version}, and was left as it is");
+                    let finding = Finding::at(FindingKind::Newer, path, what);
+                    contents.findings.push(finding.advise("a newer sprag can read it"));
+                }
                 Judged::Bad(kind, what) => contents.fault(file, kind, what),
             }
         }
@@ -161,10 +165,7 @@ pub(crate) fn read(
         match fetch(&loose, &odb, file.id) {
             Ok(bytes) => {
                 if let Err(what) = layout::check_auxiliary(&file.text(), &bytes) {
-                    match layout::newer_version(&file.text(), &bytes) {
-                        Some(version) => contents.newer(&file.text(), version),
-                        None => contents.fault(file, FindingKind::Schema, what),
-                    }
+                    contents.fault(file, FindingKind::Schema, what);
                 }
             }
             Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
@@ -178,11 +179,6 @@ pub(crate) fn read(
 }
 
 impl TipContents {
-    fn newer(&mut self, path: &str, version: u64) {
-        let what = format!("has schema version {version}, and was left as it is");
-        self.findings.push(Finding::at(FindingKind::Newer, path, what).advise("a newer sprag can read it"));
-    }
-
     fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String) {
         let advice = match kind {
             FindingKind::Unreadable => fetch_first(file.id),

@@ -10,13 +10,12 @@ use git2::{Direction, ErrorCode, Oid, Repository};
 
 use crate::archived::{Archived, Verdict};
 use crate::error::{HistoryError, failed};
-use crate::listing::{Notes, notes_at};
+use crate::listing::notes_in;
 use crate::objects::{self, TreeItem};
 use crate::past::{Digests, noted};
 use crate::repository::{grafts, short_name};
-use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, user_commits};
+use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, SyncError};
-use crate::sync::set_aside::SetAside;
 use crate::target::Target;
 use crate::transport::printable;
 use sprag_model::archive::{ARCHIVE_ROOT, Archive};
@@ -40,8 +39,8 @@ pub(crate) struct Plan {
     /// Of a branch that was gone and comes back with its commits.
     put_back: Vec<String>,
     pub(crate) puts: BTreeMap<TreePath, TreeItem>,
-    /// Runs of the base that were archived here, and damaged files that were set aside.
-    pub(crate) leaving: BTreeMap<TreePath, TreeItem>,
+    /// Runs of the base that were archived here.
+    pub(crate) archived: BTreeMap<TreePath, TreeItem>,
     /// An existing commit that has both.
     pub(crate) ready: Option<Oid>,
     pub(crate) received: usize,
@@ -82,17 +81,13 @@ impl Plan {
         let mut against = compare(repository, local, base)?;
         let new = [&at_remote.right, &at_local.right, &against.left, &against.right];
         let has_notes = new.iter().any(|files| files.keys().any(|path| path.starts_with(ARCHIVE_ROOT.as_bytes())));
-        let notes = |tip: Option<Oid>| match tip.filter(|_| has_notes) {
-            Some(tip) => {
-                notes_at(repository, &repository.find_commit(tip).map_err(failed("read a tip of the history"))?)
-            }
-            None => Ok(Notes::default()),
+        let notes_at = |tip: Option<Oid>| match tree_of(repository, tip)?.filter(|_| has_notes) {
+            Some(tree) => notes_in(repository, &tree),
+            None => Ok((Vec::new(), Vec::new())),
         };
-        let (here, there) = (notes(local)?.deciding, notes(base)?);
+        let ((here, _), (there, unread)) = (notes_at(local)?, notes_at(base)?);
         let mut digests = Digests::new(repository)?;
-        let unused = there.future.iter().chain(&there.others);
-        let there = there.deciding;
-        let mut faults: Vec<String> = unused.map(|file| format!("`{}` {}", file.path, file.reason)).collect();
+        let mut faults: Vec<String> = unread.iter().map(|file| format!("`{}` {}", file.path, file.reason)).collect();
         let mut is_sound = |archived: &Archived<'_>, note: &Archive| {
             let path = note.to_file().0;
             let judged = || match archived.verdict(repository, note, &mut digests) {
@@ -112,28 +107,11 @@ impl Plan {
             archived.take(&mut at_remote.left, &at_remote.right, &mut is_sound);
         }
         Archived::by(repository, here.clone()).take(&mut at_local.left, &at_local.right, &mut is_sound);
-        // A repair on top of the remote's branch brought back what that lost.
-        if let (Some(local), Some(remote)) = (local, remote)
-            && !(rewritten || at_remote.left.is_empty())
-            && contains(repository, local, remote)?
-        {
-            at_remote.left.retain(|path, item| against.left.get(path) != Some(item));
-        }
-        // What a repair set aside on either side leaves the other one, and decides nothing there.
-        let [set_aside_here, set_aside_there] = [SetAside::at(repository, local)?, SetAside::at(repository, base)?];
-        set_aside_here.take(&mut at_local.left);
-        set_aside_there.take(&mut at_remote.left);
-        let own = here.iter().filter(|note| !set_aside_there.has_note(note)).cloned();
-        let united = Archived::by(
-            repository,
-            own.chain(there.into_iter().filter(|note| !set_aside_here.has_note(note))).collect(),
-        );
+        let united = Archived::by(repository, here.iter().cloned().chain(there).collect());
         let mut puts = against.left.clone();
-        set_aside_there.take(&mut puts);
         // What either side archived since the other last heard of it leaves on both. Runs that came back later stay.
         united.take(&mut puts, &against.right, &mut is_sound);
-        let mut leaving = united.take(&mut against.right, &against.left, &mut is_sound);
-        leaving.extend(set_aside_here.take(&mut against.right));
+        let archived = united.take(&mut against.right, &against.left, &mut is_sound);
         judge(&at_remote, &at_local, after_rewrite, rewritten, branch, remote.is_none(), faults)?;
         match after_rewrite {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),
@@ -153,7 +131,7 @@ impl Plan {
         if !unexplained.is_empty() {
             return Err(SyncError::Different { branch: branch.name(), paths: texts(unexplained) });
         }
-        if !puts.is_empty() || !leaving.is_empty() || (remote.is_none() && base.is_some()) {
+        if !puts.is_empty() || (remote.is_none() && base.is_some()) {
             publishes_nothing_else(repository, tips, branch)?;
         }
         let mut warnings = Vec::new();
@@ -162,10 +140,7 @@ impl Plan {
                 if repository.is_shallow() { "cannot be followed in this shallow clone" } else { "was rewritten" };
             warnings.push(format!("the history of `{}` {how} since the last sync", branch.name()));
         }
-        let ready = match puts.is_empty() && leaving.is_empty() && base.is_some() {
-            true => base,
-            false => ready(repository, base, local, &against, &puts)?,
-        };
+        let ready = ready(repository, base, local, &against, &puts)?;
         if let Some(base) = base.filter(|_| ready.is_none()) {
             let is_new = |note: &&Archive| !note.restored && against.left.contains_key(note.to_file().0.as_bytes());
             for Archive { commit, file, .. } in Archive::newest(here).iter().filter(is_new) {
@@ -181,7 +156,7 @@ impl Plan {
             ready,
             put_back: if remote.is_none() { texts(at_remote.left.keys()) } else { Vec::new() },
             puts,
-            leaving,
+            archived,
             received: against.right.len(),
             drops: after_rewrite == Some(AfterRewrite::Accept)
                 && !(at_remote.left.is_empty() && at_remote.changed.is_empty()),
@@ -190,7 +165,7 @@ impl Plan {
     }
 
     pub(crate) fn pushes(&self, remote: Option<Oid>) -> bool {
-        !self.puts.is_empty() || !self.leaving.is_empty() || self.base != remote
+        !self.puts.is_empty() || self.base != remote
     }
 
     pub(crate) fn sent(&self) -> Vec<String> {
@@ -239,7 +214,7 @@ fn publishes_nothing_else(repository: &Repository, tips: Tips, branch: &RemoteBr
     Err(SyncError::Unpublished { local, branch, count: own.len(), first: own })
 }
 
-/// The local tip where it is on top of the base and differs from it by the puts, and by what leaves, alone.
+/// The base where nothing is to be added, or the local tip where it is on top of the base and differs from it by the puts alone.
 fn ready(
     repository: &Repository,
     base: Option<Oid>,
@@ -247,6 +222,9 @@ fn ready(
     against: &Difference,
     puts: &BTreeMap<TreePath, TreeItem>,
 ) -> Result<Option<Oid>, HistoryError> {
+    if puts.is_empty() && base.is_some() {
+        return Ok(base);
+    }
     let Some(local) = local else { return Ok(None) };
     let is_above = base.map_or(Ok(true), |base| contains(repository, local, base))?;
     let same = against.right.is_empty() && against.changed.is_empty() && against.left == *puts;

@@ -365,7 +365,7 @@ const MOST_SUBJECTS: usize = 100;
 fn commit_on(
     repository: &Repository,
     base: Option<Oid>,
-    Plan { puts, leaving, .. }: &Plan,
+    Plan { puts, archived, .. }: &Plan,
     time: DateTime<Utc>,
     reference: &str,
 ) -> Result<Oid, HistoryError> {
@@ -380,22 +380,22 @@ fn commit_on(
     for (path, entry) in puts {
         update.upsert(path.as_slice(), entry.id, mode_of(entry.mode));
     }
-    let removals: Edits = leaving.keys().map(|path| (path.clone(), Edit::Remove)).collect();
+    let leaving: Edits = archived.keys().map(|path| (path.clone(), Edit::Remove)).collect();
     let refused = || failed("write the commit");
     let base = base.map(|base| repository.find_commit(base)).transpose().map_err(refused())?;
     let (author, _) = signature_at(repository, time)?;
     let message = message_of(repository, puts);
     let change = |tree: &Tree<'_>| {
         let tree = update.create_updated(repository, tree)?;
-        match removals.is_empty() {
+        match leaving.is_empty() {
             true => Ok(tree),
             // The notes are left.
-            false => edited(repository, Some(&repository.find_tree(tree)?), &removals).map(|left| left.unwrap_or(tree)),
+            false => edited(repository, Some(&repository.find_tree(tree)?), &leaving).map(|left| left.unwrap_or(tree)),
         }
     };
     let (commit, tree) =
         objects::write_commit(repository, None, base.as_ref(), &author, &message, change).map_err(refused())?;
-    let changed = puts.keys().chain(leaving.keys());
+    let changed = puts.keys().chain(archived.keys());
     let paths: Vec<String> = changed.filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
     objects::sync_commit(repository, commit, &tree, &paths)?;
     Ok(commit)
@@ -415,9 +415,6 @@ fn mode_of(mode: i32) -> FileMode {
 fn message_of(repository: &Repository, puts: &BTreeMap<TreePath, TreeItem>) -> String {
     if puts.len() > MOST_SUBJECTS {
         return format!("sprag: {} records\n", puts.len());
-    }
-    if puts.is_empty() {
-        return "sprag: set aside damaged files\n".to_owned();
     }
     let subjects: Vec<String> = puts.iter().map(|(path, entry)| subject(repository, path, entry)).collect();
     message(&subjects.iter().map(String::as_str).collect::<Vec<_>>())
