@@ -121,11 +121,12 @@ impl<'p> Records<'p> {
         Ok(None)
     }
 
-    /// Leaves damaged records out.
+    /// Skips damaged and absent records, which decide nothing here.
     pub fn newest_that(&self, suite: &str, machine: &str, fits: &dyn Fn(&Run) -> bool) -> crate::Result<Option<Run>> {
         let line = self.line(None)?;
         for entries in self.newest_first(suite, text::short(machine, 8), &line).into_iter().flatten() {
-            let runs = self.read(entries)?.into_iter();
+            let runs = history::read(self.store, &entries).context("cannot read the history")?.into_iter().flatten();
+            let runs = runs.filter_map(|one| self.timely(one).ok());
             let runs = runs.filter(|one| one.run.machine.id == machine && fits(&one.run));
             if let Some(newest) = runs.max_by_key(|one| (one.run.timestamp, one.id.clone())) {
                 return Ok(Some(newest.run));
