@@ -15,6 +15,7 @@
 //! line that it begins on; the header is row 1.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -303,12 +304,12 @@ impl Header {
         self.0.get(column).and_then(|place| row.get(*place)).unwrap_or_default()
     }
 
-    /// The cells of some columns as one text.
+    /// The cells of some columns as one text, with their lengths: a cell may contain anything.
     fn join(&self, row: &StringRecord, columns: &[&str], cells: &mut String) {
         cells.clear();
         for column in columns {
-            cells.push_str(self.cell(row, column));
-            cells.push('\0');
+            let cell = self.cell(row, column);
+            let _ = write!(cells, "{} {cell}", cell.len());
         }
     }
 }

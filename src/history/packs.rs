@@ -41,7 +41,8 @@ pub(crate) fn pack_order<T>(repository: &Repository, items: &[T], id: impl Fn(&T
     order
 }
 
-/// Half the time of the default level, for a ninth more bytes. Differences to other records are left to `git gc`.
+/// Half the time of the default level, for a ninth more bytes. Records are not compared: `git repack -adf` does
+/// so, and halves small ones.
 const LEVEL: u32 = 2;
 
 /// Writes the blobs as one pack and flushes it: two files instead of one for each record. Where that fails, no object is added.
@@ -83,7 +84,7 @@ fn build(blobs: &BTreeMap<Oid, &[u8]>) -> Result<(String, Vec<u8>, Vec<u8>), git
     let mut pack = [&b"PACK\0\0\0\x02"[..], &(contents.len() as u32).to_be_bytes()].concat();
     let (mut checksums, mut offsets) = (Vec::new(), Vec::new());
     for (entry, checksum) in map_in_parallel(&contents, |blob| entry(blob)) {
-        // Larger ones are written in another way.
+        // Records are added by at most 256 MiB.
         let offset = i32::try_from(pack.len()).map_err(|_| git2::Error::from_str("it is larger than 2 GiB"))?;
         offsets.extend(offset.to_be_bytes());
         checksums.extend(checksum.to_be_bytes());

@@ -409,11 +409,12 @@ impl<'a> MetricRecord<'a> {
 }
 
 fn check_estimates(estimates: &[Estimate]) -> Result<(), String> {
-    for (place, Estimate { metric, .. }) in estimates.iter().enumerate() {
+    let mut names = HashSet::new();
+    for Estimate { metric, .. } in estimates {
         if !Metric::is_word(&metric.name) {
             return Err(format!("the metric name `{}` is not a word", metric.name.escape_debug()));
         }
-        if estimates[..place].iter().any(|other| other.metric.name == metric.name) {
+        if !names.insert(&*metric.name) {
             return Err(format!("it has the metric `{}` twice", metric.name));
         }
     }
