@@ -21,9 +21,9 @@ use sprag_model::method::{Constants, Figure, MeasuredTable, Method};
 use sprag_model::{Page, Quarantined, Trend};
 use sprag_report::{self as report, ReportError};
 
-/// The most values of which, with `[site] pages = "auto"`, each series has a page: of a million, unchanged series are half of the
-/// work and of the bytes.
-const ALL_PAGES: usize = 250_000;
+/// With so many series each has a page where `[site] pages` is `auto`. A page is some 5 KB packed, whatever the number of commits,
+/// so that of a thousand series those that did not change are 4 MB.
+const ALL_PAGES: usize = 500;
 
 const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
 
@@ -97,7 +97,7 @@ fn each_page(
     let is_selected = match site.pages {
         SitePages::All => false,
         SitePages::Changed => true,
-        SitePages::Auto => analysis.values() > ALL_PAGES,
+        SitePages::Auto => analysis.series.len() > ALL_PAGES,
     };
     let asked = is_selected.then_some(&*site.series);
     for asked in asked.into_iter().flatten().filter(|asked| !analysis.series.iter().any(|one| one.is_named(asked))) {

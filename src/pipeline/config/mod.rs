@@ -111,7 +111,7 @@ pub struct SiteSettings {
     /// to it.
     pub commit_url: Option<String>,
     /// Which series have a page of their own: `all`, or with `changed` those with a change and those of `series`. Default: `auto`,
-    /// which is `all` up to 250,000 measured values, above it `changed`.
+    /// which is `all` up to 500 series, above it `changed`.
     pub pages: SitePages,
     /// Where not all have one, other series that do: all whose `<benchmark id> <metric>` contains one of these texts.
     pub series: Vec<String>,
