@@ -198,8 +198,8 @@ mod tests {
     #[test]
     fn workers_run_until_there_are_enough() {
         let stop = |protocol: Protocol| {
-            let found = campaign(protocol, "hello; report").expect("the workers report");
-            (found.workers.len(), found.stop)
+            let result = campaign(protocol, "hello; report").expect("the workers report");
+            (result.workers.len(), result.stop)
         };
         assert_eq!(stop(ordinary()), (4, StopReason::Processes));
         let precise = Protocol { precision: Some(0.01), processes: 9, ..ordinary() };
@@ -218,13 +218,13 @@ mod tests {
     #[test]
     fn a_benchmark_that_breaks_its_worker_is_excluded() {
         let script = r#"hello; case "$plan" in *'"b"'*) echo '{"begin":1}'; kill -9 $$;; esac; report"#;
-        let found = campaign(ordinary(), script).expect("the workers report");
+        let result = campaign(ordinary(), script).expect("the workers report");
         let reason = "worker 1 crashed in it: it was ended by signal 9".to_owned();
-        assert_eq!((found.broken, found.workers.len()), (BTreeMap::from([(1, reason)]), 4));
-        assert!(found.workers.iter().all(|series| series.keys().copied().eq([0, 2])));
+        assert_eq!((result.broken, result.workers.len()), (BTreeMap::from([(1, reason)]), 4));
+        assert!(result.workers.iter().all(|series| series.keys().copied().eq([0, 2])));
         let silent = r#"hello; case "$plan" in *'"a"'*) echo '{"begin":0}'; exec sleep 60;; esac; report"#;
-        let found = campaign(Protocol { patience_seconds: 3.0, ..ordinary() }, silent).expect("the workers report");
-        assert!(found.broken[&0].contains("sent nothing for 3 s"), "{:?}", found.broken);
+        let result = campaign(Protocol { patience_seconds: 3.0, ..ordinary() }, silent).expect("the workers report");
+        assert!(result.broken[&0].contains("sent nothing for 3 s"), "{:?}", result.broken);
         let none = campaign(ordinary(), "hello; echo '{\"begin\":0}'; exit 7").expect("the benchmarks are to blame");
         assert_eq!((none.broken.len(), none.workers.len(), none.stop), (3, 0, StopReason::Failed));
     }
@@ -234,9 +234,9 @@ mod tests {
         let count = tempfile::NamedTempFile::new().expect("a temporary file");
         let path = count.path().display();
         let script = format!("hello; echo x >> {path}; test $(wc -l < {path}) -gt 1 || exit 3; report");
-        let found = campaign(ordinary(), &script).expect("three workers report");
+        let result = campaign(ordinary(), &script).expect("three workers report");
         assert_eq!(
-            (found.workers.len(), &found.faults[..]),
+            (result.workers.len(), &result.faults[..]),
             (3, &["worker 1: it ended with exit code 3".to_owned()][..])
         );
         let error = campaign(ordinary(), "echo hello").expect_err("no worker reports").to_string();

@@ -95,7 +95,7 @@ const EVENT: &str = "Ir";
 
 /// The instructions and names of the dumps that the program requested, in the order of the file.
 fn requested(text: &str) -> Result<Vec<(String, u64)>, String> {
-    let mut found = Vec::new();
+    let mut counts = Vec::new();
     let (mut name, mut column): (Option<String>, Option<usize>) = (None, None);
     for (number, line) in text.lines().enumerate() {
         let fault = |what: &str| format!("line {} of the counts {what}", number + 1);
@@ -112,12 +112,12 @@ fn requested(text: &str) -> Result<Vec<(String, u64)>, String> {
             let Some(name) = name.take() else { continue };
             let column = column.ok_or_else(|| fault(&format!("has totals without the event `{EVENT}`")))?;
             let value = rest.split_whitespace().nth(column).and_then(|value| value.parse().ok());
-            found.push((name, value.ok_or_else(|| fault("has no number of instructions"))?));
+            counts.push((name, value.ok_or_else(|| fault("has no number of instructions"))?));
         }
     }
     match name {
         Some(name) => Err(format!("the counts end before `{name}` has totals")),
-        None => Ok(found),
+        None => Ok(counts),
     }
 }
 
@@ -446,8 +446,8 @@ mod tests {
         };
         let parts = |a: (&str, &str), b: (&str, &str)| format!("{}{}exec \"$@\"", part(a.0, a.1), part(b.0, b.1));
         let long = Duration::from_secs(60);
-        let found = count(&parts(("first", "12"), ("second", "14")), long);
-        assert_eq!(found, Ok(Count { first: 12, second: 14, isa: "avx2".into() }));
+        let counted = count(&parts(("first", "12"), ("second", "14")), long);
+        assert_eq!(counted, Ok(Count { first: 12, second: 14, isa: "avx2".into() }));
         let check = |script: &str, words: &str| {
             let uncounted = count(script, long).expect_err("nothing can be counted");
             assert!(uncounted.reason.starts_with("callgrind_failed: ") && !uncounted.time_is_up, "{uncounted:?}");

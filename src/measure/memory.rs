@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peak_is_the_most_that_was_held_at_one_time() {
+    fn the_peak_is_the_most_that_was_in_use_at_one_time() {
         let tally = Tally::new();
         tally.hold(9000);
         tally.hold(-8000);

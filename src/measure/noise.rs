@@ -275,9 +275,9 @@ mod tests {
     #[test]
     fn the_worst_figure_decides_and_says_why() {
         let check = |kernels: &[KernelFindings], expected: Fitness, reasons: &[&str]| {
-            let found = fitness(Class::Cache, kernels);
+            let result = fitness(Class::Cache, kernels);
             let reasons = reasons.iter().map(|one| format!("copy 1 MiB: {one}")).collect();
-            assert_eq!((found.fitness, found.reasons), (expected, reasons));
+            assert_eq!((result.fitness, result.reasons), (expected, reasons));
         };
         let quiet = || quiet_one(Class::Cache);
         check(&[], Fitness::Unknown, &[]);
@@ -294,8 +294,8 @@ mod tests {
         check(&[KernelFindings { is_control: false, ..off }], Fitness::Good, &[]);
         let few = KernelFindings { detectable_ratio: None, ratio_interval: None, ..quiet() };
         check(&[few], Fitness::Unknown, &["too few processes for an interval"]);
-        let found = findings(5, vec![quiet_one(Class::Compute)], vec!["x".to_owned()]);
-        let words: Vec<&str> = found.classes.iter().map(|one| one.fitness.word()).collect();
-        assert_eq!((words, found.faults), (vec!["good", "unknown", "unknown"], vec!["x".to_owned()]));
+        let result = findings(5, vec![quiet_one(Class::Compute)], vec!["x".to_owned()]);
+        let words: Vec<&str> = result.classes.iter().map(|one| one.fitness.word()).collect();
+        assert_eq!((words, result.faults), (vec!["good", "unknown", "unknown"], vec!["x".to_owned()]));
     }
 }

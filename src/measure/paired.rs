@@ -74,9 +74,9 @@ pub fn measure(
             break;
         }
         match match_up.pair(number)? {
-            Ok(found) => {
+            Ok(round) => {
                 ran += 1;
-                found.into_iter().for_each(|(benchmark, pair)| pairs[benchmark].push(pair));
+                round.into_iter().for_each(|(benchmark, pair)| pairs[benchmark].push(pair));
             }
             Err(fault) => faults.push(format!("pair {}: {fault}", number + 1)),
         }
@@ -163,7 +163,7 @@ impl MatchUp<'_> {
                 worker: number,
             };
             match self.play(&plan, &active)? {
-                Ok(found) => return Ok(Ok(found)),
+                Ok(pair) => return Ok(Ok(pair)),
                 Err((name, WorkerFault { reason, at: Some(at) })) if at < active.len() => {
                     self.broken.insert(active[at], format!("the {name} crashed in it: {reason}"));
                 }
@@ -303,9 +303,9 @@ mod tests {
 
     #[test]
     fn every_pair_shows_the_ratio_of_two_sides() {
-        let found = measured(&side("0.5", ""), &side("0.75", "")).expect("both sides serve");
-        assert_eq!((found.benchmarks.len(), found.pairs, found.faults.len()), (2, 3, 0));
-        for one in &found.benchmarks {
+        let result = measured(&side("0.5", ""), &side("0.75", "")).expect("both sides serve");
+        assert_eq!((result.benchmarks.len(), result.pairs, result.faults.len()), (2, 3, 0));
+        for one in &result.benchmarks {
             assert_eq!(one.pairs, vec![Pair { base: 0.5, other: 0.75, ratio: 1.5 }; 3]);
             assert_eq!((one.class.as_deref(), &one.failure), (Some("compute"), &None));
         }
@@ -315,9 +315,9 @@ mod tests {
     fn a_pair_shows_medians_and_is_judged_by_the_median_of_its_rounds() {
         // The two modes of the base and those of the other are out of step: no single round shows the change.
         let rounds = [(1.0, 1.1), (1.0, 1.2), (1.25, 1.1), (1.25, 1.2)];
-        let found = pair(&rounds).expect("each round has a ratio");
-        assert_eq!((found.base, found.other), (1.125, 1.15));
-        assert!((found.ratio - (1.1_f64 * 1.2 / 1.25).sqrt()).abs() < 1e-12, "{found:?}");
+        let result = pair(&rounds).expect("each round has a ratio");
+        assert_eq!((result.base, result.other), (1.125, 1.15));
+        assert!((result.ratio - (1.1_f64 * 1.2 / 1.25).sqrt()).abs() < 1e-12, "{result:?}");
         assert_eq!(pair(&rounds[..1]), Some(Pair { base: 1.0, other: 1.1, ratio: 1.1 }));
         assert_eq!(pair(&[]), None);
     }
@@ -348,10 +348,10 @@ mod tests {
     fn a_benchmark_that_breaks_one_side_fails_alone() {
         // The benchmark of number 1, while there are two, ends its worker.
         let quirk = r#"case "$plan" in *wrong*) case "$request" in *'"benchmark":1'*) exit 9;; esac;; esac"#;
-        let found = measured(&side("0.5", ""), &side("0.75", quirk)).expect("both sides serve");
-        let failures: Vec<Option<&str>> = found.benchmarks.iter().map(|one| one.failure.as_deref()).collect();
+        let result = measured(&side("0.5", ""), &side("0.75", quirk)).expect("both sides serve");
+        let failures: Vec<Option<&str>> = result.benchmarks.iter().map(|one| one.failure.as_deref()).collect();
         assert_eq!(failures, [None, Some("the other side crashed in it: it ended with exit code 9")]);
-        assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (3, 3));
+        assert_eq!((result.benchmarks[0].pairs.len(), result.pairs), (3, 3));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn measurements(workloads: &[&Workload], planned: &[Planned], campaign: &Cam
 }
 
 pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<Measurement>, BenchmarkError> {
-    let mut found = Vec::new();
+    let mut all = Vec::new();
     for (kernel, workers) in calibration_blocks(campaign, &|_, _| true) {
         let medians: Vec<f64> = workers.iter().filter_map(|blocks| median_of_blocks(blocks)).collect();
         let samples: Vec<f64> = workers.iter().flatten().flat_map(|block| block.clean()).collect();
@@ -41,9 +41,9 @@ pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<M
                 measurement.estimates.insert(0, time);
             }
         }
-        found.push(measurement);
+        all.push(measurement);
     }
-    Ok(found)
+    Ok(all)
 }
 
 /// By how much the slowest half of a worker's rounds exceeds the fastest half of any, as a share, by calibration kernel.
@@ -197,13 +197,13 @@ fn describe_device(put: &mut dyn FnMut(&str, String) -> Option<String>, workers:
         describe::median(&states.iter().filter_map(value).collect::<Vec<f64>>())
     };
     let text = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.0} {unit}"));
-    let found = [
+    let medians = [
         ("gpu_clock", text(median(&|state| state.clock), "MHz")),
         ("gpu_memory_clock", text(median(&|state| state.memory_clock.map(f64::from)), "MHz")),
         ("gpu_temperature", text(median(&|state| state.temperature.map(f64::from)), "C")),
         ("gpu_power", text(median(&|state| state.power.map(|milliwatts| f64::from(milliwatts) * 1e-3)), "W")),
     ];
-    for (name, value) in found {
+    for (name, value) in medians {
         if let Some(value) = value {
             put(name, value);
         }
@@ -243,7 +243,7 @@ fn calibration_blocks<'a>(
     campaign: &'a Campaign,
     is_wanted: &dyn Fn(usize, &WorkerSeries) -> bool,
 ) -> BTreeMap<Calibration, Vec<Vec<&'a Block>>> {
-    let mut found: BTreeMap<Calibration, Vec<Vec<&Block>>> = BTreeMap::new();
+    let mut all: BTreeMap<Calibration, Vec<Vec<&Block>>> = BTreeMap::new();
     for worker in &campaign.workers {
         let mut of_worker: BTreeMap<Calibration, Vec<&Block>> = BTreeMap::new();
         for series in worker.values() {
@@ -253,10 +253,10 @@ fn calibration_blocks<'a>(
             }
         }
         for (kernel, blocks) in of_worker {
-            found.entry(kernel).or_default().push(blocks);
+            all.entry(kernel).or_default().push(blocks);
         }
     }
-    found
+    all
 }
 
 /// With fewer clean samples a 95th percentile is one of the few largest.
@@ -364,20 +364,20 @@ mod tests {
             worker(&[4.0, 4.0, 4.0], &[2.0, 2.0, 2.0]),
             worker(&[3.0, 3.0, 30.0], &[1.0, 1.0, 10.0]),
         ];
-        let found = measured(&suite(), &campaign(workers));
-        let names: Vec<&str> = found.estimates.iter().map(|one| one.metric.name.as_str()).collect();
+        let result = measured(&suite(), &campaign(workers));
+        let names: Vec<&str> = result.estimates.iter().map(|one| one.metric.name.as_str()).collect();
         assert_eq!(names, ["time", "tiles_per_s", "ratio", "limit_share", "peak_memory"]);
-        let workers_of = |name: &str| found.estimate(name).map(|one| (one.value, one.workers.clone()));
+        let workers_of = |name: &str| result.estimate(name).map(|one| (one.value, one.workers.clone()));
         assert_eq!(workers_of("time"), Some((3.0, vec![2.0, 4.0, 3.0])));
         assert_eq!(workers_of("ratio"), Some((2.0, vec![2.0, 2.0, 3.0])));
         // A copy of 100 bytes moves 200, the work needs 100: half of the copy's time is the least.
         assert_eq!(workers_of("limit_share"), Some((0.25, vec![0.25, 0.25, 0.1666667])));
         assert_eq!(workers_of("peak_memory").map(|one| one.0), Some(4096.0));
-        let time = &found.estimates[0];
+        let time = &result.estimates[0];
         assert_eq!((time.p50, time.p95, time.min, time.n), (Some(4.0), None, Some(1.0), 9));
-        assert_eq!(found.judged().map(|one| one.metric.name.as_str()), Some("ratio"));
+        assert_eq!(result.judged().map(|one| one.metric.name.as_str()), Some("ratio"));
         let attributes = ["ratio_to", "class", "calls_per_sample", "preempted_share"];
-        assert_eq!(attributes.map(|name| &found.attributes[name][..]), ["copy 100 B", "compute", "7 7 7", "0.0000"]);
+        assert_eq!(attributes.map(|name| &result.attributes[name][..]), ["copy 100 B", "compute", "7 7 7", "0.0000"]);
     }
 
     #[test]
@@ -386,25 +386,25 @@ mod tests {
         for turn in &mut one.turns {
             turn.own.samples.push(Sample { wall: 100.0, cpu: Some(1.0), preempted: true });
         }
-        let found = measured(&suite(), &campaign(vec![one]));
-        assert_eq!((found.estimates[0].value, found.estimates[0].p50, found.estimates[0].n), (1.0, Some(1.0), 3));
-        assert_eq!(found.attributes["preempted_share"], "0.5000");
+        let result = measured(&suite(), &campaign(vec![one]));
+        assert_eq!((result.estimates[0].value, result.estimates[0].p50, result.estimates[0].n), (1.0, Some(1.0), 3));
+        assert_eq!(result.attributes["preempted_share"], "0.5000");
     }
 
     #[test]
     fn a_control_is_divided_by_its_twin() {
         let control = Workload { companion: Companion::Twin, role: Role::Control, limit: None, ..suite() };
-        let found = measured(&control, &campaign(vec![worker(&[1.0, 2.0], &[1.0, 1.0])]));
-        assert_eq!(found.estimate("ratio").map(|one| one.value), Some(1.01));
-        assert!(found.judged().is_none() && found.role == Role::Control);
+        let result = measured(&control, &campaign(vec![worker(&[1.0, 2.0], &[1.0, 1.0])]));
+        assert_eq!(result.estimate("ratio").map(|one| one.value), Some(1.01));
+        assert!(result.judged().is_none() && result.role == Role::Control);
     }
 
     #[test]
     fn failures_have_their_reasons() {
         let failure = |campaign: &Campaign| {
-            let found = measured(&suite(), campaign);
-            assert!(found.estimates.is_empty());
-            found.failure.expect("it failed")
+            let result = measured(&suite(), campaign);
+            assert!(result.estimates.is_empty());
+            result.failure.expect("it failed")
         };
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let reason = failure(&campaign(vec![worker(&[1.0, bad], &[1.0, 1.0])]));
@@ -420,13 +420,13 @@ mod tests {
 
     #[test]
     fn calibration_kernels_are_reported_with_their_movement() {
-        let found = campaign(vec![worker(&[1.0, 1.0], &[1.0, 1.0]), worker(&[1.0], &[1.2])]);
-        let kernels = calibrations("cpu", &found, 1).expect("`cpu` is a word");
+        let result = campaign(vec![worker(&[1.0, 1.0], &[1.0, 1.0]), worker(&[1.0], &[1.2])]);
+        let kernels = calibrations("cpu", &result, 1).expect("`cpu` is a word");
         assert_eq!(kernels.len(), 1);
         assert_eq!(kernels[0].benchmark.id(), "cpu/calibration_copy{bytes=100} @calibration");
         assert_eq!((kernels[0].role, kernels[0].estimates[0].value), (Role::Reported, 1.1));
         assert_eq!(kernels[0].estimates[1].metric.name, "bytes_per_s");
-        let movement = calibration_movement(&found)[&COPY];
+        let movement = calibration_movement(&result)[&COPY];
         assert!((movement - 0.2).abs() < 1e-12, "{movement}");
     }
 

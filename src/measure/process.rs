@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_explanation_in_standard_error_is_found() {
+    fn the_explanation_in_standard_error_is_extracted() {
         let check = |stderr: &str, expected: Option<&str>| {
             assert_eq!(last_words(stderr).as_deref(), expected, "{stderr}");
         };

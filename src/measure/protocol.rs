@@ -48,10 +48,10 @@ pub fn measure(
     let protocol = &fitted(protocol, workloads.len());
     let planned = planned(workloads, configurations);
     let is_precise = |campaign: &Campaign| {
-        let found = pool::measurements(workloads, &planned, campaign, protocol.seed);
+        let measurements = pool::measurements(workloads, &planned, campaign, protocol.seed);
         // Traffic beyond the caches is rarely precise on a shared machine, so it delays only itself.
         let is_alone = workloads.iter().all(|workload| workload.class == Class::Dram);
-        let mut awaited = found.iter().zip(workloads).filter(|(_, one)| is_alone || one.class != Class::Dram);
+        let mut awaited = measurements.iter().zip(workloads).filter(|(_, one)| is_alone || one.class != Class::Dram);
         awaited.all(|(measurement, _)| is_precise(measurement, protocol))
     };
     let brief = Brief { suite, planned: planned.clone(), protocol, command };
@@ -133,7 +133,7 @@ pub fn reasons(
     protocol: &Protocol,
     workloads: &[&Workload],
     campaign: &Campaign,
-    found: &[Measurement],
+    measurements: &[Measurement],
 ) -> Vec<String> {
     let mut reasons = campaign.faults.clone();
     let workers = campaign.workers.len();
@@ -158,7 +158,7 @@ pub fn reasons(
         reasons.push(format!("the calibration kernel {name} moved by {:.1} % within the run", share * 100.0));
     }
     reasons.extend(throttled(&series));
-    for control in found.iter().filter(|one| one.role == Role::Control) {
+    for control in measurements.iter().filter(|one| one.role == Role::Control) {
         let interval = control.estimate(sprag_model::metric::RATIO).and_then(|ratio| ratio.interval);
         let off = interval.filter(|(low, high)| *low > 1.0 + CONTROL_SLACK || *high < 1.0 - CONTROL_SLACK);
         if let Some((low, high)) = off {
@@ -187,9 +187,9 @@ pub fn reasons(
 /// A sentence where the device was throttled in blocks that were already retaken.
 fn throttled(series: &[&WorkerSeries]) -> Option<String> {
     let states = || series.iter().flat_map(|one| &one.turns).flat_map(Turn::device_states);
-    let held_back = || states().filter(|state| state.throttled);
-    let reasons = held_back().fold(0, |all, state| all | state.reasons);
-    let (count, all) = (held_back().count(), states().count());
+    let slowed = || states().filter(|state| state.throttled);
+    let reasons = slowed().fold(0, |all, state| all | state.reasons);
+    let (count, all) = (slowed().count(), states().count());
     let words = throttle::reason_words(reasons).join(", ");
     let why = if words.is_empty() { String::new() } else { format!(" ({words})") };
     (count > 0).then(|| format!("throttled: the device slowed itself down in {count} of {all} blocks{why}"))
@@ -250,15 +250,15 @@ mod tests {
     #[test]
     fn precision_is_that_of_the_judged_number() {
         let protocol = Protocol { rounds: 3, block_samples: 6, sample_seconds: 1e-6, ..Protocol::within(1.0) };
-        let mut found = measured(&protocol);
-        let right = &mut found.measurements[0];
+        let mut result = measured(&protocol);
+        let right = &mut result.measurements[0];
         assert!(!is_precise(right, &protocol), "a single worker gives no interval");
         let value = right.estimates[2].value;
         right.estimates[2].interval = Some((value * (1.0 - PRECISION * 0.9), value * (1.0 + PRECISION * 0.9)));
         assert!(is_precise(right, &protocol));
         right.estimates[2].interval = Some((value * 0.9, value));
         assert!(!is_precise(right, &protocol));
-        assert!(found.measurements[1..4].iter().all(|one| is_precise(one, &protocol)));
+        assert!(result.measurements[1..4].iter().all(|one| is_precise(one, &protocol)));
     }
 
     fn series(kernel: Calibration, kernel_seconds: f64, twin: f64, preempted: usize) -> WorkerSeries {
@@ -283,8 +283,8 @@ mod tests {
             ..Campaign::default()
         };
         let protocol = Protocol { pin: Some(1), ..Protocol::ordinary(3) };
-        let found = pool::measurements(&[control], &[], &campaign, 1);
-        reasons(&protocol, &[control], &campaign, &found).join("; ")
+        let measurements = pool::measurements(&[control], &[], &campaign, 1);
+        reasons(&protocol, &[control], &campaign, &measurements).join("; ")
     }
 
     #[test]

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn configurations_are_found_by_name_and_each_kernel_is_named_once() {
+    fn configurations_are_selected_by_name_and_each_kernel_is_named_once() {
         let pack = fixed(TimedOperation::TilePack);
         let candidates = &pack.candidates;
         assert_eq!(pack.configuration(None), Ok(candidates[0]));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_and_its_own_build_script_are_found() {
+    fn the_program_and_its_own_build_script_are_listed() {
         let output = r#"
 {"reason":"build-script-executed","package_id":"other 1","env":[["SPRAG_FLAGS","theirs"]]}
 {"reason":"compiler-artifact","package_id":"path+file:///p#sprag@0.1.0","target":{"kind":["lib"],"name":"sprag"},"executable":null}
@@ -136,9 +136,9 @@ mod tests {
 {"reason":"build-finished","success":true}
 what a wrapper says
 "#;
-        let found = parse_build(output.as_bytes(), "sprag").expect("it is listed");
-        assert_eq!(found.program, PathBuf::from("/t/release/sprag"));
-        assert_eq!(found.variables, BTreeMap::from([("SPRAG_FLAGS".to_owned(), "opt-level=3".to_owned())]));
+        let build = parse_build(output.as_bytes(), "sprag").expect("it is listed");
+        assert_eq!(build.program, PathBuf::from("/t/release/sprag"));
+        assert_eq!(build.variables, BTreeMap::from([("SPRAG_FLAGS".to_owned(), "opt-level=3".to_owned())]));
         assert_eq!(parse_build(output.as_bytes(), "else"), None);
         assert_eq!(parse_build(b"", "sprag"), None);
     }

@@ -198,7 +198,7 @@ fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
     for (place, one) in first.iter().enumerate() {
         let metric = one.metric.clone();
         let name = metric.name.clone();
-        let found = match pairs(&measured, &metric) {
+        let compared = match pairs(&measured, &metric) {
             Ok(Ok(pairs)) => Paired { pairs, ..blank(metric) },
             Ok(Err(reason)) => Paired { incomparable: Some(reason), ..blank(metric) },
             // A further metric of one side alone is not a loss.
@@ -209,7 +209,7 @@ fn benchmark(id: &str, both: &[Both<'_>], pooled: &mut Pooled) {
             },
         };
         let list = if Some(place) == judged { &mut pooled.judged } else { &mut pooled.shown };
-        list.push(found);
+        list.push(compared);
     }
 }
 
@@ -227,8 +227,8 @@ fn measured<'a>(both: &[Both<'a>]) -> Result<Vec<Measured<'a>>, Obstacle> {
     let mut measured = Vec::with_capacity(both.len());
     let mut first: Option<&Reported> = None;
     for Both { number, base, other } in both {
-        let there = |side: &str, found: &Option<&'a Reported>| {
-            found.ok_or_else(|| (Some(format!("the {side} did not report it in pair {number}")), None))
+        let there = |side: &str, one: &Option<&'a Reported>| {
+            one.ok_or_else(|| (Some(format!("the {side} did not report it in pair {number}")), None))
         };
         let (base, other) = (there("base", base)?, there("other side", other)?);
         let result = |side: &str, reported: &'a Reported| match &reported.result {
@@ -302,10 +302,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let script =
             |name: &str, value: &str| format!("printf '%s%s ' {name} ${{#SPRAG_PADDING}} >> order; echo {value}");
-        let found = measured(folder.path(), &script("b", "2"), &script("o", "3"), &Protocol::ordinary(4));
-        let found = found.expect("both report");
-        assert_eq!(found.benchmarks[0].pairs, vec![Pair { base: 2.0, other: 3.0, ratio: 1.5 }; 4]);
-        assert_eq!((found.faults.len(), found.processors.len(), found.new.len()), (0, 0, 0));
+        let result = measured(folder.path(), &script("b", "2"), &script("o", "3"), &Protocol::ordinary(4));
+        let result = result.expect("both report");
+        assert_eq!(result.benchmarks[0].pairs, vec![Pair { base: 2.0, other: 3.0, ratio: 1.5 }; 4]);
+        assert_eq!((result.faults.len(), result.processors.len(), result.new.len()), (0, 0, 0));
         let order = std::fs::read_to_string(folder.path().join("order")).expect("they wrote it");
         let order: Vec<&str> = order.split_whitespace().collect();
         assert_eq!(order.iter().map(|one| &one[..1]).collect::<String>(), "boobboob");
@@ -316,19 +316,19 @@ mod tests {
     fn without_a_base_all_is_new() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let other = side(folder.path(), "echo 2");
-        let found = measure(CommandSides { base: None, other: &other }, &read, &Protocol::ordinary(3), &mut |_| ());
-        let found = found.expect("it reports");
-        assert_eq!((found.benchmarks.len(), found.shown.len(), found.pairs), (0, 0, 3));
-        assert_eq!(found.new.iter().map(|new| new.value).collect::<Vec<_>>(), [Some(2.0)]);
+        let result = measure(CommandSides { base: None, other: &other }, &read, &Protocol::ordinary(3), &mut |_| ());
+        let result = result.expect("it reports");
+        assert_eq!((result.benchmarks.len(), result.shown.len(), result.pairs), (0, 0, 3));
+        assert_eq!(result.new.iter().map(|new| new.value).collect::<Vec<_>>(), [Some(2.0)]);
     }
 
     #[test]
     fn a_pair_with_a_fault_is_left_out_and_all_of_them_are_an_error() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let once = "mkdir once 2> log || { echo 3; exit; }; exit 7";
-        let found = measured(folder.path(), "echo 2", once, &Protocol::ordinary(4)).expect("three pairs report");
-        assert_eq!(found.faults, ["pair 1: the other side: it ended with exit code 7"]);
-        assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (3, 3));
+        let result = measured(folder.path(), "echo 2", once, &Protocol::ordinary(4)).expect("three pairs report");
+        assert_eq!(result.faults, ["pair 1: the other side: it ended with exit code 7"]);
+        assert_eq!((result.benchmarks[0].pairs.len(), result.pairs), (3, 3));
         let fault = |base: &str, other: &str| {
             measured(folder.path(), base, other, &Protocol::ordinary(3)).expect_err("there is no pair")
         };
@@ -348,11 +348,11 @@ mod tests {
     #[test]
     fn a_budget_ends_with_precision() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let found = measured(folder.path(), "echo 2", "echo 2", &Protocol::within(60.0)).expect("both report");
-        assert_eq!(found.benchmarks[0].pairs.len(), 6);
+        let result = measured(folder.path(), "echo 2", "echo 2", &Protocol::within(60.0)).expect("both report");
+        assert_eq!(result.benchmarks[0].pairs.len(), 6);
         // Without a ratio nothing is left to wait for.
-        let found = measured(folder.path(), "echo 0", "echo 2", &Protocol::within(60.0)).expect("both report");
-        assert_eq!((found.benchmarks[0].pairs.len(), found.pairs), (0, 6));
+        let result = measured(folder.path(), "echo 0", "echo 2", &Protocol::within(60.0)).expect("both report");
+        assert_eq!((result.benchmarks[0].pairs.len(), result.pairs), (0, 6));
     }
 
     fn reported(name: &str, metrics: &[(Metric, f64)]) -> Reported {
@@ -380,9 +380,9 @@ mod tests {
 
     /// Why the one benchmark of these pairs is not compared.
     fn obstacle(pairs: &[(Vec<Reported>, Vec<Reported>)]) -> String {
-        let found = pooled(pairs).judged.remove(0);
-        assert!(found.pairs.is_empty(), "what is not compared has no pairs");
-        match (found.failure, found.incomparable) {
+        let result = pooled(pairs).judged.remove(0);
+        assert!(result.pairs.is_empty(), "what is not compared has no pairs");
+        match (result.failure, result.incomparable) {
             (Some(failure), None) => failure,
             (None, Some(reason)) => format!("not comparable: {reason}"),
             other => panic!("one reason: {other:?}"),
@@ -394,11 +394,11 @@ mod tests {
         let one = |seconds: f64, bytes: f64| {
             vec![reported("a", &[(Metric::peak_memory(), bytes), (Metric::time(), seconds)])]
         };
-        let found = pooled(&[(one(2.0, 8.0), one(3.0, 4.0)), (one(2.0, 0.0), one(3.0, 0.0))]);
+        let result = pooled(&[(one(2.0, 8.0), one(3.0, 4.0)), (one(2.0, 0.0), one(3.0, 0.0))]);
         let ratios =
             |list: &[Paired]| list.iter().map(|one| (one.metric.name.clone(), one.ratios())).collect::<Vec<_>>();
-        assert_eq!(ratios(&found.judged), [("time".to_owned(), vec![1.5, 1.5])]);
-        assert_eq!(ratios(&found.shown), [("peak_memory".to_owned(), vec![0.5, 1.0])]);
+        assert_eq!(ratios(&result.judged), [("time".to_owned(), vec![1.5, 1.5])]);
+        assert_eq!(ratios(&result.shown), [("peak_memory".to_owned(), vec![0.5, 1.0])]);
         // Without a time, the first metric is judged.
         let rate = |value: f64| vec![reported("a", &[(Metric::throughput("hits_per_s"), value)])];
         assert_eq!(ratios(&pooled(&[(rate(4.0), rate(2.0))]).judged), [("hits_per_s".to_owned(), vec![0.5])]);
@@ -406,21 +406,21 @@ mod tests {
 
     #[test]
     fn a_benchmark_of_one_side_is_missing_or_new_with_its_judged_metric() {
-        let found = pooled(&[(vec![time("a", 1.0), time("b", 1.0)], vec![time("b", 1.0), time("c", 1.0)])]);
+        let result = pooled(&[(vec![time("a", 1.0), time("b", 1.0)], vec![time("b", 1.0), time("c", 1.0)])]);
         let judged: Vec<(&str, Option<&str>)> =
-            found.judged.iter().map(|one| (one.benchmark.as_str(), one.failure.as_deref())).collect();
+            result.judged.iter().map(|one| (one.benchmark.as_str(), one.failure.as_deref())).collect();
         assert_eq!(judged, [("s/a @default", Some("the other side does not have it")), ("s/b @default", None)]);
-        assert_eq!(found.new, [New { value: Some(1.0), ..New::untimed("s/c @default") }]);
+        assert_eq!(result.new, [New { value: Some(1.0), ..New::untimed("s/c @default") }]);
         let new = |others: Vec<Vec<Reported>>| {
             let pairs: Vec<_> = others.into_iter().map(|other| (vec![time("a", 1.0)], other)).collect();
             pooled(&pairs).new.remove(0)
         };
         let rate = |value: f64| vec![reported("b", &[(Metric::throughput("hits_per_s"), value)])];
-        let found = new(vec![rate(4.0), rate(2.0), vec![], rate(8.0)]);
-        assert_eq!((found.metric, found.value, found.failure), (Metric::throughput("hits_per_s"), Some(4.0), None));
+        let result = new(vec![rate(4.0), rate(2.0), vec![], rate(8.0)]);
+        assert_eq!((result.metric, result.value, result.failure), (Metric::throughput("hits_per_s"), Some(4.0), None));
         let broken = vec![Reported { result: Err("wrong sum".to_owned()), ..time("b", 1.0) }];
-        let found = new(vec![vec![time("b", 1.0)], broken]);
-        assert_eq!((found.value, found.failure.as_deref()), (None, Some("wrong sum (pair 2)")));
+        let result = new(vec![vec![time("b", 1.0)], broken]);
+        assert_eq!((result.value, result.failure.as_deref()), (None, Some("wrong sum (pair 2)")));
     }
 
     #[test]
@@ -465,18 +465,18 @@ mod tests {
             one.result.as_mut().expect("it reports")[0].samples = values.to_vec();
             vec![one]
         };
-        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([3.0, 3.0, 0.0]))]);
-        assert_eq!(found.judged[0].pairs, [Pair { base: 3.0, other: 3.0, ratio: 1.0 }]);
-        let found = pooled(&[(samples([0.0, 3.0, 3.0]), samples([6.0, 6.0, 0.0]))]);
-        assert_eq!(found.judged[0].ratios(), [2.0]);
+        let result = pooled(&[(samples([0.0, 3.0, 3.0]), samples([3.0, 3.0, 0.0]))]);
+        assert_eq!(result.judged[0].pairs, [Pair { base: 3.0, other: 3.0, ratio: 1.0 }]);
+        let result = pooled(&[(samples([0.0, 3.0, 3.0]), samples([6.0, 6.0, 0.0]))]);
+        assert_eq!(result.judged[0].ratios(), [2.0]);
     }
 
     #[test]
     fn a_shown_metric_may_have_no_ratio() {
         let one = |bytes: f64| vec![reported("a", &[(Metric::time(), 1.0), (Metric::peak_memory(), bytes)])];
-        let found = pooled(&[(one(0.0), one(4.0))]);
-        assert_eq!((found.judged.len(), found.judged[0].ratios()), (1, vec![1.0]));
-        let shown = &found.shown[0];
+        let result = pooled(&[(one(0.0), one(4.0))]);
+        assert_eq!((result.judged.len(), result.judged[0].ratios()), (1, vec![1.0]));
+        let shown = &result.shown[0];
         assert_eq!((shown.metric.name.as_str(), shown.pairs.len()), ("peak_memory", 0));
         assert!(shown.incomparable.as_ref().is_some_and(|reason| reason.contains("0 B against 4.000 B")), "{shown:?}");
         assert!(pooled(&[(one(0.0), vec![time("a", 1.0)])]).shown.is_empty(), "the other side does not measure it");

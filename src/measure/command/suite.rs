@@ -383,11 +383,11 @@ impl Before {
 
     /// The results that were written since, ordered by name, together at most `most_bytes`.
     fn collect(&self, place: &ResultPlace, most_bytes: u64) -> Result<Vec<Output>, String> {
-        let found = list(place)?;
-        let stale = found.iter().filter(|(path, state)| self.states.get(path) == Some(state)).count();
+        let files = list(place)?;
+        let stale = files.iter().filter(|(path, state)| self.states.get(path) == Some(state)).count();
         let mut outputs = Vec::new();
         let mut left = most_bytes;
-        for (path, state) in &found {
+        for (path, state) in &files {
             if self.states.get(path) == Some(state) {
                 continue;
             }
@@ -413,14 +413,14 @@ impl Before {
 
 /// The results, ordered by name, with the folder of samples of a file; none where the place does not exist.
 fn list(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
-    let mut found = Vec::new();
-    let Ok(metadata) = fs::metadata(&place.path) else { return Ok(found) };
+    let mut files = Vec::new();
+    let Ok(metadata) = fs::metadata(&place.path) else { return Ok(files) };
     if metadata.is_file() {
         let mut sidecar = place.path.clone().into_os_string();
         sidecar.push(SIDECAR);
-        found = list_folder(&ResultPlace { path: sidecar.into(), pattern: Some("**/*".to_owned()), ..place.clone() })?;
-        found.insert(0, (place.path.clone(), state(&metadata)));
-        return Ok(found);
+        files = list_folder(&ResultPlace { path: sidecar.into(), pattern: Some("**/*".to_owned()), ..place.clone() })?;
+        files.insert(0, (place.path.clone(), state(&metadata)));
+        return Ok(files);
     }
     if !metadata.is_dir() {
         return Err(format!("`{}` is neither a file nor a folder", place.path.display()));
@@ -429,9 +429,9 @@ fn list(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
 }
 
 fn list_folder(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     if !place.path.is_dir() {
-        return Ok(found);
+        return Ok(files);
     }
     let mut folders = vec![(place.path.clone(), 0)];
     let mut seen = 0;
@@ -452,12 +452,12 @@ fn list_folder(place: &ResultPlace) -> Result<Vec<(PathBuf, State)>, String> {
             if metadata.is_dir() && depth < place.depth() {
                 folders.push((path, depth + 1));
             } else if metadata.is_file() && place.is_result(&path) {
-                found.push((path, state(&metadata)));
+                files.push((path, state(&metadata)));
             }
         }
     }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(files)
 }
 
 fn state(metadata: &Metadata) -> State {
@@ -543,7 +543,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_command_is_kept_on_the_processor_that_was_asked_for() {
+    fn a_command_is_pinned_to_the_processor_that_was_asked_for() {
         let Some(processor) = pinning::allowed().last().copied() else { return };
         if !std::thread::spawn(move || pinning::pin(processor)).join().expect("the thread ends by itself") {
             return;

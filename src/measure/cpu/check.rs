@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_is_found_by_name_or_refused() {
+    fn a_configuration_is_selected_by_name_or_refused() {
         let make = |configuration| Make { form: Form::Fast(()), seed: 1, configuration };
         let form = |name| make(name).configured(&[8, 16], |number| format!("block={number}")).ok();
         let expected = (Some(Form::Fast(8)), Some(Form::Fast(16)), None);

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_is_known_by_level_and_type() {
+    fn a_cache_is_identified_by_level_and_type() {
         assert_eq!(cache("1", "Data", "48K"), Some(("cache_l1d_bytes", 48 << 10)));
         assert_eq!(cache("1", "Instruction", "32K"), Some(("cache_l1i_bytes", 32 << 10)));
         assert_eq!(cache("3", "Unified", "32768K"), Some(("cache_l3_bytes", 32 << 20)));
@@ -416,14 +416,14 @@ mod tests {
     }
 
     #[test]
-    fn the_chosen_word_of_a_setting_is_found() {
+    fn the_chosen_word_of_a_setting_is_read() {
         assert_eq!(bracketed("always [madvise] never"), Some("madvise"));
         assert_eq!(bracketed("none"), None);
         assert_eq!(bracketed("[open"), None);
     }
 
     #[test]
-    fn values_are_found_by_name() {
+    fn values_are_read_by_name() {
         let text = "processor\t: 0\nmicrocode\t: 0x1000065\nmodel name\t: A: B\n";
         assert_eq!(named_value(text, "microcode"), Some("0x1000065"));
         assert_eq!(named_value(text, "model name"), Some("A: B"));

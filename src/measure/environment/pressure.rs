@@ -242,11 +242,11 @@ fn group_folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let Some((controllers, path)) = first.or_else(|| ours.find(|(controllers, _)| controllers.is_empty())) else {
         return Vec::new();
     };
-    let found = mounts.lines().filter_map(mount).find(|mount| match controllers {
+    let mounted = mounts.lines().filter_map(mount).find(|mount| match controllers {
         "" => mount.kind == "cgroup2",
         _ => mount.kind == "cgroup" && mount.options.split(',').any(|name| name == "cpu"),
     });
-    let Some(mount) = found else { return Vec::new() };
+    let Some(mount) = mounted else { return Vec::new() };
     // In a container the mount may begin at our own group, whose path is then that of the host.
     let below = match mount.root {
         "/" => path,
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn our_group_and_those_above_are_found() {
+    fn our_group_and_those_above_are_listed() {
         let check = |groups: &str, mounts: &str, expected: &[&str]| {
             let folders = group_folders(groups, mounts);
             assert_eq!(folders, expected.iter().map(PathBuf::from).collect::<Vec<_>>(), "{groups}");

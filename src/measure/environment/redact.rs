@@ -63,11 +63,11 @@ fn word_without_secret(word: &str) -> String {
     {
         return format!("{name}={SECRET}");
     }
-    let is_known = SECRET_STARTS.iter().any(|start| {
+    let has_start = SECRET_STARTS.iter().any(|start| {
         word.find(start)
             .is_some_and(|at| !word[..at].ends_with(|c: char| c.is_alphanumeric()) && word.len() >= at + SHORTEST_KEY)
     });
-    if is_known || word.split(|c: char| !c.is_ascii_alphanumeric()).any(looks_secret) {
+    if has_start || word.split(|c: char| !c.is_ascii_alphanumeric()).any(may_be_secret) {
         return SECRET.to_owned();
     }
     word.to_owned()
@@ -91,7 +91,7 @@ fn path_start(word: &str) -> Option<usize> {
     [slash, home, drive, share].into_iter().flatten().min()
 }
 
-fn looks_secret(part: &str) -> bool {
+fn may_be_secret(part: &str) -> bool {
     let has = |class: fn(&char) -> bool| part.chars().any(|c| class(&c));
     part.len() >= SECRET_LENGTH && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
 }

@@ -157,9 +157,9 @@ impl Device {
         if let Some(checked) = self.checked.borrow().get(name) {
             return Ok(checked.clone());
         }
-        let found = check()?;
-        self.checked.borrow_mut().insert(name.to_owned(), found.clone());
-        Ok(found)
+        let result = check()?;
+        self.checked.borrow_mut().insert(name.to_owned(), result.clone());
+        Ok(result)
     }
 
     /// The results of a reference, if they are still in memory.
@@ -364,7 +364,7 @@ impl Compiled {
 }
 
 fn usage(log: &str) -> BTreeMap<String, Usage> {
-    let mut found: BTreeMap<String, Usage> = BTreeMap::new();
+    let mut kernels: BTreeMap<String, Usage> = BTreeMap::new();
     let mut current = None;
     for line in log.lines() {
         if let Some(rest) = line.split("entry function '").nth(1) {
@@ -375,7 +375,7 @@ fn usage(log: &str) -> BTreeMap<String, Usage> {
             let (before, _) = line.split_once(word)?;
             before.rsplit(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?.parse::<u32>().ok()
         };
-        let entry = found.entry(name.clone()).or_default();
+        let entry = kernels.entry(name.clone()).or_default();
         if let Some(spills) = number_before(" bytes spill stores") {
             entry.spill_bytes = spills;
         }
@@ -384,7 +384,7 @@ fn usage(log: &str) -> BTreeMap<String, Usage> {
             entry.shared_bytes = number_before(" bytes smem").unwrap_or(0);
         }
     }
-    found
+    kernels
 }
 
 #[cfg(test)]
@@ -417,9 +417,9 @@ mod tests {
                    ptxas info    : Used 18 registers, used 1 barriers, 1024 bytes smem\n\
                    ptxas info    : Compiling entry function 'b' for 'sm_90'\n\
                    ptxas info    : Used 8 registers, used 0 barriers\n";
-        let found = usage(log);
-        assert_eq!(found["a"], Usage { registers: 18, shared_bytes: 1024, spill_bytes: 12 });
-        assert_eq!(found["b"], Usage { registers: 8, shared_bytes: 0, spill_bytes: 0 });
+        let parsed = usage(log);
+        assert_eq!(parsed["a"], Usage { registers: 18, shared_bytes: 1024, spill_bytes: 12 });
+        assert_eq!(parsed["b"], Usage { registers: 8, shared_bytes: 0, spill_bytes: 0 });
         assert!(usage("").is_empty());
     }
 }

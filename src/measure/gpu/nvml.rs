@@ -38,10 +38,10 @@ impl Monitor {
         let violations = [PerformancePolicy::Power, PerformancePolicy::Thermal];
         let counters =
             violations.into_iter().filter_map(|policy| Some(device.violation_status(policy).ok()?.violation_time));
-        let held_back = counters.reduce(u64::saturating_add);
+        let throttled = counters.reduce(u64::saturating_add);
         DeviceState {
             reasons: device.current_throttle_reasons().ok().map(|reasons| reasons.bits()),
-            throttled_nanos: held_back,
+            throttled_nanos: throttled,
             clock: device.clock_info(Clock::SM).ok(),
             memory_clock: device.clock_info(Clock::Memory).ok(),
             temperature: device.temperature(TemperatureSensor::Gpu).ok(),

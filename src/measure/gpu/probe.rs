@@ -142,9 +142,9 @@ fn missing(library: &libloading::Library, names: &'static str) -> Option<&'stati
 pub fn header_folders() -> Vec<PathBuf> {
     let folders = library_folders(&|name| std::env::var_os(name));
     let headers = folders.iter().filter_map(|folder| Some(folder.parent()?.join("include")));
-    let mut found: Vec<PathBuf> = headers.filter(|folder| folder.join("cuda_fp16.h").is_file()).collect();
-    found.dedup();
-    found
+    let mut folders: Vec<PathBuf> = headers.filter(|folder| folder.join("cuda_fp16.h").is_file()).collect();
+    folders.dedup();
+    folders
 }
 
 /// Existing files of NVRTC in the folders of toolkits, wheels and conda, in that order.
@@ -179,11 +179,11 @@ fn library_folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> 
 /// The entries whose names start so, in descending order: newest versions mostly first.
 fn entries(folder: &Path, start: &str) -> Vec<PathBuf> {
     let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
-    let mut found: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    found.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start)));
-    found.sort_unstable();
-    found.reverse();
-    found
+    let mut paths: Vec<PathBuf> = list.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start)));
+    paths.sort_unstable();
+    paths.reverse();
+    paths
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_compiler_is_found_in_toolkits_and_wheels() {
+    fn the_compiler_is_located_in_toolkits_and_wheels() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let files = [
             "toolkit/lib64/libnvrtc.so.12",
@@ -208,9 +208,9 @@ mod tests {
         let check = |variables: &[(&str, &str)], expected: &[&str]| {
             let value =
                 |name: &str| variables.iter().find(|(one, _)| *one == name).map(|(_, path)| folder.path().join(path));
-            let found = compiler_places(&|name| value(name).map(PathBuf::into_os_string));
-            let found = found.iter().filter_map(|path| path.strip_prefix(folder.path()).ok()?.to_str());
-            assert_eq!(found.collect::<Vec<_>>(), expected, "{variables:?}");
+            let places = compiler_places(&|name| value(name).map(PathBuf::into_os_string));
+            let places = places.iter().filter_map(|path| path.strip_prefix(folder.path()).ok()?.to_str());
+            assert_eq!(places.collect::<Vec<_>>(), expected, "{variables:?}");
         };
         check(&[], &[]);
         check(&[("CUDA_HOME", "nowhere"), ("CUDA_PATH", "toolkit")], &files[..1]);

@@ -136,10 +136,10 @@ fn compile_unit(kernel: &CudaKernel, architecture: Architecture, supported: &[Ar
 /// One kernel of every file, element type and set of macros that a program of the timed shapes launches. Shapes that
 /// nothing divides evenly add narrower accesses and other tile sizes of the same variants, by the thousand.
 fn kernels() -> BTreeSet<CudaKernel> {
-    let mut found = BTreeMap::new();
+    let mut units = BTreeMap::new();
     let mut add = |kernel: &CudaKernel| {
         let unit = (kernel.source.clone(), kernel.dtype, kernel.defines.clone());
-        found.entry(unit).or_insert_with(|| kernel.clone());
+        units.entry(unit).or_insert_with(|| kernel.clone());
     };
     for operation in Operation::every().into_iter().chain(Operation::all(&Profile::LARGE)) {
         for (dtype, form) in forms(&operation, &DTYPES) {
@@ -147,7 +147,7 @@ fn kernels() -> BTreeSet<CudaKernel> {
         }
     }
     DTYPES.iter().flat_map(|dtype| service_kernels(*dtype)).for_each(|kernel| add(&kernel));
-    found.into_values().collect()
+    units.into_values().collect()
 }
 
 /// Every form of an operation at every element type.
@@ -247,17 +247,17 @@ fn holds(name: &str, text: &str) -> bool {
 pub fn check(checks: &[Check], seed: u64, progress: &mut dyn FnMut(usize)) -> Result<Vec<Checked>, DeviceError> {
     let device = Device::of_this_thread(None)?;
     device.compile(checks.iter().flat_map(|check| check.kernels.clone()));
-    let mut found = Vec::with_capacity(checks.len());
+    let mut checked = Vec::with_capacity(checks.len());
     for check in checks {
-        progress(found.len());
+        progress(checked.len());
         let parity = (check.run)(&device, seed);
         let is_broken = parity.as_ref().is_err_and(DeviceError::lasts);
-        found.push(check.came_out(parity.map_err(|error| error.to_string())));
+        checked.push(check.came_out(parity.map_err(|error| error.to_string())));
         if is_broken {
             break;
         }
     }
-    Ok(found)
+    Ok(checked)
 }
 
 /// Makes the checks of the user's kernels in worker processes, one a kernel; one that breaks its process, or is silent for
@@ -272,9 +272,9 @@ pub fn check_apart(
     let scope = serde_json::to_string(own).expect("a scope holds nothing that JSON cannot");
     command.arguments.extend(["--cuda".to_owned(), scope]);
     let protocol = Protocol { seed, patience_seconds: patience.as_secs_f64(), ..Protocol::quick() };
-    let mut found = Vec::with_capacity(checks.len());
-    while let Some(first) = checks.get(found.len()) {
-        let start = found.len();
+    let mut checked = Vec::with_capacity(checks.len());
+    while let Some(first) = checks.get(checked.len()) {
+        let start = checked.len();
         let of_kernel = || checks[start..].iter().take_while(|check| check.operation == first.operation);
         let benchmarks: Vec<Planned> =
             of_kernel().map(|check| Planned { id: check.name(), configuration: None }).collect();
@@ -282,25 +282,25 @@ pub fn check_apart(
         let plan = Plan { version: PLAN_VERSION, suite, benchmarks, protocol: protocol.clone(), worker: 0 };
         let mut process = WorkerProcess::spawn(&command, &plan)?;
         for (place, check) in of_kernel().enumerate() {
-            progress(found.len());
+            progress(checked.len());
             let fault = match process.receive() {
                 Ok(Message::Report(WorkerReport { mut series, .. })) if series.len() == 1 => {
                     let WorkerSeries { parity, failure, .. } = series.remove(0);
-                    found.push(check.came_out(failure.map_or(Ok(parity), Err)));
+                    checked.push(check.came_out(failure.map_or(Ok(parity), Err)));
                     continue;
                 }
                 Ok(_) => return Err(MeasureError::Workers("it answered another request".to_owned())),
                 Err(fault) => fault,
             };
             if fault.at == Some(place) {
-                found.push(check.came_out(Err(format!("crashed in it: {}", fault.reason))));
+                checked.push(check.came_out(Err(format!("crashed in it: {}", fault.reason))));
             } else if place == 0 {
                 return Err(MeasureError::Workers(fault.reason));
             }
             break;
         }
     }
-    Ok(found)
+    Ok(checked)
 }
 
 /// The part of a worker process: a report for each check of the plan.

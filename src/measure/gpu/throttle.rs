@@ -110,13 +110,13 @@ impl Watch {
     pub fn between(&self, before: &DeviceState, after: &DeviceState, retries: u32) -> BlockState {
         let reasons = before.reasons.unwrap_or(0) | after.reasons.unwrap_or(0);
         let moved = |from: Option<u64>, to: Option<u64>| from.zip(to).map(|(from, to)| to.saturating_sub(from));
-        let held_back = moved(before.throttled_nanos, after.throttled_nanos).is_some_and(|nanos| nanos > 0);
+        let was_limited = moved(before.throttled_nanos, after.throttled_nanos).is_some_and(|nanos| nanos > 0);
         let slow = after.seen_clock.is_some_and(|clock| self.is_slow(clock));
         if let Some(clock) = after.seen_clock.filter(|_| !slow) {
             self.clocks.borrow_mut().push(clock);
         }
         BlockState {
-            throttled: reasons & SLOWED != 0 || held_back || slow,
+            throttled: reasons & SLOWED != 0 || was_limited || slow,
             retries,
             reasons,
             clock: after.seen_clock.map(|hertz| (hertz * 1e-6).round()).or(after.clock.map(f64::from)),

@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_replay_is_long_enough_and_holds_whole_rotations() {
+    fn a_replay_is_long_enough_and_has_complete_rotations() {
         let check = |call_seconds, steps, sets, expected: usize| {
             assert_eq!(calls_of_a_replay(call_seconds, steps, sets), expected, "{call_seconds} {steps} {sets}");
         };

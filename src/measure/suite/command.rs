@@ -198,9 +198,9 @@ fn replaced(text: &str, place: &str, word: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(place) {
         let after = &rest[at + place.len()..];
-        let is_whole = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        let is_complete = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
         done.push_str(&rest[..at]);
-        done.push_str(if is_whole { word } else { place });
+        done.push_str(if is_complete { word } else { place });
         rest = after;
     }
     done + rest

@@ -106,12 +106,12 @@ pub(super) fn measure(
     observer.begin(&format!("suite {name}: looking for a CUDA device"), 1);
     // First: a device that breaks in the test below is still the same machine.
     let model = probe::device().ok().map(|device| device.name);
-    let found = facts::read();
-    let capability = found.as_ref().ok().map(|found| found.compute_capability);
+    let device_facts = facts::read();
+    let capability = device_facts.as_ref().ok().map(|device_facts| device_facts.compute_capability);
     let scope = device_suite.scope(capability);
     let workloads = scope.workloads(name)?;
-    let device = match found {
-        Ok(found) => found,
+    let device = match device_facts {
+        Ok(device_facts) => device_facts,
         Err(error) => {
             let run = skipped(context, suite, options, &workloads, model)?;
             return Ok(match run {

@@ -289,14 +289,14 @@ pub(super) fn count(
                 benchmark: id,
                 seed,
             };
-            let found = if time_outs < MOST_TIME_OUTS {
+            let counted = if time_outs < MOST_TIME_OUTS {
                 valgrind.count(&command, &plan, LIMIT)
             } else {
                 let reason = format!("callgrind_failed: not tried after {MOST_TIME_OUTS} benchmarks took too long");
                 Err(Uncounted { reason, time_is_up: false })
             };
-            time_outs += usize::from(found.as_ref().is_err_and(|uncounted| uncounted.time_is_up));
-            attach(measurement, found);
+            time_outs += usize::from(counted.as_ref().is_err_and(|uncounted| uncounted.time_is_up));
+            attach(measurement, counted);
         }
         observer.step(place);
     }
@@ -309,8 +309,8 @@ pub(super) fn count(
 }
 
 /// Adds the count after all other estimates, where no gate on times sees it.
-fn attach(measurement: &mut Measurement, found: Result<Count, Uncounted>) {
-    let count = match found {
+fn attach(measurement: &mut Measurement, result: Result<Count, Uncounted>) {
+    let count = match result {
         Ok(count) => count,
         Err(uncounted) => {
             measurement.attributes.insert(FAILURE.to_owned(), uncounted.reason);
@@ -491,10 +491,10 @@ mod tests {
         assert_eq!(load(folder.path(), &()), Store::default());
     }
 
-    fn counted(found: Result<Count, Uncounted>) -> Measurement {
+    fn counted(result: Result<Count, Uncounted>) -> Measurement {
         let benchmark = Benchmark::new("cpu", "x", &[], "fast").expect("the name is a word");
         let mut measurement = crate::pool::empty(benchmark, Role::Tracked);
-        attach(&mut measurement, found);
+        attach(&mut measurement, result);
         measurement
     }
 

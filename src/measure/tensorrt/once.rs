@@ -310,8 +310,8 @@ fn find_in(
     folders.extend(variable(ROOT_VARIABLE).map(|root| PathBuf::from(root).join("bin")));
     folders.push(usual_folder.to_owned());
     let is_program = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|one| one.is_file() && may_run(&one));
-    let found = folders.iter().map(|folder| folder.join(PROGRAM)).find(is_program);
-    found.map(absolute).ok_or_else(|| {
+    let program = folders.iter().map(|folder| folder.join(PROGRAM)).find(is_program);
+    program.map(absolute).ok_or_else(|| {
         let places = format!("`{PROGRAM}` is neither on the search path nor where TensorRT puts it");
         Reason::new(
             ReasonCode::TrtexecNotFound,
@@ -486,14 +486,14 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let check = |given: Option<&str>, variables: &[(&str, &str)], expected: Result<&str, &str>| {
             let variable = |name: &str| {
-                let found = variables.iter().find(|(key, _)| *key == name);
-                found.map(|(_, value)| at(value).into_os_string())
+                let set = variables.iter().find(|(key, _)| *key == name);
+                set.map(|(_, value)| at(value).into_os_string())
             };
-            let found = find_in(given.map(at).as_deref(), &variable, &at("usual"));
+            let result = find_in(given.map(at).as_deref(), &variable, &at("usual"));
             match expected {
-                Ok(path) => assert_eq!(found, Ok(at(path))),
+                Ok(path) => assert_eq!(result, Ok(at(path))),
                 Err(words) => {
-                    let error = found.expect_err("it cannot be found");
+                    let error = result.expect_err("it cannot be found");
                     assert_eq!(error.code, ReasonCode::TrtexecNotFound);
                     assert!(error.text.contains(words), "{error}");
                 }

@@ -52,8 +52,8 @@ pub fn measure(sweep: &Sweep, progress: &mut dyn FnMut(u64)) -> Result<SweepResu
     for process in 0..protocol.processes {
         let is_precise = || {
             let results = results(sweep, &courses);
-            let found = results.iter().map(|case| measurement(sweep, case));
-            found.filter(|one| one.failure.is_none()).all(|one| protocol::is_precise(&one, protocol))
+            let cases = results.iter().map(|case| measurement(sweep, case));
+            cases.filter(|one| one.failure.is_none()).all(|one| protocol::is_precise(&one, protocol))
         };
         let fewest = courses.iter().filter(|course| !course.is_over).map(|course| course.samples.len()).min();
         if let Some(reason) = pace.stop(process, fewest.unwrap_or(0), is_precise) {
@@ -229,9 +229,9 @@ mod tests {
         let case = NumberedCase { number: 1, shapes };
         let outcome = Ok(vec![vec![1.0, 1.0, 1.0, 9.0], vec![3.0], vec![2.0]]);
         let measured = |batch, outcome| measurement(&sweep, &CaseResult { case: case.clone(), batch, outcome });
-        let found = measured(Some(8), outcome.clone());
-        assert_eq!(found.attributes["case"], "case_001_8_3");
-        let [time, frames] = &found.estimates[..] else { panic!("two metrics: {found:?}") };
+        let result = measured(Some(8), outcome.clone());
+        assert_eq!(result.attributes["case"], "case_001_8_3");
+        let [time, frames] = &result.estimates[..] else { panic!("two metrics: {result:?}") };
         assert_eq!((time.value, &time.workers[..], time.n), (2.0, &[1.0, 3.0, 2.0][..], 6));
         assert_eq!((frames.metric.name.as_str(), frames.value), ("frames_per_s", 4.0));
         let unknown = measured(None, outcome);

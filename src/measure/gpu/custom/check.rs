@@ -143,24 +143,24 @@ fn compare(got: &Numbers, expected: Option<&Numbers>, tolerance: f64) -> Result<
     let parts = got.bytes.par_chunks(PART * size).zip(expected.bytes.par_chunks(PART * expected.data.bytes()));
     let parts = parts.enumerate().map(|(part, (got_bytes, wanted_bytes))| {
         let pairs = decode(got.data, got_bytes).zip(decode(expected.data, wanted_bytes));
-        let mut found = Differences::default();
+        let mut all = Differences::default();
         for (place, (got, wanted)) in pairs.enumerate() {
             let (error, size) = (got.distance(wanted), wanted.as_f64().abs());
             // Not so for a NaN in either, nor for a number where the reference is infinite.
             let is_within = error == 0.0 || (size.is_finite() && error <= tolerance * (1.0 + size));
             if !is_within {
-                found.wrong += 1;
-                found.first = found.first.or(Some((part * PART + place, got.as_f64(), wanted.as_f64())));
+                all.wrong += 1;
+                all.first = all.first.or(Some((part * PART + place, got.as_f64(), wanted.as_f64())));
             }
-            found.largest = found.largest.max(error);
-            found.errors += error;
-            found.sizes += if size.is_finite() { size } else { 0.0 };
+            all.largest = all.largest.max(error);
+            all.errors += error;
+            all.sizes += if size.is_finite() { size } else { 0.0 };
         }
-        found
+        all
     });
-    let found: Vec<Differences> = parts.collect();
+    let parts: Vec<Differences> = parts.collect();
     let Differences { largest, errors, sizes, first, wrong } =
-        found.into_iter().reduce(Differences::and).unwrap_or_default();
+        parts.into_iter().reduce(Differences::and).unwrap_or_default();
     if let Some((place, got, wanted)) = first {
         let unwritten = if got.is_nan() { " (not written, or computed so)" } else { "" };
         let all = format!("{wrong} of {count} elements differ by more than {tolerance:e}");
@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn a_result_is_right_within_its_tolerance_and_on_average() {
         let check = |got: &[f64], wanted: &[f64], expected: Result<ParityStatus, &str>| {
-            let found = compare(&floats(got), Some(&floats(wanted)), 0.1).map(|parity| parity.status);
-            assert_eq!(found, expected.map_err(str::to_owned), "{got:?} {wanted:?}");
+            let status = compare(&floats(got), Some(&floats(wanted)), 0.1).map(|parity| parity.status);
+            assert_eq!(status, expected.map_err(str::to_owned), "{got:?} {wanted:?}");
         };
         check(&[1.0, -2.0], &[1.0, -2.0], Ok(ParityStatus::Exact));
         check(&[1.1, -2.0], &[1.0, -2.0], Ok(ParityStatus::Within));

@@ -51,11 +51,11 @@ pub fn bytes(fill: &Fill, spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Strin
             let file_name = path.file_name().unwrap_or_default().to_string_lossy();
             let at = |fault: &dyn std::fmt::Display| format!("`{file_name}`, the content of `{name}`, {fault}");
             let file = read_bounded(path, MOST_FILE_BYTES).map_err(|error| at(&format!("cannot be read: {error}")))?;
-            let (found, bytes) = of_npy(*data, shape, &file).map_err(|fault| at(&fault))?;
-            if found == *data {
+            let (stored, bytes) = of_npy(*data, shape, &file).map_err(|fault| at(&fault))?;
+            if stored == *data {
                 return Ok(bytes);
             }
-            encode(*data, decode(found, &bytes)).ok_or_else(|| at(&"holds numbers that do not fit"))
+            encode(*data, decode(stored, &bytes)).ok_or_else(|| at(&"holds numbers that do not fit"))
         }
     }
 }

@@ -146,10 +146,10 @@ pub fn of_npy(data: Data, shape: &[u64], file: &[u8]) -> Result<(Data, Vec<u8>),
     if array.shape != shape {
         return Err(format!("has the shape {}, {} is needed", tuple(&array.shape), tuple(shape)));
     }
-    let found = Data::of_npy_kind(&array.kind).filter(|found| found.is_integer() == data.is_integer());
+    let kind = Data::of_npy_kind(&array.kind).filter(|kind| kind.is_integer() == data.is_integer());
     let sort = if data.is_integer() { "integers" } else { "floating-point numbers" };
-    let found = found.ok_or_else(|| format!("has elements of the type `{}`, {sort} are needed", array.type_name()))?;
-    Ok((found, array.bytes))
+    let kind = kind.ok_or_else(|| format!("has elements of the type `{}`, {sort} are needed", array.type_name()))?;
+    Ok((kind, array.bytes))
 }
 
 /// As Python writes it.
@@ -179,8 +179,8 @@ mod tests {
                 let Some(bytes) = bytes else { continue };
                 assert_eq!(bytes.len(), data.bytes(), "{element:?}");
                 assert_eq!(decode(data, &bytes).collect::<Vec<_>>(), [number], "{element:?}");
-                let (found, read) = of_npy(data, &[1], &to_npy(data, &[1], &bytes)).expect("it is an array");
-                assert_eq!(decode(found, &read).collect::<Vec<_>>(), [number], "{element:?}");
+                let (stored, read) = of_npy(data, &[1], &to_npy(data, &[1], &bytes)).expect("it is an array");
+                assert_eq!(decode(stored, &read).collect::<Vec<_>>(), [number], "{element:?}");
             }
         }
     }

@@ -123,8 +123,8 @@ fn by_command(case: &Case<'_>, command: &ReferenceCommand, supply: Supply) -> Re
     let [program, arguments @ ..] = &command.command[..] else { return Ok(Vec::new()) };
     let in_project = case.kernel.root.join(program);
     // A path is relative to the project, a plain name is on the search path.
-    let found = if program.contains('/') { in_project.as_os_str() } else { program.as_ref() };
-    let mut started = Command::new(found);
+    let program_path = if program.contains('/') { in_project.as_os_str() } else { program.as_ref() };
+    let mut started = Command::new(program_path);
     started.args(arguments).arg(&inputs).arg(&outputs).current_dir(&case.kernel.root);
     variables::restrict(&mut started, &command.pass_env);
     started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

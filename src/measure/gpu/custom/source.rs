@@ -115,16 +115,16 @@ impl SourceFile {
     /// The names of its kernels, as far as they show: those with `extern "C"`, or with a section of machine code.
     pub fn entries(&self) -> Vec<String> {
         let text = String::from_utf8_lossy(&self.content);
-        let mut found: Vec<String> = if !is_image(&self.name) {
+        let mut names: Vec<String> = if !is_image(&self.name) {
             kernels(&text).into_iter().filter(|kernel| kernel.is_c).map(|kernel| kernel.name).collect()
         } else {
             let word = if self.name.ends_with(".ptx") { ".entry " } else { "\0.text." };
             let name = |rest: &str| rest.split(|c: char| !is_word(c)).next().unwrap_or_default().to_owned();
             text.split(word).skip(1).map(name).filter(|name| !name.is_empty()).collect()
         };
-        found.sort();
-        found.dedup();
-        found
+        names.sort();
+        names.dedup();
+        names
     }
 }
 

@@ -186,8 +186,8 @@ impl Timed {
     /// The constants of the configuration of that name; the first without a name.
     fn constants(&self, name: Option<&str>) -> Result<Names, String> {
         let mut all = self.kernel.settings.configurations(&self.shape)?.into_iter();
-        let found = all.find(|one| name.is_none_or(|name| label(one) == name));
-        found.ok_or_else(|| format!("it has no configuration `{}`", name.unwrap_or_default()))
+        let chosen = all.find(|one| name.is_none_or(|name| label(one) == name));
+        chosen.ok_or_else(|| format!("it has no configuration `{}`", name.unwrap_or_default()))
     }
 
     fn benchmark(&self, suite: &str, track: Track) -> Result<Benchmark, BenchmarkError> {
@@ -212,12 +212,12 @@ impl Timed {
     ) -> Result<Prepared, DeviceError> {
         let Timed { kernel, shape } = self;
         kernel.amounts(shape).map_err(DeviceError::Custom)?;
-        let mut found = Vec::new();
+        let mut parities = Vec::new();
         if order.check {
             let has =
                 |shape: &&Names| kernel.settings.configurations(shape).map_or(true, |all| all.contains(constants));
             for shape in kernel.settings.check_shapes.iter().filter(has) {
-                found.push(Case { device, kernel, shape }.checked_once(constants, order.seed, None)?);
+                parities.push(Case { device, kernel, shape }.checked_once(constants, order.seed, None)?);
             }
         }
         let program = kernel.program(shape, constants).map_err(DeviceError::Custom)?;
@@ -226,9 +226,9 @@ impl Timed {
         let instances = instances(device, &program, touched, track, order)?;
         if order.check {
             let first = instances.first().map(Rc::as_ref);
-            found.push(Case { device, kernel, shape }.checked_once(constants, order.seed, first)?);
+            parities.push(Case { device, kernel, shape }.checked_once(constants, order.seed, first)?);
         }
-        let parity = found.into_iter().reduce(parity::worse).unwrap_or_else(crate::parity::unchecked);
+        let parity = parities.into_iter().reduce(parity::worse).unwrap_or_else(crate::parity::unchecked);
         let pool_bytes = bytes.saturating_mul(instances.len());
         timer::prepared(device, instances, track, parity, pool_bytes)
     }

@@ -401,8 +401,8 @@ fn add_fused(
         let parts = scratch("parts", tiles * plan.parts[0] * plan.parts[1] * 3);
 
         let grid = [(tiles * channels).div_ceil(config.block as usize / 32), 1, 1];
-        let means = arguments(&[ends.input, indices, tokens], &[&sizes[..], &[long(tiles * channels)]].concat());
-        launch(builder, "ff_means", grid, config.block, 0, means);
+        let averages = arguments(&[ends.input, indices, tokens], &[&sizes[..], &[long(tiles * channels)]].concat());
+        launch(builder, "ff_means", grid, config.block, 0, averages);
 
         let [forward, backward] = &level.scans;
         let places = [&[tokens][..], forward, backward, &[level.merge_gate], &level.film, &[modulation]].concat();
@@ -585,9 +585,9 @@ mod tests {
                     all.nth(level).expect("each level has one")
                 };
                 let at = |launch: &Launch, name: &str| launch.kernel.defines[name] as usize;
-                let [means, modulation, convolve, finish] =
+                let [averages, modulation, convolve, finish] =
                     ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"].map(launch);
-                assert!(means.grid[0] as usize * (means.block[0] as usize / 32) >= tiles.len() * map.channels);
+                assert!(averages.grid[0] as usize * (averages.block[0] as usize / 32) >= tiles.len() * map.channels);
                 assert_eq!(modulation.grid, [(tiles.len() / map.batch) as u32, map.batch as u32, 1]);
                 let chunk = at(convolve, "CHUNK");
                 let outputs = convolve.block[0] as usize * 32 / chunk;

@@ -96,8 +96,8 @@ impl Operation {
     /// The configuration of that name; the first without a name.
     pub fn configuration(&self, name: Option<&str>) -> Result<LaunchConfig, String> {
         let Some(name) = name else { return Ok(self.candidates[0]) };
-        let found = self.candidates.iter().copied().find(|candidate| candidate.name() == name);
-        found.ok_or_else(|| format!("it has no configuration `{name}`"))
+        let chosen = self.candidates.iter().copied().find(|candidate| candidate.name() == name);
+        chosen.ok_or_else(|| format!("it has no configuration `{name}`"))
     }
 }
 
