@@ -263,8 +263,8 @@ pub fn long_integer(bytes: &[u8]) -> Option<usize> {
                 let is_part = |byte: &&u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
                 let length = bytes[place..].iter().take_while(is_part).count();
                 let token = std::str::from_utf8(&bytes[place..place + length]).unwrap_or_default();
-                let is_whole = !token.contains(['.', 'e', 'E']);
-                if is_whole && length > 18 && token.parse::<i64>().is_err() && token.parse::<u64>().is_err() {
+                let is_integer = !token.contains(['.', 'e', 'E']);
+                if is_integer && length > 18 && token.parse::<i64>().is_err() && token.parse::<u64>().is_err() {
                     return Some(line);
                 }
                 place += length - 1;

@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_ends_the_whole_group() {
+    fn a_time_out_ends_all_of_the_group() {
         // Each of them has the outputs open, so that closed outputs prove that all have ended.
         let script = "echo waiting >&2; (sleep 1000 & sleep 1000) & sleep 1000";
         let captured = run(script, &limits(Duration::from_secs(1), 100, 100));

@@ -145,7 +145,7 @@ struct Gathered {
     /// What is measured, by the cells that say so: most rows share it with one of each other run.
     subjects: HashMap<String, Arc<Subject>>,
     /// The place of the run and the `commit_time` of earlier rows, by the cells that say so.
-    known: HashMap<String, (usize, Option<DateTime<Utc>>)>,
+    repeated: HashMap<String, (usize, Option<DateTime<Utc>>)>,
     /// The key of the last row in one of them.
     cells: String,
 }
@@ -170,7 +170,7 @@ impl Gathered {
             None => self.subjects.entry(self.cells.clone()).or_insert(Arc::new(Subject::read(header, record)?)),
         };
         header.join(record, &["suite", "commit", "machine", "commit_time"], &mut self.cells);
-        if let Some((run, commit_time)) = self.known.get(&self.cells) {
+        if let Some((run, commit_time)) = self.repeated.get(&self.cells) {
             let value = subject.value(header.cell(record, "value"))?;
             self.runs[*run].1.push(Row { subject: Arc::clone(subject), commit_time: *commit_time, value, place });
             return Ok(());
@@ -190,7 +190,7 @@ impl Gathered {
                 self.runs.len() - 1
             }
         };
-        self.known.insert(self.cells.clone(), (place, row.commit_time));
+        self.repeated.insert(self.cells.clone(), (place, row.commit_time));
         self.runs.get_mut(place).expect("the place was given when the run was added").1.push(row);
         Ok(())
     }

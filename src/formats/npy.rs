@@ -20,8 +20,8 @@ pub enum NpyError {
     Kind(String),
     #[error("is in Fortran order; save `numpy.ascontiguousarray(array)`")]
     Order,
-    #[error("has {found} bytes of data where its shape needs {needed}")]
-    Length { needed: u64, found: u64 },
+    #[error("has {actual} bytes of data where its shape needs {needed}")]
+    Length { needed: u64, actual: u64 },
 }
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -58,9 +58,9 @@ impl Array {
             return Err(NpyError::Order);
         }
         let needed = shape.iter().fold(element_bytes(kind), |product, size| product.saturating_mul(*size));
-        let found = data.len() as u64;
-        if needed != found {
-            return Err(NpyError::Length { needed, found });
+        let actual = data.len() as u64;
+        if needed != actual {
+            return Err(NpyError::Length { needed, actual });
         }
         Ok(Array { kind: kind.to_owned(), shape, bytes: data.to_vec() })
     }

@@ -55,7 +55,7 @@ mod tests {
     use sprag_model::flat::{BENCHMARKS, benchmark_rows};
 
     #[test]
-    fn only_text_that_looks_like_a_formula_is_guarded() {
+    fn only_text_like_a_formula_is_guarded() {
         let check = |text: &str, expected: &str| assert_eq!(guarded(text), expected);
         for text in ["=1+1", "'quoted'", "'=1", "plain", "'"] {
             assert_eq!(unguarded(&guarded(text)), if text == "'=1" { "=1" } else { text });

@@ -128,7 +128,7 @@ pub fn run<'a>(form: Form<()>, image: &[f32], model: &'a mut Model) -> Result<&'
     frame.ssm_state.fill(0.0);
     for tile in packed.chunks_exact_mut(pixels) {
         for (plane, state) in tile.chunks_exact_mut(TILE_SIZE * TILE_SIZE).zip(&mut frame.ssm_state) {
-            *state = DECAY * *state + (1.0 - DECAY) * means(form, plane).0;
+            *state = DECAY * *state + (1.0 - DECAY) * moments(form, plane).0;
             let (gamma, beta) = (state.tanh(), *state);
             for pixel in plane {
                 *pixel = *pixel * (1.0 + gamma) + beta;
@@ -316,7 +316,7 @@ fn add_up<const N: usize>(mut lanes: [f64; N]) -> f64 {
 
 /// The mean of values, and that of their magnitudes.
 #[inline]
-fn means(form: Form<()>, values: &[f32]) -> (f32, f32) {
+fn moments(form: Form<()>, values: &[f32]) -> (f32, f32) {
     if form != Form::Reference {
         let (sum, magnitude, span) = wide::run(Width::widest(), Sums(values));
         if span.is_exact(values.len()) {
@@ -328,7 +328,7 @@ fn means(form: Form<()>, values: &[f32]) -> (f32, f32) {
 }
 
 fn signal(form: Form<()>, tile: &[f32]) -> f32 {
-    let (average, magnitude) = means(form, tile);
+    let (average, magnitude) = moments(form, tile);
     let average = f64::from(average);
     let squares = tile.iter().map(|&x| (f64::from(x) - average).powi(2)).sum::<f64>();
     (squares / tile.len() as f64) as f32 + magnitude

@@ -72,11 +72,11 @@ impl Archive {
             let digits = |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
             matches!(parts[..], [suite, of, month] if !suite.starts_with('_') && of == year && digits(of, 4) && digits(month, 2))
         };
-        let is_sound = archive.file == Archive::file_name(year, &archive.root)
+        let is_valid = archive.file == Archive::file_name(year, &archive.root)
             && (0..=9999).contains(&archive.time.year())
             && is_id(&archive.commit)
             && archive.folders.iter().all(|(folder, tree)| is_month(folder) && is_id(tree));
-        if !is_sound {
+        if !is_valid {
             return Err("is not a note of an archive: file, root and folders do not fit together".to_owned());
         }
         let (own_path, own_bytes, _) = archive.to_file();

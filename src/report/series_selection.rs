@@ -17,7 +17,7 @@ const RECENT_DAYS: i64 = 28;
 const MOST: usize = 1000;
 
 pub(super) fn selected_series<'a>(analysis: &'a Analysis, trend: &'a Trend, asked: &[String]) -> HashSet<&'a str> {
-    let known: HashSet<&str> = analysis.series.iter().map(|one| one.series.id.as_str()).collect();
+    let present: HashSet<&str> = analysis.series.iter().map(|one| one.series.id.as_str()).collect();
     let since = analysis.as_of.map(|now| now - TimeDelta::days(RECENT_DAYS));
     let (open, others): (Vec<&Event>, Vec<&Event>) = trend.events.iter().partition(|event| event.is_open_regression());
     let recent = others.into_iter().filter(|event| since.is_some_and(|since| event.since >= since));
@@ -35,7 +35,7 @@ pub(super) fn selected_series<'a>(analysis: &'a Analysis, trend: &'a Trend, aske
         .chain(compared.into_iter().map(|(_, id)| id))
         .chain(members.map(|member| member.series.as_str()));
     let mut selected = HashSet::new();
-    for id in changed.filter(|id| known.contains(id)) {
+    for id in changed.filter(|id| present.contains(id)) {
         if selected.len() == MOST {
             break;
         }
@@ -75,8 +75,8 @@ mod tests {
         for event in &rich.trend.events {
             let mut sample = quiet();
             sample.trend.events = vec![event.clone()];
-            let known = |id: &&String| rich.analysis.series.iter().any(|one| one.series.id == **id);
-            let mut members: Vec<String> = event.members.iter().map(|one| &one.series).filter(known).cloned().collect();
+            let shown = |id: &&String| rich.analysis.series.iter().any(|one| one.series.id == **id);
+            let mut members: Vec<String> = event.members.iter().map(|one| &one.series).filter(shown).cloned().collect();
             members.sort();
             members.dedup();
             sample.analysis.as_of = Some(event.since + TimeDelta::days(RECENT_DAYS));

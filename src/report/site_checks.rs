@@ -182,8 +182,8 @@ fn series_without_a_page_are_shown_by_one() {
     let sample = Sample { asked: Some(vec!["infer{n=512} @fast time".to_owned()]), ..sample_data::rich() };
     let site = site_of(&sample);
     let [others, own] = viewed(&site);
-    let known: BTreeSet<String> = sample.analysis.series.iter().map(|one| one.series.id.clone()).collect();
-    assert!(!others.is_empty() && others.is_disjoint(&own) && known == &others | &own, "each is in a file");
+    let present: BTreeSet<String> = sample.analysis.series.iter().map(|one| one.series.id.clone()).collect();
+    assert!(!others.is_empty() && others.is_disjoint(&own) && present == &others | &own, "each is in a file");
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
     for (ids, has_page) in [(&own, true), (&others, false)] {
         assert!(ids.iter().all(|id| paths.contains(&*link::series(id)) == has_page));
@@ -198,8 +198,8 @@ fn series_without_a_page_are_shown_by_one() {
     let (scripted, all) = Data::new(&catalog).series_counts();
     catalog.compares_all = false;
     assert_eq!((scripted, Data::new(&catalog).series_counts().0), (all, all - named(compared)));
-    let found = page(&site, link::SEARCH_DATA).split("\"#").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
-    assert_eq!(found.map(str::to_owned).collect::<BTreeSet<String>>(), others);
+    let linked = page(&site, link::SEARCH_DATA).split("\"#").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+    assert_eq!(linked.map(str::to_owned).collect::<BTreeSet<String>>(), others);
     check_links(&site);
     for page in &site {
         if page.path == link::VIEWER {
@@ -372,8 +372,8 @@ fn every_class_has_a_rule() {
     let site = rich();
     let style = page(site, link::STYLE);
     let present = |class: &str| {
-        style.match_indices(&format!(".{class}")).any(|(at, found)| {
-            !style[at + found.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        style.match_indices(&format!(".{class}")).any(|(at, matched)| {
+            !style[at + matched.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_')
         })
     };
     let mut classes = BTreeSet::new();

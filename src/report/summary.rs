@@ -352,8 +352,8 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     let without = total(|suite| suite.counts.no_baseline);
     if let Some((answer, note)) = regression_step(analysis, trend) {
         let metrics = counted(without, "metric has", "metrics have");
-        let besides = format!("Also, {metrics} no baseline: `sprag baseline emit` takes one.");
-        return (answer, if without > 0 { note.then(Phrase::quoted(&besides)) } else { note });
+        let more = format!("Also, {metrics} no baseline: `sprag baseline emit` takes one.");
+        return (answer, if without > 0 { note.then(Phrase::quoted(&more)) } else { note });
     }
     let (doubt, by) = match turns(analysis) {
         Some(command) => ("Compare in turns", format!("More runs are unlikely to decide: `{command}`.")),

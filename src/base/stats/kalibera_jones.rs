@@ -61,8 +61,8 @@ impl Levels {
         }
         let pairs = self.components.windows(2).zip(costs.windows(2));
         let best = |(components, costs): (&[f64], &[f64])| {
-            let are_known = components.iter().all(|component| *component > 0.0);
-            are_known.then(|| (costs[1] / costs[0] * (components[0] / components[1])).sqrt().ceil().max(1.0) as u64)
+            let are_positive = components.iter().all(|component| *component > 0.0);
+            are_positive.then(|| (costs[1] / costs[0] * (components[0] / components[1])).sqrt().ceil().max(1.0) as u64)
         };
         Some(pairs.map(best).collect())
     }

@@ -137,9 +137,9 @@ fn check_ssh(signature: &[u8], message: &[u8], trusted: Trusted<'_>) -> Result<S
     // `ssh-keygen` takes the first line with the key, even where its namespaces or times exclude what a later one allows.
     for line in signers.lines().filter(|line| may_allow(line, signature)) {
         let signers = write("signers", format!("{line}\n").as_bytes())?;
-        let found = ssh_keygen(&["-Y", "find-principals", "-s", &file, "-f", &signers], b"")?.unwrap_or_default();
-        let found = String::from_utf8_lossy(&found);
-        let Some(who) = found.lines().next() else { continue };
+        let principals = ssh_keygen(&["-Y", "find-principals", "-s", &file, "-f", &signers], b"")?.unwrap_or_default();
+        let principals = String::from_utf8_lossy(&principals);
+        let Some(who) = principals.lines().next() else { continue };
         let verify = ["-Y", "verify", "-n", NAMESPACE, "-I", who, "-s", &file, "-f", &signers];
         match (ssh_keygen(&verify, message)?, trusted) {
             (Ok(_), Trusted::Key(_)) => return Ok("the given key".to_owned()),

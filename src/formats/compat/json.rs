@@ -36,8 +36,8 @@ fn is_beyond_json(token: &str) -> bool {
 }
 
 fn is_beyond_64_bits(digits: &str) -> bool {
-    let is_whole = digits.strip_prefix('-').unwrap_or(digits).bytes().all(|byte| byte.is_ascii_digit());
-    is_whole && digits.parse::<i64>().is_err() && digits.parse::<u64>().is_err()
+    let is_integer = digits.strip_prefix('-').unwrap_or(digits).bytes().all(|byte| byte.is_ascii_digit());
+    is_integer && digits.parse::<i64>().is_err() && digits.parse::<u64>().is_err()
 }
 
 /// The reason and the place of the character in the words of Python's `json`.

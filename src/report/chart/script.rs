@@ -59,8 +59,8 @@ fn places(trend: &Trend) -> Vec<Value> {
     while let [first, others @ ..] = rest {
         let step = others.first().map_or(0.0, |second| second - first);
         let is_next = |pair: &&[f64]| pair[1] == pair[0] + step;
-        let is_whole = first.fract() == 0.0 && step.fract() == 0.0 && step > 0.0;
-        let more = if is_whole { rest.windows(2).take_while(is_next).count() } else { 0 };
+        let is_integer = first.fract() == 0.0 && step.fract() == 0.0 && step > 0.0;
+        let more = if is_integer { rest.windows(2).take_while(is_next).count() } else { 0 };
         let (last, count) = if more > 1 || step == 1.0 { (rest[more], more + 1) } else { (*first, 1) };
         result.push(match count {
             1 => json!(first),

@@ -42,7 +42,7 @@ impl Svg {
     }
 
     /// On whole units, where so many points are drawn that tenths do not show.
-    pub(super) fn on_whole_units(self) -> Svg {
+    pub(super) fn without_tenths(self) -> Svg {
         Svg { grain: 10, ..self }
     }
 

@@ -35,7 +35,7 @@ pub fn draw(trend: &Trend) -> String {
     let plot = Plot::new(trend);
     let mut svg = Svg::new(WIDTH, HEIGHT);
     if runs_a_dot(trend.dots.len()) > 1 {
-        svg = svg.on_whole_units();
+        svg = svg.without_tenths();
     }
     layers(&plot, &mut svg);
     let picture = svg.captioned("fill wide", ["trend", &trend.title, &trend.description]);

@@ -24,7 +24,7 @@ const COLUMNS: [(&str, &str); 8] = [
 
 pub(crate) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
 
-const MEANS_NOTE: &str = "Limits assume that the errors of all series are correlated. Those of an unchanged series reach from zero to the measured difference.";
+const AVERAGES_NOTE: &str = "Limits assume that the errors of all series are correlated. Those of an unchanged series reach from zero to the measured difference.";
 
 pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
     let pieces = table.headline.iter().map(|[_, glyph, words]| format!("{glyph} {words}").trim().to_owned());
@@ -34,7 +34,7 @@ pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String
         top = top.paragraph(Phrase::default().strong(strong.clone()).text(format!(" {words}")));
     }
     if !table.summary.is_empty() {
-        top = top.with(summary(table)).paragraph(MEANS_NOTE);
+        top = top.with(summary(table)).paragraph(AVERAGES_NOTE);
     }
     let (listed, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_listed(group));
     let rest = counted.iter().map(|group| format!("{}: {}.", group.heading, number::count(group.count)));

@@ -82,9 +82,9 @@ pub(super) fn in_units(value: f64, power: i32) -> i64 {
 }
 
 /// The number that so many units of a power of ten are read as.
-pub(super) fn of_units(whole: i64, power: i32) -> f64 {
+pub(super) fn of_units(integer: i64, power: i32) -> f64 {
     let unit = 10f64.powi(power.abs());
-    if power < 0 { whole as f64 / unit } else { whole as f64 * unit }
+    if power < 0 { integer as f64 / unit } else { integer as f64 * unit }
 }
 
 fn magnitude(size: f64) -> i32 {

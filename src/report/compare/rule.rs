@@ -26,7 +26,7 @@ impl Outcome<'_> {
 }
 
 /// A commit that was not measured takes values from so many measured commits before it; the script knows it as the length of a chunk.
-pub(super) const LOOK_BACK: usize = 50;
+pub(super) const MOST_BACK: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
@@ -50,7 +50,7 @@ impl Moment {
         let end = points.partition_point(|point| point.number <= self.measured);
         let is_counted = |last: &&PointData| match self.measured == self.number {
             true => last.number == self.measured,
-            false => last.number + LOOK_BACK > self.measured,
+            false => last.number + MOST_BACK > self.measured,
         };
         let last = points[..end].last().filter(is_counted);
         last.map_or(end, |last| points.partition_point(|point| point.number < last.number))..end

@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 use super::commits::ComparedCommit;
 use super::data::{Data, PointData, SeriesData};
 use super::rounding::{in_units, packed};
-use super::rule::{LOOK_BACK, Levels, Outcome, judge_levels};
+use super::rule::{Levels, MOST_BACK, Outcome, judge_levels};
 use super::segments::Segment;
 use super::words;
 use crate::{link, mark, text};
 use sprag_model::{Better, Page};
 
-pub(super) const CHUNK: usize = LOOK_BACK;
+pub(super) const CHUNK: usize = MOST_BACK;
 
 pub(crate) fn pages(data: &Data) -> Vec<Page> {
     let scripted: Vec<&SeriesData> = data.scripted().collect();

@@ -87,7 +87,8 @@ struct SuiteReport<'a> {
     /// How many verdicts of each kind.
     counts: Counts,
     /// How much the suite changed as a whole; null where nothing could be compared.
-    whole: Option<WholeReport>,
+    #[serde(rename = "whole")]
+    overall: Option<OverallReport>,
     /// One entry a judged metric, worst first.
     comparisons: Vec<ComparisonReport<'a>>,
     /// How many unchanged metrics are not among the comparisons, as with `--only-changed`; absent where all are.
@@ -98,7 +99,7 @@ struct SuiteReport<'a> {
 /// The geometric mean over the benchmarks of a suite.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Whole")]
-struct WholeReport {
+struct OverallReport {
     /// How many benchmarks it is of.
     benchmarks: usize,
     /// The mean of current over baseline, less one; turned where more is better, so that more is worse.
@@ -185,7 +186,7 @@ fn suite(suite: &SuiteGate, only_changed: bool) -> SuiteReport<'_> {
         against: &suite.against,
         has_base: suite.has_base,
         base_commit: suite.base_commit.as_deref(),
-        whole: suite.mean_change.map(|mean| WholeReport {
+        overall: suite.mean_change.map(|mean| OverallReport {
             benchmarks: mean.benchmarks,
             change: Some(mean.change),
             interval: mean.interval.map(interval),

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_is_claimed_only_where_it_is_known() {
+    fn a_direction_is_claimed_only_where_it_is_certain() {
         let no_change = "no clear change, \u{2212}0.1 % (interval \u{2212}2.0 to +1.7 %; positive is slower)";
         let faster = "**8.0 % faster** (interval \u{2212}14.0 to \u{2212}2.0 %; positive is slower)";
         for (change, interval, expected) in [

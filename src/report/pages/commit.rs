@@ -108,9 +108,9 @@ impl<'c, 'a> Commits<'c, 'a> {
 
 impl Since {
     fn verdicts(&self) -> String {
-        let found = [(Kind::Worse, "worse"), (Kind::Better, "better")];
-        let found = found.into_iter().filter(|(kind, _)| self.rows.iter().any(|row| row.kind == *kind));
-        let words: Vec<&str> = found.map(|(_, word)| word).collect();
+        let kinds = [(Kind::Worse, "worse"), (Kind::Better, "better")];
+        let kinds = kinds.into_iter().filter(|(kind, _)| self.rows.iter().any(|row| row.kind == *kind));
+        let words: Vec<&str> = kinds.map(|(_, word)| word).collect();
         if words.is_empty() { "no change".to_owned() } else { words.join(", ") }
     }
 }

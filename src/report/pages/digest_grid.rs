@@ -291,14 +291,14 @@ mod tests {
         sample.analysis.suites.truncate(1);
         let suite = &mut sample.analysis.suites[0];
         suite.comparisons.truncate(2);
-        let known = suite.comparisons[1].clone();
+        let listed = suite.comparisons[1].clone();
         for number in 0..30 {
             let benchmark = format!("cpu/new_{number} @fast");
             suite.comparisons.push(Comparison {
                 benchmark,
                 verdict: Verdict::NoBaseline,
                 effect: None,
-                ..known.clone()
+                ..listed.clone()
             });
         }
         let sections = sections(&sample.catalog());

@@ -461,7 +461,7 @@ mod tests {
     use crate::mark::Tone;
 
     #[test]
-    fn the_whole_range_of_an_event_is_shown_with_a_bit_on_both_sides() {
+    fn all_of_the_range_of_an_event_is_shown_with_a_bit_on_both_sides() {
         for (points, range, expected) in [
             (30, (9.0, 10.0), (0.0, 29.0)),
             (1000, (499.0, 500.0), (475.0, 524.0)),

@@ -76,12 +76,12 @@ fn printed(mut sections: Vec<Section>) -> Vec<Section> {
         let mut group = None;
         table.rows.retain_mut(|row| {
             group = row.group.take().or_else(|| group.take());
-            let is_kept = !row.is_for_script || left > 0;
-            if is_kept {
+            let is_shown = !row.is_for_script || left > 0;
+            if is_shown {
                 row.group = group.take();
                 left = left.saturating_sub(1);
             }
-            is_kept
+            is_shown
         });
     }
     sections.retain(|section| section.table().is_none_or(|table| !table.rows.is_empty()));

@@ -36,7 +36,7 @@ mod tests {
     use crate::site_checks::text;
 
     #[test]
-    fn every_event_series_and_measured_commit_is_found() {
+    fn every_event_series_and_measured_commit_is_listed() {
         let sample = sample_data::rich();
         let page = search(&sample.catalog());
         let json = text(&page).strip_prefix("sprag.search(").and_then(|rest| rest.strip_suffix(");\n"));

@@ -90,10 +90,10 @@ fn in_dataset(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut dyn 
     if let Some(output) = &args.output {
         check_writable(&folder.join(output))?;
     }
-    let found = if args.arrow { opened.detect_stream(input)? } else { opened.detect(&parts)? };
+    let detections = if args.arrow { opened.detect_stream(input)? } else { opened.detect(&parts)? };
     match &args.output {
-        Some(output) => dataset::write_partials(&found, &folder.join(output))?,
-        None => dataset::write_stream(&found, out)?,
+        Some(output) => dataset::write_partials(&detections, &folder.join(output))?,
+        None => dataset::write_stream(&detections, out)?,
     }
     Ok(Exit::Done)
 }

@@ -63,11 +63,11 @@ fn answer(folder: &Path, request: Request) -> std::io::Result<()> {
 /// The file that an address names, if it lies in the folder.
 fn file(folder: &Path, url: &str) -> Option<PathBuf> {
     let path = url.split(['?', '#']).next()?.trim_start_matches('/');
-    let mut found = folder.join(decoded(path)?).canonicalize().ok()?;
-    if found.is_dir() {
-        found = found.join("index.html").canonicalize().ok()?;
+    let mut place = folder.join(decoded(path)?).canonicalize().ok()?;
+    if place.is_dir() {
+        place = place.join("index.html").canonicalize().ok()?;
     }
-    (found.starts_with(folder) && found.is_file()).then_some(found)
+    (place.starts_with(folder) && place.is_file()).then_some(place)
 }
 
 /// A path without its percent signs.

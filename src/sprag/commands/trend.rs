@@ -24,7 +24,7 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
         check_writable(&folder.join(output))?;
     }
     refuse_parts(args)?;
-    let output = if args.from.is_empty() { whole(&project, args)? } else { joined(folder, &project, args)? };
+    let output = if args.from.is_empty() { analysed(&project, args)? } else { joined(folder, &project, args)? };
     let text = match args.format {
         TrendFormat::Table => {
             let width = args.output.is_none().then(text::width).flatten();
@@ -52,7 +52,7 @@ fn options(args: &TrendArgs) -> TrendOptions {
     }
 }
 
-fn whole(project: &Project, args: &TrendArgs) -> Result<Output> {
+fn analysed(project: &Project, args: &TrendArgs) -> Result<Output> {
     // Before the first commit HEAD names none.
     let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
     let along = Along { revision, all_parents: args.all_parents };
