@@ -82,9 +82,9 @@ fn main() -> io::Result<ExitCode> {
     let mut missed = Vec::new();
     if let Some(folder) = &folder {
         let labelled = labels::read(Path::new(folder))?;
-        let found = predictions(&labelled, &Sensitivity::BALANCED);
-        writeln!(out, "Of the folder:\n\n{}", table(&labelled, &found))?;
-        missed.extend(missed_of(&labelled, &found));
+        let detected = predictions(&labelled, &Sensitivity::BALANCED);
+        writeln!(out, "Of the folder:\n\n{}", table(&labelled, &detected))?;
+        missed.extend(missed_of(&labelled, &detected));
         let growth = growth(&labelled);
         writeln!(out, "{}", growth_line(&growth))?;
         missed.extend(missed_growing(&growth, MOST_WRONG));
@@ -92,16 +92,16 @@ fn main() -> io::Result<ExitCode> {
     let families = || generate::NOISES.iter().chain(&generate::SHAPES);
     let all: Vec<Labelled> =
         families().flat_map(|family| (0..SERIES).map(|seed| generate::any(family, 1_000_003 + seed * 7919))).collect();
-    let found = predictions(&all, &Sensitivity::BALANCED);
-    writeln!(out, "\nGenerated, {SERIES} series a family:\n\n{}", table(&all, &found))?;
-    missed.extend(missed_of(&all, &found));
+    let detected = predictions(&all, &Sensitivity::BALANCED);
+    writeln!(out, "\nGenerated, {SERIES} series a family:\n\n{}", table(&all, &detected))?;
+    missed.extend(missed_of(&all, &detected));
     let climbs: Vec<Labelled> = (0..SERIES).map(|seed| generate::climb(1_000_003 + seed * 7919)).collect();
     let of_climbs = predictions(&climbs, &Sensitivity::BALANCED);
     writeln!(out, "\nClimbs of 10 to 50 deviations:\n\n{}", table(&climbs, &of_climbs))?;
     let steps = share(of_climbs.iter().map(|one| one.changes.len()).sum(), climbs.len());
     missed.extend(below("the room for changes that are reported of a climb", MOST_OF_CLIMB - steps, 0.0));
     let covered = tally(&climbs, &of_climbs, 5, |_| true);
-    missed.extend(below("climbs that are reported", share(covered.drifts_found, covered.drifts), LEAST_CLIMBS));
+    missed.extend(below("climbs that are reported", share(covered.drifts_detected, covered.drifts), LEAST_CLIMBS));
     let growing: Vec<Labelled> = families()
         .flat_map(|family| (0..GROWING).map(|seed| generate::any(family, 1_000_003 + seed * 7919)))
         .filter(|series| series.values.len() <= LONGEST_GROWING)
@@ -112,8 +112,8 @@ fn main() -> io::Result<ExitCode> {
     writeln!(out, "\nThe same by sensitivity:\n\n| sensitivity | F1@2 | F1@5 | precision | recall | of detectable |")?;
     writeln!(out, "|---|--:|--:|--:|--:|--:|")?;
     for (name, sensitivity) in SENSITIVITIES {
-        let found = predictions(&all, &sensitivity);
-        let (near, far) = (tally(&all, &found, 2, |_| true), tally(&all, &found, 5, |_| true));
+        let detected = predictions(&all, &sensitivity);
+        let (near, far) = (tally(&all, &detected, 2, |_| true), tally(&all, &detected, 5, |_| true));
         let of_detectable = share(far.detected, far.detectable);
         writeln!(
             out,
@@ -133,9 +133,9 @@ fn main() -> io::Result<ExitCode> {
     for (name, sensitivity) in SENSITIVITIES {
         for (length, count) in NULLS {
             let nulls = nulls(length, count);
-            let found = predictions(&nulls, &sensitivity);
-            let tally = tally(&nulls, &found, 5, |_| true);
-            scores.entry(name).or_default().extend(found.iter().flat_map(|one| &one.scores));
+            let detected = predictions(&nulls, &sensitivity);
+            let tally = tally(&nulls, &detected, 5, |_| true);
+            scores.entry(name).or_default().extend(detected.iter().flat_map(|one| &one.scores));
             writeln!(
                 out,
                 "| {name} | {length} | {} | {} | {} | {:.3} | {:.2} % |",
@@ -192,8 +192,8 @@ fn below(what: &str, value: f64, least: f64) -> Option<String> {
 }
 
 /// Which promises are missed by what was found in series.
-fn missed_of(series: &[Labelled], found: &[Prediction]) -> Vec<String> {
-    let (near, far) = (tally(series, found, 2, |_| true), tally(series, found, 5, |_| true));
+fn missed_of(series: &[Labelled], detected: &[Prediction]) -> Vec<String> {
+    let (near, far) = (tally(series, detected, 2, |_| true), tally(series, detected, 5, |_| true));
     let promised = [
         ("precision", far.precision(), LEAST_PRECISION),
         ("F1 within two points", near.f1(), LEAST_F1_NEAR),
@@ -224,29 +224,29 @@ fn nulls(length: usize, count: u64) -> Vec<Labelled> {
 
 fn predictions(series: &[Labelled], sensitivity: &Sensitivity) -> Vec<Prediction> {
     let predict = |one: &Labelled| {
-        let found = detect::changes(&one.values, sensitivity);
+        let detected = detect::changes(&one.values, sensitivity);
         Prediction {
-            changes: found.points.iter().map(|point| point.index).collect(),
-            ranges: found.points.iter().map(|point| (point.first, point.last)).collect(),
-            scores: found.points.iter().map(|point| point.score).collect(),
-            drifts: found.drifts.iter().map(|drift| (drift.begin, drift.end)).collect(),
+            changes: detected.points.iter().map(|point| point.index).collect(),
+            ranges: detected.points.iter().map(|point| (point.first, point.last)).collect(),
+            scores: detected.points.iter().map(|point| point.score).collect(),
+            drifts: detected.drifts.iter().map(|drift| (drift.begin, drift.end)).collect(),
         }
     };
     series.par_iter().map(predict).collect()
 }
 
-fn tally(series: &[Labelled], found: &[Prediction], tolerance: usize, of: impl Fn(&Labelled) -> bool) -> Tally {
-    let chosen = series.iter().zip(found).filter(|(one, _)| of(one));
-    chosen.map(|(one, found)| Tally::of(one, found, tolerance)).fold(Tally::default(), Tally::plus)
+fn tally(series: &[Labelled], detected: &[Prediction], tolerance: usize, of: impl Fn(&Labelled) -> bool) -> Tally {
+    let chosen = series.iter().zip(detected).filter(|(one, _)| of(one));
+    chosen.map(|(one, detected)| Tally::of(one, detected, tolerance)).fold(Tally::default(), Tally::plus)
 }
 
-fn table(series: &[Labelled], found: &[Prediction]) -> String {
+fn table(series: &[Labelled], detected: &[Prediction]) -> String {
     let mut families: BTreeMap<&str, usize> = BTreeMap::new();
     series.iter().for_each(|one| *families.entry(&one.family).or_default() += 1);
     let names = families.keys().map(|name| Some(*name)).chain([None]);
     let line = |name: Option<&str>| {
         let of = |one: &Labelled| name.is_none_or(|name| one.family == name);
-        let (near, far) = (tally(series, found, 2, of), tally(series, found, 5, of));
+        let (near, far) = (tally(series, detected, 2, of), tally(series, detected, 5, of));
         let cell = |value: f64| if value.is_nan() { "–".to_owned() } else { format!("{value:.3}") };
         let cells = [
             name.unwrap_or("all").to_owned(),
@@ -257,7 +257,7 @@ fn table(series: &[Labelled], found: &[Prediction]) -> String {
             cell(far.recall()),
             cell(share(far.detected, far.detectable)),
             far.drift_alarms.to_string(),
-            format!("{} of {}", far.drifts_found, far.drifts),
+            format!("{} of {}", far.drifts_detected, far.drifts),
             cell(share(far.exact, far.matched)),
             cell(share(far.covered, far.matched)),
             cell(share(far.width, far.matched)),
@@ -272,8 +272,8 @@ fn table(series: &[Labelled], found: &[Prediction]) -> String {
 fn growth(series: &[Labelled]) -> Growth {
     let grow = |one: &Labelled| {
         let reported = |count: usize| {
-            let found = detect::changes(&one.values[..count], &Sensitivity::BALANCED);
-            (count, found.points.iter().map(|point| point.index).collect())
+            let detected = detect::changes(&one.values[..count], &Sensitivity::BALANCED);
+            (count, detected.points.iter().map(|point| point.index).collect())
         };
         Growth::of(one, &(FEWEST_POINTS..=one.values.len()).map(reported).collect())
     };

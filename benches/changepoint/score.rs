@@ -32,19 +32,19 @@ pub(crate) struct Tally {
     pub(crate) null_drifts: usize,
     pub(crate) null_alarmed: usize,
     pub(crate) drifts: usize,
-    pub(crate) drifts_found: usize,
+    pub(crate) drifts_detected: usize,
     pub(crate) covered: usize,
     pub(crate) width: usize,
 }
 
 /// The pairs (prediction, truth) of the largest one-to-one matching within `tolerance`, of these the closest.
-pub(crate) fn matching(found: &[usize], truth: &[usize], tolerance: usize) -> Vec<(usize, usize)> {
-    let (rows, columns) = (found.len(), truth.len());
+pub(crate) fn matching(detected: &[usize], truth: &[usize], tolerance: usize) -> Vec<(usize, usize)> {
+    let (rows, columns) = (detected.len(), truth.len());
     let mut best = vec![vec![(0_i64, 0_i64); columns + 1]; rows + 1];
     for row in (0..rows).rev() {
         for column in (0..columns).rev() {
             let mut top = best[row + 1][column].max(best[row][column + 1]);
-            let distance = found[row].abs_diff(truth[column]);
+            let distance = detected[row].abs_diff(truth[column]);
             if distance <= tolerance {
                 let rest = best[row + 1][column + 1];
                 top = top.max((rest.0 + 1, rest.1 - distance as i64));
@@ -54,7 +54,7 @@ pub(crate) fn matching(found: &[usize], truth: &[usize], tolerance: usize) -> Ve
     }
     let (mut row, mut column, mut pairs) = (0, 0, Vec::new());
     while row < rows && column < columns {
-        let distance = found[row].abs_diff(truth[column]);
+        let distance = detected[row].abs_diff(truth[column]);
         let rest = best[row + 1][column + 1];
         if distance <= tolerance && best[row][column] == (rest.0 + 1, rest.1 - distance as i64) {
             pairs.push((row, column));
@@ -71,46 +71,46 @@ pub(crate) fn matching(found: &[usize], truth: &[usize], tolerance: usize) -> Ve
 
 impl Tally {
     /// Counts what was predicted of one series.
-    pub(crate) fn of(series: &Labelled, found: &Prediction, tolerance: usize) -> Tally {
+    pub(crate) fn of(series: &Labelled, detected: &Prediction, tolerance: usize) -> Tally {
         let truth: Vec<usize> = series.changes.iter().map(|one| one.index).collect();
-        let pairs = matching(&found.changes, &truth, tolerance);
+        let pairs = matching(&detected.changes, &truth, tolerance);
         let is_matched = |row: usize| pairs.iter().any(|pair| pair.0 == row);
         let in_drift = |place: usize| {
             series.drifts.iter().any(|&(begin, end)| place + tolerance >= begin && place < end + tolerance)
         };
         let drift_alarms =
-            (0..found.changes.len()).filter(|row| !is_matched(*row) && in_drift(found.changes[*row])).count();
+            (0..detected.changes.len()).filter(|row| !is_matched(*row) && in_drift(detected.changes[*row])).count();
         let overlaps = |&&(begin, end): &&(usize, usize)| {
-            found
+            detected
                 .drifts
                 .iter()
                 .any(|&(first, last)| 2 * (end.min(last) as i64 - begin.max(first) as i64) >= (end - begin) as i64)
         };
         let null = usize::from(series.is_null());
-        let has_range = |&&(row, _): &&(usize, usize)| row < found.ranges.len();
+        let has_range = |&&(row, _): &&(usize, usize)| row < detected.ranges.len();
         Tally {
             series: 1,
             points: series.values.len(),
             planted: truth.len(),
             matched: pairs.len(),
-            exact: pairs.iter().filter(|(row, column)| found.changes[*row] == truth[*column]).count(),
-            false_changes: found.changes.len() - pairs.len() - drift_alarms,
+            exact: pairs.iter().filter(|(row, column)| detected.changes[*row] == truth[*column]).count(),
+            false_changes: detected.changes.len() - pairs.len() - drift_alarms,
             drift_alarms,
             detectable: series.changes.iter().filter(|one| one.clearness >= 5.0).count(),
             detected: pairs.iter().filter(|pair| series.changes[pair.1].clearness >= 5.0).count(),
             null_series: null,
             null_points: null * series.values.len(),
-            null_changes: null * found.changes.len(),
-            null_drifts: null * found.drifts.len(),
-            null_alarmed: null * usize::from(!found.changes.is_empty() || !found.drifts.is_empty()),
+            null_changes: null * detected.changes.len(),
+            null_drifts: null * detected.drifts.len(),
+            null_alarmed: null * usize::from(!detected.changes.is_empty() || !detected.drifts.is_empty()),
             drifts: series.drifts.len(),
-            drifts_found: series.drifts.iter().filter(overlaps).count(),
+            drifts_detected: series.drifts.iter().filter(overlaps).count(),
             covered: pairs
                 .iter()
                 .filter(has_range)
-                .filter(|(row, column)| (found.ranges[*row].0..=found.ranges[*row].1).contains(&truth[*column]))
+                .filter(|(row, column)| (detected.ranges[*row].0..=detected.ranges[*row].1).contains(&truth[*column]))
                 .count(),
-            width: pairs.iter().filter(has_range).map(|(row, _)| found.ranges[*row].1 - found.ranges[*row].0 + 1).sum(),
+            width: pairs.iter().filter(has_range).map(|(row, _)| detected.ranges[*row]).map(|(a, b)| b - a + 1).sum(),
         }
     }
 
@@ -131,7 +131,7 @@ impl Tally {
             null_drifts: self.null_drifts + other.null_drifts,
             null_alarmed: self.null_alarmed + other.null_alarmed,
             drifts: self.drifts + other.drifts,
-            drifts_found: self.drifts_found + other.drifts_found,
+            drifts_detected: self.drifts_detected + other.drifts_detected,
             covered: self.covered + other.covered,
             width: self.width + other.width,
         }
@@ -154,6 +154,6 @@ impl Tally {
 }
 
 /// A part of a whole; not a number where there is none.
-pub(crate) fn share(part: usize, whole: usize) -> f64 {
-    part as f64 / whole as f64
+pub(crate) fn share(part: usize, total: usize) -> f64 {
+    part as f64 / total as f64
 }

@@ -31,9 +31,9 @@ impl Growth {
         let near = |a: usize, b: usize| a.abs_diff(b) <= TOLERANCE;
         let Some(last) = reported.values().next_back() else { return growth };
         for change in &series.changes {
-            let first = reported
-                .iter()
-                .find(|(count, found)| **count > change.index && found.iter().any(|place| near(*place, change.index)));
+            let first = reported.iter().find(|(count, detected)| {
+                **count > change.index && detected.iter().any(|place| near(*place, change.index))
+            });
             match first {
                 Some((count, _)) => growth.delays.push(count - change.index),
                 None => growth.missed += 1,

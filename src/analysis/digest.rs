@@ -171,8 +171,8 @@ pub fn usable<'a>(file: &'a BaselineFile, suite: &str) -> Result<(&'a str, &'a B
 }
 
 /// Holds a run against what was found for it; a suite that did not run has nothing to compare, its status says so.
-pub fn judge(run: &Run, baseline_found: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Comparison> {
-    match (baseline_found, run.status) {
+pub fn judge(run: &Run, selected: &Result<(&str, &Baseline), NoBaseline>) -> Vec<Comparison> {
+    match (selected, run.status) {
         (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
         (Ok((_, baseline)), RunStatus::Ok) => compare::against_baseline(run, &[], baseline),
         (Err(NoBaseline::Absent(_)), RunStatus::Ok) => compare::unjudged(run, &Verdict::NoBaseline),
@@ -195,9 +195,9 @@ fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
 }
 
 fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[BaselineFile]) -> SuiteAnalysis {
-    let baseline_found = find_baseline(baselines, &run.suite, &run.machine.class);
-    let (mut comparisons, mut quality) = (judge(run, &baseline_found), run.quality.clone());
-    let base = baseline_found.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
+    let selected = find_baseline(baselines, &run.suite, &run.machine.class);
+    let (mut comparisons, mut quality) = (judge(run, &selected), run.quality.clone());
+    let base = selected.as_ref().ok().and_then(|(_, baseline)| baseline.commit.as_deref());
     let own = run.commit.as_ref().filter(|commit| !commit.dirty && !run.is_imported() && base != Some(&commit.sha));
     if let (Some(base), Some(own)) = (base.and_then(|base| base.get(..12)), own) {
         let command = format!("sprag compare {base} {} --measure --suite {}", own.short(), run.suite);
@@ -232,7 +232,7 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
         failures,
         imported: run.is_imported(),
         environment_changes: previous.map(|before| before.environment.differences(&run.environment)),
-        baseline: baseline_found.map(|(path, baseline)| BaselineFacts {
+        baseline: selected.map(|(path, baseline)| BaselineFacts {
             path: path.to_owned(),
             commit: baseline.commit.clone(),
             time: baseline.timestamp_utc,

@@ -72,8 +72,8 @@ type Scope<'a> = (&'a str, Option<&'a str>);
 pub fn disagreements(series: &[SeriesAnalysis]) -> Vec<Disagreement> {
     let mut classes: BTreeMap<(&str, &str), Vec<&SeriesAnalysis>> = BTreeMap::new();
     // Of an unknown class nobody can tell whether its machines are equal.
-    let is_known = |one: &&SeriesAnalysis| one.series.machine_class != NO_MACHINE;
-    for one in series.iter().filter(is_known).filter(|one| one.judged || one.series.metric.name == TIME) {
+    let has_class = |one: &&SeriesAnalysis| one.series.machine_class != NO_MACHINE;
+    for one in series.iter().filter(has_class).filter(|one| one.judged || one.series.metric.name == TIME) {
         classes.entry((&one.series.suite, &one.series.machine_class)).or_default().push(one);
     }
     let has_two = |all: &Vec<&SeriesAnalysis>| all.iter().any(|one| one.series.machine != all[0].series.machine);
@@ -132,15 +132,15 @@ impl<'a> Class<'a> {
 
     fn disagreements(&self) -> Vec<Disagreement> {
         let mut left: Vec<usize> = (0..self.machines.len()).collect();
-        let mut found = Vec::new();
+        let mut all = Vec::new();
         while left.len() > 1
             && let Some((machine, one)) = self.largest(&left)
         {
-            found.push(one);
+            all.push(one);
             let is_pair = left.len() == 2;
             left.retain(|other| !is_pair && *other != machine);
         }
-        found
+        all
     }
 
     /// The machine that deviates most from the others: in all series of a metric, or else in those of one benchmark.
@@ -153,11 +153,11 @@ impl<'a> Class<'a> {
         let of = |scopes: &BTreeSet<Scope<'_>>| {
             let confidence = 1.0 - CHANCE / 2.0 / (tested.len() * scopes.len()) as f64;
             let pairs = tested.iter().flat_map(|machine| scopes.iter().map(move |scope| (*machine, *scope)));
-            let found = pairs.filter_map(|(machine, scope)| {
+            let candidates = pairs.filter_map(|(machine, scope)| {
                 let others: Vec<usize> = machines.iter().copied().filter(|other| *other != machine).collect();
                 Some((machine, self.judged(machine, &others, scope, confidence)?))
             });
-            found.max_by(|a, b| a.1.change.ln_1p().abs().total_cmp(&b.1.change.ln_1p().abs()))
+            candidates.max_by(|a, b| a.1.change.ln_1p().abs().total_cmp(&b.1.change.ln_1p().abs()))
         };
         of(&all).or_else(|| of(&parts))
     }
@@ -303,9 +303,9 @@ mod tests {
     const EQUAL: Fleet =
         Fleet { machines: 2, commits: 30, off: (1.0, "", 0), noise: [0.03, 0.0, 0.02], takes_turns: false, hours: 24 };
 
-    fn found(fleet: Fleet, seed: u64) -> Vec<Disagreement> {
+    fn detected(fleet: Fleet, seed: u64) -> Vec<Disagreement> {
         let mut random = SplitMix64::new(seed);
-        let [of_run, kept, of_series] = fleet.noise;
+        let [of_run, correlation, of_series] = fleet.noise;
         let mut series: Vec<Series> = Vec::new();
         for machine in 0..fleet.machines {
             let (mut state, first) = (0.0, series.len());
@@ -315,7 +315,7 @@ mod tests {
                 elsewhere(one, &format!("m{machine}"))
             }));
             for commit in (0..fleet.commits).filter(|commit| !fleet.takes_turns || commit % fleet.machines == machine) {
-                state = kept * state + (1.0 - kept * kept).sqrt() * of_run * random.normal();
+                state = correlation * state + (1.0 - correlation * correlation).sqrt() * of_run * random.normal();
                 for (number, one) in series[first..].iter_mut().enumerate() {
                     // Code gets slower, which is not the machine.
                     let level = if commit > 14 && number == 0 { 1.3 } else { 1.0 };
@@ -335,13 +335,13 @@ mod tests {
     }
 
     fn share(fleet: Fleet, histories: u64, is: impl Fn(&[Disagreement]) -> bool) -> f64 {
-        (0..histories).filter(|seed| is(&found(fleet, *seed))).count() as f64 / histories as f64
+        (0..histories).filter(|seed| is(&detected(fleet, *seed))).count() as f64 / histories as f64
     }
 
     #[test]
     fn equal_machines_hardly_ever_disagree() {
         let check = |fleet: Fleet, most: f64| {
-            let rate = share(fleet, 400, |found| !found.is_empty());
+            let rate = share(fleet, 400, |detected| !detected.is_empty());
             assert!(rate <= most, "{rate}");
         };
         check(EQUAL, 0.0);
@@ -354,30 +354,30 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_deviates_is_found_and_named() {
-        let is_named = |found: &[Disagreement], machine: usize, others: usize| {
-            found.len() == 1 && found[0].machine.id == format!("m{machine}") && found[0].others.len() == others
+    fn a_machine_that_deviates_is_detected_and_named() {
+        let is_named = |detected: &[Disagreement], machine: usize, others: usize| {
+            detected.len() == 1 && detected[0].machine.id == format!("m{machine}") && detected[0].others.len() == others
         };
         let check = |fleet: Fleet, least: f64, is: &dyn Fn(&[Disagreement]) -> bool| {
             let rate = share(fleet, 200, is);
             assert!(rate >= least, "{rate}");
         };
         let slower = Fleet { off: (1.05, "", 0), noise: [0.01, 0.0, 0.02], ..EQUAL };
-        check(slower, 0.99, &|found| is_named(found, 1, 1) && found[0].name.is_none());
-        check(Fleet { takes_turns: true, commits: 60, ..slower }, 0.99, &|found| is_named(found, 1, 1));
-        check(Fleet { machines: 4, off: (0.95, "", 0), ..slower }, 0.99, &|found| is_named(found, 3, 3));
-        check(Fleet { off: (1.05, "", 10), ..slower }, 0.9, &|found| is_named(found, 1, 1));
-        check(Fleet { off: (1.05, "scan", 0), ..slower }, 0.95, &|found| {
-            is_named(found, 1, 1) && found[0].name.as_deref() == Some("scan") && found[0].series == 4
+        check(slower, 0.99, &|detected| is_named(detected, 1, 1) && detected[0].name.is_none());
+        check(Fleet { takes_turns: true, commits: 60, ..slower }, 0.99, &|detected| is_named(detected, 1, 1));
+        check(Fleet { machines: 4, off: (0.95, "", 0), ..slower }, 0.99, &|detected| is_named(detected, 3, 3));
+        check(Fleet { off: (1.05, "", 10), ..slower }, 0.9, &|detected| is_named(detected, 1, 1));
+        check(Fleet { off: (1.05, "scan", 0), ..slower }, 0.95, &|detected| {
+            is_named(detected, 1, 1) && detected[0].name.as_deref() == Some("scan") && detected[0].series == 4
         });
         // One of four sizes of a benchmark.
-        check(Fleet { off: (1.05, "scan1", 0), ..slower }, 0.99, &|found| found.is_empty());
+        check(Fleet { off: (1.05, "scan1", 0), ..slower }, 0.99, &|detected| detected.is_empty());
     }
 
     #[test]
     fn sizes_are_those_of_the_machine() {
-        let found = found(Fleet { machines: 3, off: (1.25, "", 0), noise: [0.0, 0.0, 0.0], ..EQUAL }, 1);
-        let [one] = found.as_slice() else { panic!("one machine is off: {found:?}") };
+        let detected = detected(Fleet { machines: 3, off: (1.25, "", 0), noise: [0.0, 0.0, 0.0], ..EQUAL }, 1);
+        let [one] = detected.as_slice() else { panic!("one machine is off: {detected:?}") };
         assert!((one.change - 0.25).abs() < 1e-9 && (one.most_change - 0.25).abs() < 1e-9, "{one:?}");
         assert_eq!((one.series, one.sessions, one.beyond, one.judged), (8, 20, 20, true));
     }
@@ -385,9 +385,9 @@ mod tests {
     #[test]
     fn runs_of_other_environments_and_few_sessions_are_not_compared() {
         let off = Fleet { off: (1.5, "", 0), ..EQUAL };
-        assert_eq!(found(off, 1).len(), 1);
-        assert_eq!(found(Fleet { commits: FEWEST - 1, ..off }, 1), []);
-        assert_eq!(found(Fleet { hours: 0, ..off }, 1), []);
+        assert_eq!(detected(off, 1).len(), 1);
+        assert_eq!(detected(Fleet { commits: FEWEST - 1, ..off }, 1), []);
+        assert_eq!(detected(Fleet { hours: 0, ..off }, 1), []);
         let of = |machine: &str, key: &str| {
             let values: Vec<(usize, f64)> =
                 (0..30).map(|place| (place, if machine == "m1" { 2.0 } else { 1.0 })).collect();

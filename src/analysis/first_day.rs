@@ -158,14 +158,14 @@ fn first_days_are_judged_as_promised() {
             };
             let [same, half, tenth] = [1.0, 1.5, 1.1].map(days);
             let tolerant = days_at(1.0, Some(0.1));
-            let found: fn(&Checked) -> bool = |day| day.first == Verdict::Regressed;
+            let is_regressed: fn(&Checked) -> bool = |day| day.first == Verdict::Regressed;
             let alarms = share(&same, |day| day.fails).max(share(&tolerant, |day| day.fails));
             let shares = [
                 alarms,
                 share(&same, |day| day.passes),
                 share(&tolerant, |day| day.passes),
-                share(&half, found),
-                share(&tenth, found),
+                share(&half, is_regressed),
+                share(&tenth, is_regressed),
                 share(&tenth, |day| day.first == Verdict::Unchanged),
             ];
             println!("| {name} | {benchmarks} | {} |", shares.map(|one| format!("{:.1}", 100.0 * one)).join(" | "));

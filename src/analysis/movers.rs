@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn geometric_means_survive_the_range_of_numbers() {
+    fn geometric_averages_survive_the_range_of_numbers() {
         let rows = geomeans_of(&[
             ("a", &[], "time", 1e-150, 1e150),
             ("b", &[], "time", 1e-150, 1e150),

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn means_survive_the_range_of_numbers() {
+    fn averages_survive_the_range_of_numbers() {
         // Ratios 1e300, 1e300 and 1e-300: their product overflows, their mean is 1e100.
         let then = ["a", "b", "c"].map(|name| (name, "time", 1, 1e-150 / if name == "c" { 1e-300 } else { 1.0 }));
         let now = [("a", "time", WEEK, 1e150), ("b", "time", WEEK, 1e150), ("c", "time", WEEK, 1e-150)];

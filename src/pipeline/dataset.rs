@@ -24,7 +24,7 @@ use sprag_analysis::ledger::answer_events;
 use sprag_analysis::trend::analyse::{self, Output};
 use sprag_analysis::trend::dataset::{Dataset, Gathered, Parts, each_series, in_order};
 use sprag_analysis::trend::outline::{Detector, Input, Outline};
-use sprag_analysis::trend::series_changes::Found;
+use sprag_analysis::trend::series_changes::Detection;
 use sprag_base::digest::sha256_hex;
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_model::ledger::day;
@@ -123,7 +123,7 @@ fn write(
     if earlier.is_some() && continued.is_none() {
         text::note("runs, series or the layout of the last export are no longer as they were; all is written again");
     }
-    let known = continued.map(|earlier| earlier.dataset.runs()).unwrap_or_default();
+    let exported = continued.map(|earlier| earlier.dataset.runs()).unwrap_or_default();
     let buckets = continued.map_or(options.buckets, |earlier| earlier.manifest.buckets);
     let mut of_bucket: BTreeMap<u32, Vec<&Series>> = BTreeMap::new();
     for series in each_series(&dataset.outline, input) {
@@ -133,7 +133,7 @@ fn write(
         continued.iter().flat_map(|old| &old.manifest.parts).filter(|part| part.bucket == bucket).collect()
     };
     let parts =
-        of_bucket.par_iter().map(|(bucket, series)| write_bucket(folder, *bucket, series, &known, &old(*bucket)));
+        of_bucket.par_iter().map(|(bucket, series)| write_bucket(folder, *bucket, series, &exported, &old(*bucket)));
     let parts: Vec<(Vec<Part>, usize)> = parts.collect::<crate::Result<_>>()?;
     let new_points = parts.iter().map(|one| one.1).sum();
     let parts: Vec<Part> = parts.into_iter().flat_map(|one| one.0).collect();
@@ -163,7 +163,7 @@ fn write_bucket(
     folder: &Path,
     bucket: u32,
     series: &[&Series],
-    known: &HashSet<&str>,
+    exported: &HashSet<&str>,
     old: &[&Part],
 ) -> crate::Result<(Vec<Part>, usize)> {
     let month_of = |point: &Point| (point.time.year(), point.time.month());
@@ -185,14 +185,14 @@ fn write_bucket(
         }
         months
     };
-    let mut of_months = months(&|point, _| !known.contains(&*point.run));
+    let mut of_months = months(&|point, _| !exported.contains(&*point.run));
     let new_points = of_months.values().flatten().map(|one| one.1.len()).sum();
     let count = |month: &str| old.iter().filter(|part| part.month == month).count();
-    let again: BTreeSet<String> = of_months.keys().filter(|month| count(month) >= MOST_PARTS).cloned().collect();
-    if !again.is_empty() {
-        of_months.extend(months(&|_, month| again.contains(month)));
+    let rewritten: BTreeSet<String> = of_months.keys().filter(|month| count(month) >= MOST_PARTS).cloned().collect();
+    if !rewritten.is_empty() {
+        of_months.extend(months(&|_, month| rewritten.contains(month)));
     }
-    let mut parts: Vec<Part> = old.iter().filter(|part| !again.contains(&part.month)).copied().cloned().collect();
+    let mut parts: Vec<Part> = old.iter().filter(|part| !rewritten.contains(&part.month)).copied().cloned().collect();
     let place = format!("points/bucket={bucket}");
     fs::create_dir_all(folder.join(&place)).with_context(|| format!("cannot make `{place}`"))?;
     for (month, series) in of_months {
@@ -246,7 +246,7 @@ fn damaged(message: impl Into<String>, hint: &str) -> Error {
     Advice::new(message, hint).because(Cause::Damaged).into()
 }
 
-const EXPORT_AGAIN: &str = "export the history again with `sprag export series`, and detect in the parts of that";
+const REEXPORT: &str = "export the history again with `sprag export series`, and detect in the parts of that";
 
 impl Opened {
     pub fn open(root: &Path) -> crate::Result<Opened> {
@@ -259,16 +259,16 @@ impl Opened {
             bytes => bytes.with_context(|| format!("cannot read `{}`", path.display()))?,
         };
         let manifest: Manifest = serde_json::from_slice(&bytes)
-            .map_err(|error| damaged(format!("`{}` is not a manifest: {error}", path.display()), EXPORT_AGAIN))?;
+            .map_err(|error| damaged(format!("`{}` is not a manifest: {error}", path.display()), REEXPORT))?;
         if !(1..=SCHEMA_VERSION).contains(&manifest.schema_version) || manifest.sprag != VERSION {
             let message =
                 format!("`{}` was written by sprag {}, and this is {VERSION}", path.display(), manifest.sprag);
-            return Err(damaged(message, EXPORT_AGAIN));
+            return Err(damaged(message, REEXPORT));
         }
         let outline = root.join(&manifest.outline.path);
         let bytes = manifest.outline.read(root)?;
         let dataset = Dataset::from_bytes(&bytes)
-            .ok_or_else(|| damaged(format!("`{}` is not the outline of a history", outline.display()), EXPORT_AGAIN))?;
+            .ok_or_else(|| damaged(format!("`{}` is not the outline of a history", outline.display()), REEXPORT))?;
         Ok(Opened { root: root.to_owned(), manifest, dataset })
     }
 
@@ -312,8 +312,8 @@ impl Opened {
             let hint = format!("give all parts of `points/bucket={bucket}` to one call, and no other");
             self.rows(gathered, &hint)
         };
-        let found: Vec<Vec<PartialRow>> = buckets.into_par_iter().map(of_bucket).collect::<crate::Result<_>>()?;
-        Ok(found.into_iter().flatten().collect())
+        let detected: Vec<Vec<PartialRow>> = buckets.into_par_iter().map(of_bucket).collect::<crate::Result<_>>()?;
+        Ok(detected.into_iter().flatten().collect())
     }
 
     /// Likewise, from the rows of a stream of Arrow.
@@ -325,17 +325,17 @@ impl Opened {
     }
 
     fn rows(&self, gathered: Gathered<'_>, hint: &str) -> crate::Result<Vec<PartialRow>> {
-        let found = gathered.finish().map_err(|error| damaged(text::printable(&error.to_string()), hint))?;
-        let row = |found: &Found| PartialRow {
-            series: found.id.clone(),
+        let detection = gathered.finish().map_err(|error| damaged(text::printable(&error.to_string()), hint))?;
+        let row = |detection: &Detection| PartialRow {
+            series: detection.id.clone(),
             dataset: self.id().to_owned(),
             sprag: VERSION.to_owned(),
-            points: found.count,
-            changes: found.changes.points.len(),
-            drifts: found.changes.drifts.len(),
-            found: found.to_bytes(),
+            points: detection.count,
+            changes: detection.changes.points.len(),
+            drifts: detection.changes.drifts.len(),
+            detection: detection.to_bytes(),
         };
-        Ok(found.iter().map(row).collect())
+        Ok(detection.iter().map(row).collect())
     }
 
     /// The part of that path, or those in that folder.
@@ -352,7 +352,7 @@ impl Opened {
     }
 
     /// The outline, and what partial results hold of all of its series.
-    fn found(&self, from: &[PathBuf]) -> crate::Result<Vec<Found>> {
+    fn detections(&self, from: &[PathBuf]) -> crate::Result<Vec<Detection>> {
         let mut rows = Vec::new();
         for path in partials(from)? {
             let bytes = read_bounded(&path, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
@@ -378,7 +378,7 @@ impl Opened {
             let path = path.display().to_string();
             rows.extend(read.into_iter().map(|row| (path.clone(), row)));
         }
-        let partials = rows.iter().map(|(path, row)| (path.as_str(), row.series.as_str(), row.found.as_slice()));
+        let partials = rows.iter().map(|(path, row)| (path.as_str(), row.series.as_str(), row.detection.as_slice()));
         in_order(&self.dataset.outline, partials).map_err(|error| {
             let message =
                 format!("the partial results are not all of the dataset: {}", text::printable(&error.to_string()));
@@ -400,7 +400,7 @@ impl Opened {
             return refuse(message, "export it with the same `--days`, or leave the option out at both");
         }
         let (mut output, _) =
-            analyse::join(&Detector::new(outline), self.found(from)?, &[], options.now, None, selected);
+            analyse::join(&Detector::new(outline), self.detections(from)?, &[], options.now, None, selected);
         let ledger = ledger::read(project)?;
         answer_events(&mut output.trend.events, &ledger, day(options.now));
         output.trend.most = project.config.trend.most();
@@ -412,15 +412,15 @@ impl Opened {
         let options =
             TrendOptions { days: Some(self.dataset.outline.tables.days), ..TrendOptions::events(study.present()) };
         let (output, _) = trend::with_input(project, study, &options, &|_| true, |input| {
-            let found = |outline: &Outline| {
+            let detections = |outline: &Outline| {
                 if sha256_hex(&Dataset::of(outline.clone(), &input).to_bytes()) != self.manifest.outline.sha256 {
                     let message =
                         format!("the dataset at `{}` is not of this history as it is now", self.root.display());
-                    return Err(damaged(message, EXPORT_AGAIN));
+                    return Err(damaged(message, REEXPORT));
                 }
-                self.found(from).map(Some)
+                self.detections(from).map(Some)
             };
-            analyse::analyse_or(&input, None, found)
+            analyse::analyse_or(&input, None, detections)
         })?;
         Ok(Trend { tables: Tables::default(), most: project.config.trend.most(), ..output.trend })
     }
@@ -434,7 +434,7 @@ impl PartFile {
     fn read(&self, root: &Path) -> crate::Result<Vec<u8>> {
         let path = root.join(&self.path);
         if !Path::new(&self.path).components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(damaged(format!("`{}` leads out of the dataset", path.display()), EXPORT_AGAIN));
+            return Err(damaged(format!("`{}` leads out of the dataset", path.display()), REEXPORT));
         }
         let bytes = read_bounded(&path, MOST_BYTES).map_err(|error| {
             damaged(format!("`{}` cannot be read: {}", path.display(), error.kind()), "copy the whole dataset again")

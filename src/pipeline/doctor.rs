@@ -40,9 +40,9 @@ pub fn keep(project: &Project, findings: &Findings) -> crate::Result<()> {
 pub fn spreads(project: &Project) -> Vec<f64> {
     let path = project.root.join(PRIVATE_FOLDER).join(LAST);
     let Ok(bytes) = read_bounded(&path, MOST_BYTES) else { return Vec::new() };
-    let found: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let report: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let machine = environment::machine(project.machine_name().as_deref(), None);
-    let kernels = found["noise"]["kernels"].as_array().filter(|_| found["machine"]["id"] == machine.id.as_str());
+    let kernels = report["noise"]["kernels"].as_array().filter(|_| report["machine"]["id"] == machine.id.as_str());
     let spread = |kernel: &Value| kernel["between"].as_f64().filter(|spread| spread.is_finite() && *spread >= 0.0);
     kernels.into_iter().flatten().filter_map(spread).collect()
 }

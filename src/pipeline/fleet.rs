@@ -216,8 +216,8 @@ impl<'a> Scheduler<'a> {
     /// Adds a task to the machine of these that is free first, or to the first that has the time.
     fn add(&mut self, load: &Load, places: &[usize], shard: Option<(u32, u32)>, shards: usize) {
         let class = places.first().map(|place| self.fleet.machine[*place].class.as_str());
-        let known = self.minutes(load, class, shard).or_else(|| Some(self.minutes(load, class, None)? / shards as f64));
-        let minutes = known.unwrap_or(ASSUMED_MINUTES / shards as f64);
+        let usual = self.minutes(load, class, shard).or_else(|| Some(self.minutes(load, class, None)? / shards as f64));
+        let minutes = usual.unwrap_or(ASSUMED_MINUTES / shards as f64);
         let late = |place: usize| {
             let end = self.free[place] + minutes;
             (self.fleet.machine[place].hours.is_some_and(|hours| end > hours * 60.0), self.free[place])
@@ -225,7 +225,7 @@ impl<'a> Scheduler<'a> {
         let sooner = |a: &usize, b: &usize| late(*a).0.cmp(&late(*b).0).then(late(*a).1.total_cmp(&late(*b).1));
         let Some(machine) = places.iter().copied().min_by(sooner) else { return };
         let (suite, start) = (load.suite.clone(), self.free[machine]);
-        self.tasks.push(Task { suite, shard, machine, start, minutes, is_assumed: known.is_none() });
+        self.tasks.push(Task { suite, shard, machine, start, minutes, is_assumed: usual.is_none() });
         self.free[machine] += minutes;
     }
 

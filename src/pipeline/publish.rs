@@ -187,7 +187,7 @@ fn configured_folder(root: &Path, out: &Path) -> crate::Result<PathBuf> {
 }
 
 /// The document with the measured tables; the site shows the same.
-const FOUND: &str = include_str!("../../docs/CHANGE-POINTS.md");
+const CHANGE_POINTS: &str = include_str!("../../docs/CHANGE-POINTS.md");
 
 /// The first columns of each table, and a word, a heading and a caption.
 const TABLES: [(&str, [&str; 3]); 3] = [
@@ -219,7 +219,7 @@ pub fn method() -> Method {
         ],
     };
     let constants = std::iter::once(run).chain(constants()).collect();
-    let measured = TABLES.into_iter().map(|(first, words)| table(FOUND, first, words)).collect();
+    let measured = TABLES.into_iter().map(|(first, words)| table(CHANGE_POINTS, first, words)).collect();
     Method { sensitivities: sensitivities(), constants, measured }
 }
 

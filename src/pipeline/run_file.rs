@@ -22,15 +22,15 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
         false => read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?,
     };
     // Each attempt below reads the whole file.
-    let looks_like_baseline = is_baseline(&bytes);
-    if !looks_like_baseline && let Ok((id, run)) = Run::from_json(&bytes) {
+    let may_be_baseline = is_baseline(&bytes);
+    if !may_be_baseline && let Ok((id, run)) = Run::from_json(&bytes) {
         return Ok(RunFile::Run(Box::new(RecordedRun { path: path.display().to_string(), id, run })));
     }
     match Baseline::from_json(&bytes) {
         Ok(baseline) => return Ok(RunFile::Baseline(Box::new(baseline))),
         // Neither are records and files of other tools.
         Err(BaselineError::Foreign | BaselineError::Json(_)) => {}
-        Err(BaselineError::Schema { .. }) if !looks_like_baseline => {}
+        Err(BaselineError::Schema { .. }) if !may_be_baseline => {}
         Err(error) => {
             return refuse(format!("`{}` {error}", path.display()), baseline_hint(&error).to_owned());
         }

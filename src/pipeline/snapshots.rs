@@ -356,19 +356,19 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let days = ["2023-05-01", "2024-05-01"];
         let all: Vec<_> = days.iter().flat_map(|day| ["aa", "bb"].map(|suite| run(suite, day, 1.0))).collect();
-        let again = run("aa", "2024-05-02", 2.0);
+        let repeat = run("aa", "2024-05-02", 2.0);
         let archives = [
             archived(root.path(), &[&all[0], &all[1]], &["aa/2023/05", "bb/2023/05"]),
             archived(root.path(), &[&all[2], &all[3]], &["aa/2024/05", "bb/2024/05"]),
-            archived(root.path(), &[&again], &["aa/2024/05"]),
+            archived(root.path(), &[&repeat], &["aa/2024/05"]),
         ];
         let folder = SnapshotFolder::new(root.path().to_owned());
         for archive in &archives {
             assert_eq!(folder.runs(archive).expect("it is sound").map(|runs| runs.len() as u64), Some(archive.runs));
         }
-        let numbers: Vec<Option<usize>> = all.iter().chain([&again]).map(|run| folder.number(&entry(run))).collect();
+        let numbers: Vec<Option<usize>> = all.iter().chain([&repeat]).map(|run| folder.number(&entry(run))).collect();
         assert_eq!(numbers, [Some(0), Some(0), Some(1), Some(1), Some(2)]);
-        for run in all.iter().chain([&again]) {
+        for run in all.iter().chain([&repeat]) {
             assert_eq!(folder.content(&entry(run)).expect("it is there"), run.1.as_bytes(), "{}", run.0.path);
         }
         // Between the first and the last path, in a folder that left and in another one.
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn a_hostile_snapshot_is_refused_before_its_runs_are_listed() {
         let root = tempfile::tempdir().expect("a folder");
-        let sound = [run("aa", "2024-05-01", 1.0), run("bb", "2024-05-01", 1.0)];
+        let valid = [run("aa", "2024-05-01", 1.0), run("bb", "2024-05-01", 1.0)];
         let named = |path: &str| {
             let (run, record) = run("aa", "2024-05-01", 1.0);
             (RecordedRun { path: path.to_owned(), ..run }, record)
@@ -394,12 +394,12 @@ mod tests {
             let error = SnapshotFolder::new(root.path().to_owned()).runs(&archive).expect_err(words);
             assert!(matches!(error, HistoryError::Snapshot { .. }) && error.to_string().contains(words), "{error}");
         };
-        let (both, months) = ([&sound[0], &sound[1]], ["aa/2024/05", "bb/2024/05"]);
+        let (both, months) = ([&valid[0], &valid[1]], ["aa/2024/05", "bb/2024/05"]);
         check(&both, &months, 3, "has 2 runs, and 3 by its note");
         check(&both, &months, MOST_RUNS + 1, "has 2000001 runs, more than");
         check(&both, &months[..1], 2, "which is of a month that its note does not name");
-        check(&[&sound[1], &sound[0]], &months, 2, "which is not in the order of the paths");
-        check(&[&sound[0], &sound[0]], &months, 2, "which is not in the order of the paths");
+        check(&[&valid[1], &valid[0]], &months, 2, "which is not in the order of the paths");
+        check(&[&valid[0], &valid[0]], &months, 2, "which is not in the order of the paths");
         check(&[&named("x\u{1b}[31m/../../etc")], &months, 1, "a run at `x\\u{1b}[31m/../../etc`, which lies outside");
         check(&[&named("history/v1/aa/2024/05/x.json")], &months, 1, "which is not named");
     }

@@ -85,7 +85,7 @@ fn releases_and_shards_divide_a_range() {
 }
 
 #[test]
-fn a_spent_budget_stops_and_what_failed_is_not_tried_again() {
+fn a_spent_budget_stops_and_what_failed_is_not_retried() {
     let sandbox = sandbox();
     sandbox.write("broken", "");
     sandbox.commit("Break the build");

@@ -39,7 +39,7 @@ fn folder(sandbox: &Sandbox) -> PathBuf {
 }
 
 #[test]
-fn a_commit_is_built_once_and_again_with_other_settings() {
+fn a_commit_is_built_once_for_each_of_its_settings() {
     let sandbox = sandbox();
     let state = || (sandbox.git(&["status", "--porcelain"]), sandbox.git(&["for-each-ref"]));
     let before = state();
@@ -114,7 +114,7 @@ fn a_build_that_is_killed_leaves_nothing_that_is_used() {
 }
 
 #[test]
-fn what_failed_is_listed_and_compare_tries_it_again() {
+fn what_failed_is_listed_and_compare_retries_it() {
     let sandbox = sandbox();
     build_step(&sandbox, "test -e ../../../go && cat rate > built || { echo no compiler >&2; exit 1; }");
     compare(&sandbox, &[], 2).says(&["cannot build", "no compiler"]);

@@ -82,7 +82,7 @@ fn what_is_new_is_added_and_what_is_gone_is_not_seen() {
 }
 
 #[test]
-fn damaged_caches_and_pages_are_made_again() {
+fn damaged_caches_and_pages_are_rebuilt() {
     let sandbox = project();
     let expected = site(&sandbox, &[("SPRAG_CACHE", "off")]);
     assert!(site(&sandbox, &[]) == expected, "cold");

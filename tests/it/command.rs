@@ -345,7 +345,7 @@ fn a_suite_gets_no_token_and_no_file_of_the_runner() {
 }
 
 #[test]
-fn a_setting_that_is_not_known_or_does_not_belong_is_refused() {
+fn an_unknown_setting_or_one_that_does_not_belong_is_refused() {
     let check = |settings: &str, words: &[&str]| {
         sandbox("", settings).sprag(&["run"]).expect(2).says(words);
     };
@@ -363,7 +363,7 @@ const TORCH: &str = include_str!("../../fixtures/projects/torch.py");
 const SOFTMAX: &str = include_str!("../../fixtures/projects/softmax.py");
 
 #[test]
-fn kernels_of_pytorch_are_found_checked_and_timed() {
+fn kernels_of_pytorch_are_listed_checked_and_timed() {
     let sandbox = Sandbox::empty();
     sandbox.init();
     let helpers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python");

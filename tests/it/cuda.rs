@@ -91,8 +91,8 @@ fn a_kernel_is_checked_tuned_recorded_and_judged() {
     sandbox.sprag_with(&machine.variables(), &["check"]).expect(0).prints(&["check: pass"]);
 
     // The stored choice is for this source.
-    let (again, _) = run(&sandbox, &machine, &["--quick"], 0);
-    assert!(!again.err.contains("choosing"), "{}", again.err);
+    let (second, _) = run(&sandbox, &machine, &["--quick"], 0);
+    assert!(!second.err.contains("choosing"), "{}", second.err);
     sandbox.edit("kernels/saxpy.cu", "a * x[i + k] + y", "x[i + k] * a + y");
     let (_, changed) = run(&sandbox, &machine, &["--quick"], 0);
     assert_eq!(changed["autotune"][0]["source"], "default");

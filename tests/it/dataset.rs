@@ -35,9 +35,9 @@ fn renders(sandbox: &Sandbox) {
     sandbox.append("shop/sprag.toml", "[trend]\nmost = 1\n");
     sprag(sandbox, &["site", "--out", "../whole"], 0);
     sprag(sandbox, &[&["site", "--out", "../joined"], &from[..]].concat(), 0);
-    let [whole, joined] = ["whole", "joined"].map(|folder| files(&sandbox.project.join(folder)));
-    assert!(whole.len() > 100 && whole.keys().eq(joined.keys()), "{} and {} files", whole.len(), joined.len());
-    assert!(whole == joined, "{:?}", whole.iter().find(|(name, bytes)| joined[*name] != **bytes).map(|one| one.0));
+    let [direct, joined] = ["whole", "joined"].map(|folder| files(&sandbox.project.join(folder)));
+    assert!(direct.len() > 100 && direct.keys().eq(joined.keys()), "{} and {} files", direct.len(), joined.len());
+    assert!(direct == joined, "{:?}", direct.iter().find(|(name, bytes)| joined[*name] != **bytes).map(|one| one.0));
     sprag(sandbox, &[&["site", "--check"], &from[..]].concat(), 2).says(&["cannot be used with"]);
 }
 
@@ -48,7 +48,7 @@ fn parts(sandbox: &Sandbox, folder: &str) -> Vec<String> {
 
 /// One test, since the demo takes its time.
 #[test]
-fn what_is_found_in_parts_joins_to_what_one_machine_finds() {
+fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     let sandbox = shop();
     assert!(export(&sandbox, "../data", &[]).contains(" series in "));
     detect(&sandbox, "../data", "../found");
@@ -85,8 +85,8 @@ fn what_is_found_in_parts_joins_to_what_one_machine_finds() {
     let record = sandbox.git(&["-C", "shop", "log", "-1", "--format=", "--name-only"]);
     let run = record.trim().trim_end_matches(".json").rsplit('-').next().expect("it ends with its id");
     sprag(&sandbox, &["history", "retract", run, "--reason", "wrong"], 0);
-    let again = ["export", "series", "--out", "../data", "--since-last", "--buckets", "3"];
-    sprag(&sandbox, &again, 0).says(&["all is written again"]);
+    let increment = ["export", "series", "--out", "../data", "--since-last", "--buckets", "3"];
+    sprag(&sandbox, &increment, 0).says(&["all is written again"]);
     assert_eq!(parts(&sandbox, "data"), before);
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
@@ -119,12 +119,12 @@ fn faulty_partials_are_named(sandbox: &Sandbox) {
     join(&all[..2]).says(&["series are missing, such as `", "hint: give what was detected in all buckets, each once"]);
     join(&[&all[..], &all[..1]].concat()).says(&["comes twice", "hint:"]);
     let path = sandbox.project.join("found/2.parquet");
-    let whole = std::fs::read(&path).expect("it was written");
-    for length in [0, 100, whole.len() - 1] {
-        std::fs::write(&path, &whole[..length]).expect("it is writable");
+    let complete = std::fs::read(&path).expect("it was written");
+    for length in [0, 100, complete.len() - 1] {
+        std::fs::write(&path, &complete[..length]).expect("it is writable");
         join(&all).says(&["found/2.parquet` does not hold the rows that are expected", "hint: it was cut short"]);
     }
-    std::fs::write(&path, whole).expect("it is writable");
+    std::fs::write(&path, complete).expect("it is writable");
     export(sandbox, "../other", &["--days", "30"]);
     let other = ["trend", "--dataset", "../other", "--days", "30", "--from", "../found"];
     sprag(sandbox, &other, 4).says(&["was detected in the dataset"]);
@@ -148,10 +148,10 @@ fn faulty_parts_are_named(sandbox: &Sandbox) {
     detect(&["../data/points/bucket=1/2026-01-x.parquet"]).says(&["is not a part of the dataset", "hint:"]);
     sandbox.remove("data/points/bucket=1/2026-01-x.parquet");
     let path = sandbox.project.join(part.trim_start_matches("../"));
-    let whole = std::fs::read(&path).expect("it was written");
-    std::fs::write(&path, &whole[..whole.len() - 1]).expect("it is writable");
+    let complete = std::fs::read(&path).expect("it was written");
+    std::fs::write(&path, &complete[..complete.len() - 1]).expect("it is writable");
     detect(&["../data/points"]).says(&["bytes, or others", "hint: it was cut short or changed"]);
-    std::fs::write(&path, whole).expect("it is writable");
+    std::fs::write(&path, complete).expect("it is writable");
     let manifest = sandbox.read("data/manifest.json");
     sandbox.edit("data/manifest.json", "\"sprag\": \"", "\"sprag\": \"9.");
     detect(&["../data/points"]).says(&["was written by sprag 9", "hint: export the history again"]);

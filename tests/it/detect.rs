@@ -58,12 +58,12 @@ fn changes_are_listed_by_series() {
 fn values_that_alternate_are_two_modes_and_no_changes() {
     let parts: Vec<(usize, f64)> = (0..14).map(|part| ([9, 6, 11, 7][part % 4], [1.0, 1.2][part % 2])).collect();
     let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &parts)));
-    let found = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
-    assert_eq!((&found["a"]["changes"], &found["a"]["drifts"]), (&json!([]), &json!([])), "{found}");
-    let modes = found["a"]["modes"].as_array().expect("a list of modes");
-    assert_eq!(modes.len(), 1, "{found}");
+    let output = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
+    assert_eq!((&output["a"]["changes"], &output["a"]["drifts"]), (&json!([]), &json!([])), "{output}");
+    let modes = output["a"]["modes"].as_array().expect("a list of modes");
+    assert_eq!(modes.len(), 1, "{output}");
     let is_near = |key: &str, expected: f64| (modes[0][key].as_f64().expect("a number") - expected).abs() < 0.03;
-    assert!(is_near("low", 1.0) && is_near("high", 1.2) && is_near("share", 0.43), "{found}");
+    assert!(is_near("low", 1.0) && is_near("high", 1.2) && is_near("share", 0.43), "{output}");
 }
 
 #[test]
@@ -85,13 +85,13 @@ fn series_of_odd_values_show_what_they_hold() {
                 .expect("a text takes all");
         }
     }
-    let found = sandbox(&table).sprag(&["detect", "t.csv"]).expect(0).json();
+    let output = sandbox(&table).sprag(&["detect", "t.csv"]).expect(0).json();
     for (name, _, changes) in cases {
         let expected: Vec<usize> = changes.iter().map(|change| change + 100_000).collect();
         assert_eq!(
-            (&found[name]["changes"], &found[name]["drifts"]),
+            (&output[name]["changes"], &output[name]["drifts"]),
             (&json!(expected), &json!([])),
-            "{name}: {found}"
+            "{name}: {output}"
         );
     }
 }

@@ -93,7 +93,7 @@ fn what_regressed_on_a_busy_machine_is_to_be_confirmed() {
 }
 
 #[test]
-fn a_suite_measured_again_does_not_hide_the_others_before_a_baseline() {
+fn a_suite_measured_twice_does_not_hide_the_others_before_a_baseline() {
     let sandbox = project();
     sandbox.append("sprag.toml", "[suites.other]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
     change(&sandbox, [10.0; 5]);
@@ -208,7 +208,7 @@ fn two_commands_or_programs_are_compared() {
 }
 
 #[test]
-fn a_first_look_is_no_base_for_a_verdict() {
+fn a_first_check_is_no_base_for_a_verdict() {
     let sandbox = project();
     change(&sandbox, [16.0, 10.1, 9.9, 10.0, 10.05]);
     sandbox.sprag(&["baseline", "emit"]).expect(0);

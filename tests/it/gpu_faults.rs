@@ -34,7 +34,7 @@ fn a_kernel_that_is_wrong_or_does_not_compile_fails_alone() {
 }
 
 #[test]
-fn a_device_that_breaks_at_a_benchmark_is_opened_again_for_the_others() {
+fn a_device_that_breaks_at_a_benchmark_is_reopened_for_the_others() {
     let words = ["crashed in it", "cuda_call_failed: ", "CUDA_ERROR_ILLEGAL_ADDRESS"];
     check_gate_alone(("SPRAG_EMULATOR_PLANT", "700 fusion_gate"), "hot", &words);
     // Its checks have passed, and it is being timed.

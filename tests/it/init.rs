@@ -56,7 +56,7 @@ fn files(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn benchmarks_are_found_configured_and_tried() {
+fn benchmarks_are_detected_configured_and_tried() {
     let sandbox = empty();
     sandbox.write("bench/times.sh", SCRIPT);
     let dry = sandbox.sprag(&["init", "--dry-run"]).expect(0);
@@ -83,7 +83,7 @@ fn benchmarks_are_found_configured_and_tried() {
 
 #[cfg(unix)]
 #[test]
-fn a_plain_program_is_built_and_timed_as_a_whole() {
+fn a_plain_program_is_built_and_timed() {
     let sandbox = empty();
     sandbox.write("Makefile", "program: program.sh\n\tcp program.sh program && chmod +x program\n");
     sandbox.write("program.sh", "#!/bin/sh\nsleep 0.02\n");

@@ -53,14 +53,14 @@ fn a_complete_set_of_shards_is_judged_as_one_run() {
         }
     }
     sandbox.sprag(&["run", "--quick", "--output-run", "whole.json"]).expect(0);
-    let (mut all, mut whole) = (shards.concat(), ids(&sandbox.read("whole.json")));
+    let (mut all, mut unsharded) = (shards.concat(), ids(&sandbox.read("whole.json")));
     all.sort();
-    whole.sort();
-    assert_eq!(all, whole);
+    unsharded.sort();
+    assert_eq!(all, unsharded);
 
     sandbox.sprag(&["baseline", "emit"]).expect(0);
     let ended = sandbox.sprag(&["check"]).expect(0);
-    assert!(whole.iter().all(|id| ended.out.contains(id)), "{}", ended.out);
+    assert!(unsharded.iter().all(|id| ended.out.contains(id)), "{}", ended.out);
     sandbox.sprag(&["site"]).expect(0);
     let page = sandbox.read("_site/index.html");
     assert!(!page.contains("missing"), "the digest takes the shards as one run");

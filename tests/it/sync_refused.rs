@@ -198,7 +198,7 @@ fn a_record_that_a_commit_removes_is_missed() {
 }
 
 #[test]
-fn a_branch_that_is_gone_is_not_begun_again() {
+fn a_branch_that_is_gone_is_not_recreated() {
     let clones = Clones::new();
     clones.record("a", 1);
     clones.sync("a", &[]).expect(0);

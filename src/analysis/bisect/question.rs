@@ -53,9 +53,9 @@ pub const FEWEST_SESSIONS: usize = 3;
 
 /// The pseudo-median: the median of the means of all pairs of values (Hodges and Lehmann, 1963).
 pub(super) fn centre(values: &[f64]) -> Option<f64> {
-    let means =
+    let averages =
         values.iter().enumerate().flat_map(|(place, one)| values[place..].iter().map(move |other| (one + other) / 2.0));
-    describe::median(&means.collect::<Vec<f64>>())
+    describe::median(&averages.collect::<Vec<f64>>())
 }
 
 /// The centres of sessions, and the variance of a value within them.

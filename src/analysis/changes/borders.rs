@@ -43,23 +43,23 @@ pub(super) fn settled<'a>(
     ramps: Vec<(Ramp, f64)>,
     borders: &'a [usize],
 ) -> (Vec<Step<'a>>, Vec<(Ramp, f64)>) {
-    let mut found: Vec<(usize, Option<f64>)> = cuts.iter().map(|cut| (*cut, None)).collect();
+    let mut changes: Vec<(usize, Option<f64>)> = cuts.iter().map(|cut| (*cut, None)).collect();
     let mut left = Vec::new();
     for (ramp, score) in ramps {
         // Of two ramps that meet at a border one alone is a step there.
-        let is_taken = |border: usize| found.iter().any(|one| one.0 == border);
+        let is_taken = |border: usize| changes.iter().any(|one| one.0 == border);
         match instead_of(&ramp, input, cuts, borders, &is_taken) {
-            Some(border) => found.push((border, Some(score))),
+            Some(border) => changes.push((border, Some(score))),
             None => left.push((ramp, score)),
         }
     }
-    found.sort_unstable_by_key(|one| one.0);
+    changes.sort_unstable_by_key(|one| one.0);
     let scaled = input.scaled;
     let count = scaled.values.len();
-    let at = |place: Option<usize>| place.and_then(|place| found.get(place)).map(|one| one.0);
+    let at = |place: Option<usize>| place.and_then(|place| changes.get(place)).map(|one| one.0);
     let levelled = Levelled::of(&scaled.values, &left);
     let step = |place: usize| {
-        let (cut, as_drift) = found[place];
+        let (cut, as_drift) = changes[place];
         let (before, after) = (at(place.checked_sub(1)), at(Some(place + 1)));
         // Up to the middle between two changes, so that no border is that of both and none passes another.
         let first = before.map_or(1, |before| before.midpoint(cut) + 1);
@@ -70,7 +70,7 @@ pub(super) fn settled<'a>(
         let place = if borders.contains(&likely) { likely } else { cut };
         Step { cut, place, as_drift, is_retained: false, borders }
     };
-    let steps = (0..found.len()).map(step).collect();
+    let steps = (0..changes.len()).map(step).collect();
     (steps, left)
 }
 
@@ -182,9 +182,9 @@ mod tests {
     #[test]
     fn a_change_that_the_border_brings_is_reported_there() {
         for (size, stray) in [(0.02, None), (0.03, None), (0.03, Some((BORDER - 6, 1.2)))] {
-            let [found, without, with, near] = counted(BORDER, size, stray);
-            assert!(found >= 85 && near == found, "{size} {stray:?}: {near} of {found}");
-            assert!(with * 20 >= found * 19 && with >= without + 10, "{size} {stray:?}: {without}, {with} of {found}");
+            let [hits, without, with, near] = counted(BORDER, size, stray);
+            assert!(hits >= 85 && near == hits, "{size} {stray:?}: {near} of {hits}");
+            assert!(with * 20 >= hits * 19 && with >= without + 10, "{size} {stray:?}: {without}, {with} of {hits}");
         }
     }
 
@@ -192,9 +192,9 @@ mod tests {
     fn a_change_that_is_plainly_next_to_the_border_stays_there() {
         let near = [(BORDER - 5, 0.03, 5), (BORDER + 5, 0.03, 5), (BORDER - 5, 0.05, 0), (BORDER + 2, 0.08, 0)];
         for (at, size, most) in near.into_iter().chain([(BORDER - 1, 0.1, 0)]) {
-            let [found, without, with, near] = counted(at, size, None);
-            assert!(found >= 99 && with + 1 >= without, "{at} {size}: {without}, {with} of {found}");
-            assert!(near <= most, "{at} {size}: {near} of {found} may be at the border");
+            let [hits, without, with, near] = counted(at, size, None);
+            assert!(hits >= 99 && with + 1 >= without, "{at} {size}: {without}, {with} of {hits}");
+            assert!(near <= most, "{at} {size}: {near} of {hits} may be at the border");
         }
     }
 

@@ -109,36 +109,36 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
         let score = within.map(|(_, score)| *score).fold(1.0, f64::max);
         (ramp, score)
     };
-    let mut found: Vec<(Ramp, f64)> = ramps.into_iter().map(with_score).collect();
-    let is_free = |[begin, end]: &[usize; 2]| found.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin);
+    let mut scored: Vec<(Ramp, f64)> = ramps.into_iter().map(with_score).collect();
+    let is_free = |[begin, end]: &[usize; 2]| scored.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin);
     let of_segment = |segment: [usize; 2]| {
         let reported = || {
             let is_within = |range: &&RangeInclusive<usize>| 2 * shared(range, segment) > range.end() - range.start();
             let before = context.reported_drifts.iter().find(is_within)?;
-            let found = drifts::of_segment(input, segment, RETAINED);
-            found.filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
+            let retained = drifts::of_segment(input, segment, RETAINED);
+            retained.filter(|(ramp, _)| shared(before, [ramp.begin, ramp.end]) > 0)
         };
         drifts::of_segment(input, segment, 1.0).or_else(reported)
     };
     let more: Vec<(Ramp, f64)> =
         segments(&steps, input.scaled.values.len()).filter(is_free).filter_map(of_segment).collect();
-    found.extend(more);
-    found.sort_by_key(|(ramp, _)| ramp.begin);
+    scored.extend(more);
+    scored.sort_by_key(|(ramp, _)| ramp.begin);
     let before = steps.clone();
-    let mut modes = modes::instead_of_changes(input, &mut steps, &mut found);
+    let mut modes = modes::instead_of_changes(input, &mut steps, &mut scored);
     let scores = if modes.is_empty() { Vec::new() } else { Elimination::new(*input, &before).scores() };
     for one in &mut modes {
         let replaced = before.iter().zip(&scores).filter(|(cut, _)| (one.begin..one.end).contains(cut));
         let score = replaced.map(|(_, score)| *score).fold(1.0, f64::max);
         one.chance = chance::of_score(score, input.sensitivity.budget);
     }
-    found.retain_mut(|(ramp, _)| {
+    scored.retain_mut(|(ramp, _)| {
         let was_reported = context.reported_drifts.iter().any(|range| shared(range, [ramp.begin, ramp.end]) > 0);
         let beyond = drifts::beyond_scatter(ramp, without_changes(ramp, &steps)[0], input);
         ramp.is_retained |= beyond < 1.0;
         beyond >= if was_reported { RETAINED } else { 1.0 }
     });
-    (steps, found, modes)
+    (steps, scored, modes)
 }
 
 /// The ramps that are drifts, and the steps with those that the others took the place of. A narrow ramp is a step that some points
@@ -196,7 +196,7 @@ mod tests {
             .collect()
     }
 
-    fn found(values: &[f64]) -> (Vec<usize>, Vec<(usize, usize)>) {
+    fn detected(values: &[f64]) -> (Vec<usize>, Vec<(usize, usize)>) {
         places(&changes(values, &Sensitivity::BALANCED))
     }
 
@@ -211,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn lasting_changes_are_found_and_nothing_else() {
+    fn lasting_changes_are_detected_and_nothing_else() {
         let check = |name: &str, values: &[f64], expected: &[usize]| {
-            assert_eq!(found(values), (expected.to_vec(), Vec::new()), "{name}");
+            assert_eq!(detected(values), (expected.to_vec(), Vec::new()), "{name}");
         };
         let flat = |count: usize| levels(&[(count, 100.0)], 1.0, 3);
         check("nothing", &[], &[]);
@@ -242,13 +242,13 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_before_takes_less_to_change_again() {
+    fn what_changed_before_takes_less_to_change_once_more() {
         let (mut alone, mut among) = (0, 0);
         for seed in 0..200 {
             let one = levels(&[(100, 100.0), (14, 101.6)], 1.0, seed);
             let three = levels(&[(25, 94.0), (25, 106.0), (50, 100.0), (14, 101.6)], 1.0, seed);
             let is_reported =
-                |values: &[f64]| usize::from(found(values).0.iter().any(|place| place.abs_diff(100) <= 5));
+                |values: &[f64]| usize::from(detected(values).0.iter().any(|place| place.abs_diff(100) <= 5));
             alone += is_reported(&one);
             among += is_reported(&three);
         }
@@ -263,12 +263,12 @@ mod tests {
             let course = |place: usize| ramp(place) + if place < 120 { 0.0 } else { step };
             noise.iter().enumerate().map(|(place, noise)| course(place) + noise).collect()
         };
-        let (points, drifts) = found(&climbing(8.0, 0.0));
+        let (points, drifts) = detected(&climbing(8.0, 0.0));
         assert_eq!((points.len(), drifts.len()), (0, 1), "{points:?} {drifts:?}");
         let (begin, end) = drifts[0];
         assert!(begin.abs_diff(50) < 40 && end.abs_diff(200) < 40, "{drifts:?}");
         let values = climbing(20.0, 12.0);
-        let (points, drifts) = found(&values);
+        let (points, drifts) = detected(&values);
         assert_eq!((points.as_slice(), drifts.len()), (&[120][..], 1), "{drifts:?}");
         // The step is reported without the change that the ramp brings.
         let step = changes(&values, &Sensitivity::BALANCED).points[0].clone();
@@ -280,16 +280,16 @@ mod tests {
     #[test]
     fn numbers_of_any_size_give_an_answer() {
         let decades: Vec<f64> = (-150..150).map(|exponent| 10_f64.powi(exponent)).collect();
-        found(&decades);
-        found(&[f64::MAX, f64::MIN, 0.0, f64::MAX, f64::MIN_POSITIVE, 1.0, -1.0, f64::MAX, f64::MIN, 3.0]);
-        assert_eq!(found(&[f64::NAN; 20]), (Vec::new(), Vec::new()));
-        assert_eq!(found(&[f64::MAX; 20]), (Vec::new(), Vec::new()));
+        detected(&decades);
+        detected(&[f64::MAX, f64::MIN, 0.0, f64::MAX, f64::MIN_POSITIVE, 1.0, -1.0, f64::MAX, f64::MIN, 3.0]);
+        assert_eq!(detected(&[f64::NAN; 20]), (Vec::new(), Vec::new()));
+        assert_eq!(detected(&[f64::MAX; 20]), (Vec::new(), Vec::new()));
         // Differences and squares of such numbers are none.
         for size in [1.7e308, f64::MAX, 1e200, 1.0, 1e-200, f64::MIN_POSITIVE] {
-            assert_eq!(found(&[[-size; 50], [size; 50]].concat()).0, [50], "{size}");
+            assert_eq!(detected(&[[-size; 50], [size; 50]].concat()).0, [50], "{size}");
             let wandering: Vec<f64> =
                 levels(&[(30, -0.6), (40, 0.6)], 0.05, 12).iter().map(|value| value * size).collect();
-            assert_eq!(found(&wandering).0, [30], "{size}");
+            assert_eq!(detected(&wandering).0, [30], "{size}");
         }
     }
 
@@ -298,11 +298,11 @@ mod tests {
         fn the_unit_of_a_series_decides_nothing(seed in 0..200_u64, exponent in -30..30_i32) {
             let values = levels(&[(30, 100.0), (25, 104.0), (3, 90.0), (30, 104.0)], 1.0, seed);
             let scaled: Vec<f64> = values.iter().map(|value| value * 2_f64.powi(exponent)).collect();
-            prop_assert_eq!(found(&values), found(&scaled));
+            prop_assert_eq!(detected(&values), detected(&scaled));
             // A time and the rate that it means change at the same points.
             let rates: Vec<f64> = values.iter().map(|value| 1.0 / value).collect();
             let context = Context { more_is_better: true, ..Context::default() };
-            prop_assert_eq!(found(&values), places(&changes_in_context(&rates, &Sensitivity::BALANCED, &context)));
+            prop_assert_eq!(detected(&values), places(&changes_in_context(&rates, &Sensitivity::BALANCED, &context)));
         }
 
         #[test]
@@ -322,8 +322,8 @@ mod tests {
             border in 1..8_usize,
         ) {
             let context = Context { borders: &[border, 40], reported_drifts: &[2..=30], ..Context::default() };
-            let found = changes_in_context(&values, &Sensitivity::LOOSE, &context);
-            prop_assert!(found.levels.iter().all(|level| level.value.is_finite()), "{:?}", found.levels);
+            let detected = changes_in_context(&values, &Sensitivity::LOOSE, &context);
+            prop_assert!(detected.levels.iter().all(|level| level.value.is_finite()), "{:?}", detected.levels);
         }
     }
 }

@@ -43,11 +43,11 @@ mod tests {
     use sprag_base::stats::random::SplitMix64;
 
     #[test]
-    fn what_is_called_detectable_is_found_in_four_cases_of_five() {
+    fn what_is_called_detectable_is_detected_in_four_cases_of_five() {
         for (points, deviation) in [(15, 0.03), (30, 0.01), (100, 0.01), (250, 0.002)] {
             let noise = SeriesNoise { deviation, inflation: 1.0, is_relative: true };
             let step = detectable(&noise, points, &Sensitivity::BALANCED);
-            let found = (0..200).filter(|seed| {
+            let detected = (0..200).filter(|seed| {
                 let mut random = SplitMix64::new(1000 + seed);
                 let mut value = |place: usize| {
                     (if place < points { 1.0 } else { 1.0 + step }) * (1.0 + deviation * random.normal())
@@ -56,7 +56,7 @@ mod tests {
                 let changes = changes(&values, &Sensitivity::BALANCED).points;
                 changes.iter().any(|point| point.index.abs_diff(points) <= 5)
             });
-            let share = found.count() as f64 / 200.0;
+            let share = detected.count() as f64 / 200.0;
             assert!((0.65..0.93).contains(&share), "{points} points of {deviation}: {share} of changes of {step}");
         }
     }

@@ -171,22 +171,22 @@ fn drawn_in(values: &[f64], cuts: &[usize], reach: f64, deviation: f64) -> Vec<f
 /// gone either way: the steps between the means of blocks, squared and summed up. A single step of any height gives 1 at most,
 /// and so many blocks the root of their number. By logarithms or as they are, whichever is clearer.
 fn led(values: &[f64], is_logarithmic: bool) -> f64 {
-    let means: Vec<f64> = values
+    let averages: Vec<f64> = values
         .chunks(values.len().div_ceil(BLOCKS))
         .map(|block| block.iter().sum::<f64>() / block.len() as f64)
         .collect();
-    let of = |means: &[f64]| {
-        let squares: f64 = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
-        let far = means.last().zip(means.first()).map_or(0.0, |(last, first)| (last - first).abs());
+    let of = |averages: &[f64]| {
+        let squares: f64 = averages.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+        let far = averages.last().zip(averages.first()).map_or(0.0, |(last, first)| (last - first).abs());
         if squares > 0.0 { far / squares.sqrt() } else { 0.0 }
     };
     if !is_logarithmic {
-        return of(&means);
+        return of(&averages);
     }
     // An even climb to many times the level leads most of its way at once on the scale of logarithms.
-    let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let levels: Vec<f64> = means.iter().map(|mean| (mean - most).exp()).collect();
-    of(&means).max(of(&levels))
+    let most = averages.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let levels: Vec<f64> = averages.iter().map(|mean| (mean - most).exp()).collect();
+    of(&averages).max(of(&levels))
 }
 
 /// How clearly points differ from autocorrelated noise about one level, if they follow a course.
@@ -235,10 +235,10 @@ mod tests {
         for sensitivity in [Sensitivity::STRICT, Sensitivity::BALANCED, Sensitivity::LOOSE] {
             let (mut drifts, mut changes) = (0, 0);
             for seed in 0..40 {
-                let found = detect::changes(&climb(61, 0.07, 0.004, 0.0, seed), &sensitivity);
-                changes += found.points.len();
-                drifts += usize::from(found.drifts.len() == 1);
-                for drift in &found.drifts {
+                let detected = detect::changes(&climb(61, 0.07, 0.004, 0.0, seed), &sensitivity);
+                changes += detected.points.len();
+                drifts += usize::from(detected.drifts.len() == 1);
+                for drift in &detected.drifts {
                     assert!((0.03..0.09).contains(&(drift.after / drift.before - 1.0)), "seed {seed}: {drift:?}");
                     assert!(drift.chance < 5e-5, "seed {seed}: {drift:?}");
                 }
@@ -259,9 +259,9 @@ mod tests {
                     let flat = climb(points, 0.0, noise, 0.0, 100 * number as u64 + seed);
                     let value = |(place, one): (usize, &f64)| one * course(place as f64 / (points - 1) as f64);
                     let values: Vec<f64> = flat.iter().enumerate().map(value).collect();
-                    let found = detect::changes(&values, &Sensitivity::BALANCED);
-                    changes += found.points.len();
-                    drifts += usize::from(!found.drifts.is_empty());
+                    let detected = detect::changes(&values, &Sensitivity::BALANCED);
+                    changes += detected.points.len();
+                    drifts += usize::from(!detected.drifts.is_empty());
                 }
                 assert!(
                     drifts >= 16 && changes <= 3,
@@ -275,9 +275,9 @@ mod tests {
     fn a_climb_without_noise_is_a_drift_over_all_of_its_points() {
         let check = |points: usize, course: &dyn Fn(f64) -> f64| {
             let values: Vec<f64> = (0..points).map(|place| course(place as f64 / (points - 1) as f64)).collect();
-            let found = detect::changes(&values, &Sensitivity::BALANCED);
-            assert!(found.points.is_empty() && found.drifts.len() == 1, "{points}, {}: {found:?}", course(1.0));
-            let drift = found.drifts[0];
+            let changes = detect::changes(&values, &Sensitivity::BALANCED);
+            assert!(changes.points.is_empty() && changes.drifts.len() == 1, "{points}, {}: {changes:?}", course(1.0));
+            let drift = changes.drifts[0];
             assert!(5 * (drift.end - drift.begin) >= 4 * points, "{points}, {}: {drift:?}", course(1.0));
             let [estimated, truth] = [drift.after / drift.before, course(1.0) / course(0.0)];
             assert!(
@@ -321,8 +321,8 @@ mod tests {
             let reported = (0..60_u64).filter(|seed| {
                 let mut values = climb(60, 0.05, 0.004, 0.0, *seed);
                 (0..strays).for_each(|stray| values[(7 * *seed as usize + 23 * stray) % 60] *= factor);
-                let found = detect::changes(&values, &Sensitivity::BALANCED);
-                found.points.is_empty() && found.drifts.len() == 1
+                let detected = detect::changes(&values, &Sensitivity::BALANCED);
+                detected.points.is_empty() && detected.drifts.len() == 1
             });
             let reported = reported.count();
             assert!(reported >= 55, "{strays} strays of {factor}: {reported} of 60 climbs");
@@ -364,14 +364,14 @@ mod tests {
             let (mut reported, mut gone) = (0, 0);
             for (noise, rho, seed) in (0..24).map(|seed| (if seed % 2 == 0 { 0.01 } else { 0.02 }, 0.3, seed)) {
                 let values = climb(140, 0.12, noise, rho, seed);
-                let mut known: Vec<RangeInclusive<usize>> = Vec::new();
+                let mut earlier: Vec<RangeInclusive<usize>> = Vec::new();
                 for count in (30..=140).step_by(2) {
-                    let held = Context { reported_drifts: if holds { &known } else { &[] }, ..Context::default() };
-                    let found = detect::changes_in_context(&values[..count], &Sensitivity::BALANCED, &held);
-                    reported += found.drifts.len();
-                    match found.drifts.first() {
-                        Some(drift) if known.is_empty() => known.push(drift.begin..=drift.end - 1),
-                        None => gone += known.drain(..).count(),
+                    let context = Context { reported_drifts: if holds { &earlier } else { &[] }, ..Context::default() };
+                    let detected = detect::changes_in_context(&values[..count], &Sensitivity::BALANCED, &context);
+                    reported += detected.drifts.len();
+                    match detected.drifts.first() {
+                        Some(drift) if earlier.is_empty() => earlier.push(drift.begin..=drift.end - 1),
+                        None => gone += earlier.drain(..).count(),
                         Some(_) => {}
                     }
                 }
@@ -390,9 +390,9 @@ mod tests {
     #[test]
     fn what_was_reported_of_a_drift_holds_none_that_is_not_there() {
         let reported = 20..=59;
-        let held = Context { reported_drifts: std::slice::from_ref(&reported), ..Context::default() };
-        let found = |values: &[f64]| detect::changes_in_context(values, &Sensitivity::BALANCED, &held).drifts.len();
-        let flat = (0..100).filter(|seed| found(&climb(80, 0.0, 0.01, 0.0, *seed)) > 0).count();
+        let context = Context { reported_drifts: std::slice::from_ref(&reported), ..Context::default() };
+        let count = |values: &[f64]| detect::changes_in_context(values, &Sensitivity::BALANCED, &context).drifts.len();
+        let flat = (0..100).filter(|seed| count(&climb(80, 0.0, 0.01, 0.0, *seed)) > 0).count();
         assert!(flat <= 2, "{flat} of 100 series hold nothing and keep a drift");
         // A plain step explains it better.
         let stepped: Vec<f64> = climb(80, 0.0, 0.01, 0.0, 1)
@@ -400,6 +400,6 @@ mod tests {
             .enumerate()
             .map(|(at, one)| one * if at < 40 { 1.0 } else { 1.1 })
             .collect();
-        assert_eq!(found(&stepped), 0);
+        assert_eq!(count(&stepped), 0);
     }
 }

@@ -95,13 +95,13 @@ impl<'a> Elimination<'a> {
                 }
             }
         }
-        self.test_again(&mut gone);
+        self.retest(&mut gone);
         (1..last).filter(|place| !gone[*place]).map(|place| self.cuts[place]).collect()
     }
 
     /// Tests those that went once more, each between the neighbours that stayed, that which explains most first: it may have failed
     /// next to changes that went after it.
-    fn test_again(&mut self, gone: &mut [bool]) {
+    fn retest(&mut self, gone: &mut [bool]) {
         let last = gone.len() - 1;
         let (noise, clear) = (self.input.noise, self.input.sensitivity.clear);
         let least = (clear * noise.deviation * noise.inflation).powi(2);
@@ -286,24 +286,24 @@ pub(super) fn proven(input: Input<'_>, runs: &[usize]) -> Vec<usize> {
     let sensitivity = &input.sensitivity.after_changes(first.len());
     let input = Input { sensitivity, ..input };
     let proven = |cuts: &[usize]| Elimination::new(input, cuts).proven();
-    let found = proven(cuts);
+    let proved = proven(cuts);
     let values = &input.scaled.values[..];
-    let locate = |place: usize| position::locate(values, around(&found, place, values.len()), &input, &[], runs).place;
-    let mut moved: Vec<usize> = (0..found.len()).map(locate).collect();
+    let locate = |place: usize| position::locate(values, around(&proved, place, values.len()), &input, &[], runs).place;
+    let mut moved: Vec<usize> = (0..proved.len()).map(locate).collect();
     moved.sort_unstable();
     moved.dedup();
-    if moved == found {
-        return found;
+    if moved == proved {
+        return proved;
     }
     let settled = proven(&moved);
     let is_drift = |[begin, end]: [usize; 2]| {
-        let cuts: Vec<usize> = found.iter().copied().filter(|cut| begin < *cut && *cut < end).collect();
+        let cuts: Vec<usize> = proved.iter().copied().filter(|cut| begin < *cut && *cut < end).collect();
         !cuts.is_empty()
             && drifts::of_segment(&input, [begin, end], 1.0)
                 .is_some_and(|(ramp, _)| drifts::costs_less(&ramp, &cuts, &input))
     };
-    let stay = settled.len() >= found.len() || segments(&settled, values.len()).any(is_drift);
-    if stay { settled } else { found }
+    let stay = settled.len() >= proved.len() || segments(&settled, values.len()).any(is_drift);
+    if stay { settled } else { proved }
 }
 
 /// The segments between cuts.
@@ -330,23 +330,23 @@ mod tests {
         let quiet = [(2, 300.0), (6, 291.0), (1, 280.0), (4, 272.0), (7, 265.0), (1, 243.0), (9, 238.0)];
         let treads = quiet.map(|(count, level)| (count, level, 0.002)).into_iter().chain([(26, 222.0, 0.006)]);
         let treads: Vec<(usize, f64, f64)> = treads.collect();
-        let (mut found, mut drifts) = ([0; 2], 0);
+        let (mut hits, mut drifts) = ([0; 2], 0);
         for seed in 0..40 {
             let mut random = SplitMix64::new(seed);
             let mut value = |level: f64, noise: f64| level * (1.0 + noise * random.normal());
             let values: Vec<f64> =
                 treads.iter().flat_map(|tread| vec![*tread; tread.0]).map(|tread| value(tread.1, tread.2)).collect();
             let changes = detect::changes(&values, &Sensitivity::BALANCED);
-            for (found, large) in found.iter_mut().zip([20, 30]) {
-                *found += usize::from(changes.points.iter().any(|point| (point.first..=point.last).contains(&large)));
+            for (hits, large) in hits.iter_mut().zip([20, 30]) {
+                *hits += usize::from(changes.points.iter().any(|point| (point.first..=point.last).contains(&large)));
             }
             drifts += changes.drifts.len();
         }
-        assert!(found.iter().all(|found| *found >= 38) && drifts <= 4, "{found:?} of 40, {drifts} drifts");
+        assert!(hits.iter().all(|hits| *hits >= 38) && drifts <= 4, "{hits:?} of 40, {drifts} drifts");
     }
 
     #[test]
-    fn large_steps_at_the_beginning_are_found_though_their_levels_are_short() {
+    fn large_steps_at_the_beginning_are_detected_though_their_levels_are_short() {
         // Levels with their points, and the changes that must be found.
         let outlier = [(1, 2.6), (1, 200.0), (1, 2.4), (4, 1.5), (170, 1.0)];
         type Case<'a> = (&'a [(usize, f64)], &'a [usize]);
@@ -360,15 +360,15 @@ mod tests {
             (&outlier, &[3, 7]),
         ];
         for (levels, expected) in cases {
-            let is_found = |seed: &u64| {
+            let is_detected = |seed: &u64| {
                 let mut random = SplitMix64::new(*seed);
                 let level = levels.iter().flat_map(|(count, level)| vec![*level; *count]);
                 let values: Vec<f64> = level.map(|level| level * (1.0 + 0.006 * random.normal())).collect();
-                let found = detect::changes(&values, &Sensitivity::BALANCED).points;
-                expected.iter().all(|place| found.iter().any(|point| point.index == *place))
+                let detected = detect::changes(&values, &Sensitivity::BALANCED).points;
+                expected.iter().all(|place| detected.iter().any(|point| point.index == *place))
             };
-            let found = (0..20).filter(is_found).count();
-            assert!(found >= 18, "{levels:?}: {found} of 20");
+            let detected = (0..20).filter(is_detected).count();
+            assert!(detected >= 18, "{levels:?}: {detected} of 20");
         }
     }
 
@@ -377,32 +377,32 @@ mod tests {
         // Treads of a climb that are too short and too close together, then long levels.
         let climb = [(6, 86.0), (5, 93.0), (6, 98.0), (9, 105.0), (3, 112.0), (12, 121.0)];
         let levels = [(58, 134.0), (17, 121.0), (62, 112.0), (40, 121.0), (9, 220.0)];
-        let found = (0..20).map(|seed| {
+        let detected = (0..20).map(|seed| {
             let mut random = SplitMix64::new(seed);
             let level = climb.iter().chain(&levels).flat_map(|(count, level)| vec![*level; *count]);
             let values: Vec<f64> = level.map(|level| level * (1.0 + 0.015 * random.normal())).collect();
             let points = detect::changes(&values, &Sensitivity::BALANCED).points;
             [116, 178].iter().filter(|place| points.iter().any(|point| point.index.abs_diff(**place) <= 3)).count()
         });
-        let found: usize = found.sum();
-        assert!(found >= 36, "{found} of 40");
+        let detected: usize = detected.sum();
+        assert!(detected >= 36, "{detected} of 40");
     }
 
     #[test]
-    fn a_step_that_failed_next_to_a_chance_run_is_tested_again() {
+    fn a_step_that_failed_next_to_a_chance_run_is_retested() {
         // Noise of two modes before the step makes candidates next to it, of which it explains least.
-        let is_found = |seed: &u64| {
+        let is_detected = |seed: &u64| {
             let mut random = SplitMix64::new(*seed);
             let mut value = |place: usize| {
                 let high = if place < 33 && (place / 3) % 3 == 1 { 0.6 } else { 0.0 };
                 (high - if place < 33 { 0.0 } else { 0.4 } + 0.08 * random.normal()).exp()
             };
             let values: Vec<f64> = (0..53).map(&mut value).collect();
-            let found = detect::changes(&values, &Sensitivity::BALANCED);
-            found.points.iter().any(|point| point.index.abs_diff(33) <= 2)
+            let detected = detect::changes(&values, &Sensitivity::BALANCED);
+            detected.points.iter().any(|point| point.index.abs_diff(33) <= 2)
         };
-        let found = (0..40).filter(is_found).count();
-        assert!(found >= 30, "{found} of 40");
+        let detected = (0..40).filter(is_detected).count();
+        assert!(detected >= 30, "{detected} of 40");
     }
 
     #[test]
@@ -417,8 +417,8 @@ mod tests {
             };
             let values: Vec<f64> = (0..300).map(&mut value).collect();
             let is_reported = |count: usize| {
-                let found = detect::changes(&values[..count], &Sensitivity::BALANCED);
-                usize::from(found.points.iter().any(|point| point.index > 150))
+                let detected = detect::changes(&values[..count], &Sensitivity::BALANCED);
+                usize::from(detected.points.iter().any(|point| point.index > 150))
             };
             back += (200..=300).step_by(2).map(is_reported).max().unwrap_or(0);
         }
@@ -436,11 +436,11 @@ mod tests {
 
     #[test]
     fn a_stray_next_to_a_step_does_not_hide_it() {
-        let is_found = |seed: &u64| {
-            let found = detect::changes(&stray_before_a_step(*seed), &Sensitivity::BALANCED);
-            found.points.len() == 1 && found.points[0].index.abs_diff(38) <= 5
+        let is_detected = |seed: &u64| {
+            let detected = detect::changes(&stray_before_a_step(*seed), &Sensitivity::BALANCED);
+            detected.points.len() == 1 && detected.points[0].index.abs_diff(38) <= 5
         };
-        let count = (0..100).filter(is_found).count();
+        let count = (0..100).filter(is_detected).count();
         assert!(count >= 75, "{count} of 100");
     }
 }

@@ -119,28 +119,28 @@ mod tests {
     #[test]
     fn intervals_hold_what_they_are_of() {
         for rho in [0.0, 0.5] {
-            let [mut before, mut after, mut change, mut found] = [0.0; 4];
+            let [mut before, mut after, mut change, mut count] = [0.0; 4];
             for seed in 0..600 {
                 let values = stepped(seed, rho, 0.06);
                 let points = changes(&values, &Sensitivity::BALANCED).points;
                 let [point] = &points[..] else { continue };
                 let holds = |level: &Level, truth: f64| f64::from(level.lower <= truth && truth <= level.upper);
-                found += 1.0;
+                count += 1.0;
                 before += holds(&point.before, 100.0);
                 after += holds(&point.after, 106.0);
                 change += holds(&point.relative, 0.06);
                 assert!((point.relative() - (point.after.value / point.before.value - 1.0)).abs() < 1e-12);
             }
-            assert!(found >= 570.0, "rho {rho}: {found} found");
+            assert!(count >= 570.0, "rho {rho}: {count} found");
             for covered in [before, after, change] {
-                assert!((0.92..0.98).contains(&(covered / found)), "rho {rho}: {before} {after} {change} of {found}");
+                assert!((0.92..0.98).contains(&(covered / count)), "rho {rho}: {before} {after} {change} of {count}");
             }
         }
     }
 
     #[test]
     fn intervals_of_a_step_within_a_ramp_hold_the_step_alone() {
-        let [mut before, mut after, mut change, mut found] = [0; 4];
+        let [mut before, mut after, mut change, mut count] = [0; 4];
         for seed in 0..200 {
             let mut random = SplitMix64::new(seed);
             let course = |place: usize| {
@@ -152,34 +152,34 @@ mod tests {
             let ([point], [_]) = (&all.points[..], &all.drifts[..]) else { continue };
             let holds = |level: &Level, truth: f64| usize::from(level.lower <= truth && truth <= level.upper);
             let at = 100.0 * (0.1_f64 * 60.0 / 140.0).exp();
-            found += 1;
+            count += 1;
             before += holds(&point.before, at);
             after += holds(&point.after, at * 0.04_f64.exp());
             change += holds(&point.relative, 0.04_f64.exp_m1());
             // With the ramp it would be more than twice as much.
             assert!((0.02..0.06).contains(&point.relative()), "{point:?}");
         }
-        assert!(found >= 150, "{found} found");
+        assert!(count >= 150, "{count} found");
         for covered in [before, after, change] {
-            assert!(covered * 100 >= found * 90, "{before} {after} {change} of {found}");
+            assert!(covered * 100 >= count * 90, "{before} {after} {change} of {count}");
         }
     }
 
     #[test]
     fn the_rate_of_a_drift_is_that_of_its_ramp() {
-        let (mut covered, mut found) = (0, 0);
+        let (mut covered, mut count) = (0, 0);
         for seed in 0..60 {
             let mut random = SplitMix64::new(seed);
             let course = |place: usize| 100.0 * (0.08 * ((place as f64 - 50.0) / 150.0).clamp(0.0, 1.0)).exp();
             let values: Vec<f64> = (0..250).map(|place| course(place) * (1.0 + 0.01 * random.normal())).collect();
             let drifts = changes(&values, &Sensitivity::BALANCED).drifts;
             let [drift] = &drifts[..] else { continue };
-            found += 1;
+            count += 1;
             let truth = (0.08_f64 / 150.0).exp_m1();
             covered += usize::from(drift.rate.lower <= truth && truth <= drift.rate.upper);
             assert!((98.0..102.0).contains(&drift.before) && (105.0..112.0).contains(&drift.after), "{drift:?}");
             assert!(drift.chance < 1e-4, "{drift:?}");
         }
-        assert!(found >= 50 && covered * 10 >= found * 8, "{covered} of {found}");
+        assert!(count >= 50 && covered * 10 >= count * 8, "{covered} of {count}");
     }
 }

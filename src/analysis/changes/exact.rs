@@ -15,7 +15,7 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
         return Changes::default();
     }
     let scaled = Scaled::of(values);
-    let mut found = Changes::default();
+    let mut detected = Changes::default();
     // The level that holds, and the place after its last point.
     let mut level: Option<(usize, usize)> = None;
     let mut begin = 0;
@@ -25,7 +25,7 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
             match level {
                 Some((of, after)) if scaled.differ(scaled.values[of], scaled.values[begin], sensitivity.least) => {
                     let step = scaled.values[begin] - scaled.values[of];
-                    found.points.push(ChangePoint {
+                    detected.points.push(ChangePoint {
                         index: begin,
                         first: after,
                         last: begin,
@@ -45,11 +45,11 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
         }
         begin = end;
     }
-    let begins = std::iter::once(0).chain(found.points.iter().map(|point| point.index));
+    let begins = std::iter::once(0).chain(detected.points.iter().map(|point| point.index));
     // Where the first values are all alone, the level is the first one that stays.
     let first = values.windows(2).find(|pair| pair[0] == pair[1]).map_or(values[0], |pair| pair[0]);
-    found.levels = begins.map(|begin| certain(if begin == 0 { first } else { values[begin] })).collect();
-    found
+    detected.levels = begins.map(|begin| certain(if begin == 0 { first } else { values[begin] })).collect();
+    detected
 }
 
 /// Whether so few of the values differ from the one before that they may be without noise: several values of one point may agree
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     fn every_value_that_stays_is_a_level() {
         let check = |values: &[f64], expected: &[(usize, usize)]| {
-            let found = changes(values, &Sensitivity::BALANCED).points;
-            let places: Vec<(usize, usize)> = found.iter().map(|point| (point.first, point.index)).collect();
+            let detected = changes(values, &Sensitivity::BALANCED).points;
+            let places: Vec<(usize, usize)> = detected.iter().map(|point| (point.first, point.index)).collect();
             assert_eq!(places, expected, "{values:?}");
-            assert!(found.iter().all(|point| point.last == point.index));
+            assert!(detected.iter().all(|point| point.last == point.index));
         };
         check(&[140.0; 9], &[]);
         check(&[140.0, 140.0, 140.0, 140.0, 135.0, 135.0, 141.0, 141.0, 141.0], &[(4, 4), (6, 6)]);

@@ -58,13 +58,13 @@ impl<'a> Pair<'a> {
         }
         let rougher = self.rougher(even, input);
         let spread = noise.inflation * rougher;
-        let by_means = self.step.abs() / even / spread / sensitivity.clear;
+        let by_averages = self.step.abs() / even / spread / sensitivity.clear;
         let by_ranks = rank_deviate(self.before, self.after).abs() / rougher;
         let by_ranks = by_ranks.min(shares_deviate(self.before, self.after, self.step)) / noise.inflation;
         let largest = (3.0 * before * after / (before + after + 1.0)).sqrt() / spread;
         let by_ranks = by_ranks / sensitivity.clear.min(tuning.rank_ceiling * largest);
-        let excess = by_means.max(1.0).powf(tuning.excess_power);
-        let clear = by_means.min(by_ranks * excess);
+        let excess = by_averages.max(1.0).powf(tuning.excess_power);
+        let clear = by_averages.min(by_ranks * excess);
         // The slowest test comes last.
         if clear < 1.0 {
             return clear;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn means_far_apart_make_up_for_one_point_on_the_other_side() {
+    fn averages_far_apart_make_up_for_one_point_on_the_other_side() {
         let of_step = |step: f64| {
             let wave = |place: i32, period: i32| f64::from(place * 5 % period) * 0.02;
             let early: Vec<f64> =

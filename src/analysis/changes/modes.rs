@@ -55,13 +55,13 @@ struct Span {
 
 impl Search<'_> {
     /// Adds the spans of two modes between the first and the last bound: all, or those next to the change that explains most.
-    fn between(&self, bounds: &[usize], found: &mut Vec<Span>) {
+    fn between(&self, bounds: &[usize], spans: &mut Vec<Span>) {
         let [begin, cuts @ .., end] = bounds else { return };
         if cuts.is_empty() && self.ramps.iter().all(|(ramp, _)| ramp.end <= *begin || *end <= ramp.begin) {
             return;
         }
         if let Some(span) = self.span([*begin, *end], cuts) {
-            return found.push(span);
+            return spans.push(span);
         }
         let gain = |place: &usize| {
             let level = |from: usize, to: usize| describe::mean(&self.flat[from..to]).unwrap_or_default();
@@ -71,7 +71,7 @@ impl Search<'_> {
         };
         let largest = (1..bounds.len() - 1).max_by(|one, other| gain(one).total_cmp(&gain(other)));
         for part in largest.map_or([&[][..]; 2], |place| [&bounds[..=place], &bounds[place..]]) {
-            self.between(part, found);
+            self.between(part, spans);
         }
     }
 
@@ -210,14 +210,14 @@ mod tests {
     }
 
     /// How many changes there are, and the modes: first point, end, levels and share.
-    fn found(values: &[f64]) -> (usize, Vec<[i64; 5]>) {
-        let found = changes(values, &Sensitivity::BALANCED);
+    fn detected(values: &[f64]) -> (usize, Vec<[i64; 5]>) {
+        let detected = changes(values, &Sensitivity::BALANCED);
         let rounded = |value: f64| value.round() as i64;
-        let modes = found.modes.iter().map(|one| {
+        let modes = detected.modes.iter().map(|one| {
             assert!(one.chance < 1e-4);
             [one.begin as i64, one.end as i64, rounded(one.low), rounded(one.high), rounded(10.0 * one.share)]
         });
-        (found.points.len(), modes.collect())
+        (detected.points.len(), modes.collect())
     }
 
     #[test]
@@ -225,13 +225,13 @@ mod tests {
         let lengths = [14, 9, 21, 12, 8, 17, 11, 15, 9, 24];
         let alternating: Vec<(usize, f64)> =
             lengths.iter().enumerate().map(|(place, count)| (*count, [100.0, 120.0][place % 2])).collect();
-        assert_eq!(found(&noisy(&alternating)), (0, vec![[14, 140, 100, 120, 6]]));
+        assert_eq!(detected(&noisy(&alternating)), (0, vec![[14, 140, 100, 120, 6]]));
         // A lasting change after it stays one, and what returns once or goes on to other levels is not a mode.
-        let (changes, modes) = found(&noisy(&[&alternating[..], &[(60, 170.0)]].concat()));
+        let (changes, modes) = detected(&noisy(&[&alternating[..], &[(60, 170.0)]].concat()));
         assert_eq!((changes, modes.len()), (1, 1));
-        assert_eq!(found(&noisy(&[(40, 100.0), (20, 120.0), (40, 100.0)])), (2, vec![]));
+        assert_eq!(detected(&noisy(&[(40, 100.0), (20, 120.0), (40, 100.0)])), (2, vec![]));
         let stairs: Vec<(usize, f64)> = (0..8).map(|place| (15, 100.0 * 1.1_f64.powi(place))).collect();
-        assert_eq!(found(&noisy(&stairs)), (7, vec![]));
+        assert_eq!(detected(&noisy(&stairs)), (7, vec![]));
     }
 
     #[test]
@@ -239,6 +239,6 @@ mod tests {
         let mut random = SplitMix64::new(8);
         let mut mode = |high: f64| (1, if random.uniform() < high { 120.0 } else { 100.0 });
         let levels: Vec<(usize, f64)> = (0..200).map(|place| mode(if place < 100 { 0.08 } else { 0.92 })).collect();
-        assert_eq!(found(&noisy(&levels)).0, 1);
+        assert_eq!(detected(&noisy(&levels)).0, 1);
     }
 }

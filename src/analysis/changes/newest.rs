@@ -27,12 +27,12 @@ pub struct Apart {
     pub relative: f64,
 }
 
-/// The newest points of a series that are outliers from its newest level and no change yet; `found` is of the series.
+/// The newest points of a series that are outliers from its newest level and no change yet; `changes` is of the series.
 ///
 /// How many more points a change takes: the series is analysed by `search` with one, two and more points at their median.
 pub fn apart(
     values: &[f64],
-    found: &Changes,
+    changes: &Changes,
     sensitivity: &Sensitivity,
     search: impl Fn(&[f64]) -> Changes,
 ) -> Option<Apart> {
@@ -41,11 +41,11 @@ pub fn apart(
         return None;
     }
     let scaled = Scaled::of(values);
-    let changed = found.points.last().map_or(0, |point| point.index);
-    if found.drifts.iter().any(|drift| drift.end + NEWEST >= count) {
+    let changed = changes.points.last().map_or(0, |point| point.index);
+    if changes.drifts.iter().any(|drift| drift.end + NEWEST >= count) {
         return None;
     }
-    let deviation = scaled.of_spread(found.noise.map_or(0.0, |noise| noise.deviation));
+    let deviation = scaled.of_spread(changes.noise.map_or(0.0, |noise| noise.deviation));
     let begin = (count - NEWEST.min(count - changed - 1)..count).find(|begin| {
         if *begin <= changed + 1 && changed > 0 {
             return false;
@@ -66,7 +66,7 @@ pub fn apart(
         longer.resize(count + further, median(&values[begin..]));
         search(&longer).points.iter().any(|point| point.index >= begin)
     })?;
-    let before = *found.levels.last()?;
+    let before = *changes.levels.last()?;
     Some(Apart { begin, runs, level: before, relative: scaled.share(newest - level, level) })
 }
 
@@ -82,7 +82,7 @@ mod tests {
         levels.iter().flat_map(|(count, level)| vec![*level; *count]).map(|level| level + random.normal()).collect()
     }
 
-    fn found(values: &[f64], is_exact: bool) -> Option<(usize, usize)> {
+    fn detected(values: &[f64], is_exact: bool) -> Option<(usize, usize)> {
         let sensitivity = &Sensitivity::BALANCED;
         let search =
             |values: &[f64]| if is_exact { exact::changes(values, sensitivity) } else { changes(values, sensitivity) };
@@ -92,35 +92,35 @@ mod tests {
     #[test]
     fn the_newest_points_alone_are_no_change_and_not_nothing() {
         let flat = noisy(&[(40, 100.0)]);
-        assert_eq!(found(&flat, false), None);
+        assert_eq!(detected(&flat, false), None);
         let mut far = flat.clone();
         far.push(112.0);
-        assert_eq!(found(&far, false), Some((40, 1)));
+        assert_eq!(detected(&far, false), Some((40, 1)));
         assert_eq!(changes(&far, &Sensitivity::BALANCED).points, []);
         // As many more as it says, and it is a change.
         far.push(112.3);
         assert_eq!(changes(&far, &Sensitivity::BALANCED).points.len(), 1);
-        assert_eq!(found(&far, false), None);
+        assert_eq!(detected(&far, false), None);
         // What is less far takes more.
         let mut near = flat.clone();
         near.push(104.8);
-        let (begin, runs) = found(&near, false).expect("it lies apart");
+        let (begin, runs) = detected(&near, false).expect("it lies apart");
         assert!(begin == 40 && runs > 1, "{runs}");
         // Of two outliers the first is where it began.
         near.push(104.9);
-        assert_eq!(found(&near, false).map(|(begin, _)| begin), Some(40));
+        assert_eq!(detected(&near, false).map(|(begin, _)| begin), Some(40));
         // An earlier outlier shows nothing about the newest points.
         let strayed = [flat.clone(), vec![130.0], flat[..5].to_vec()].concat();
-        assert_eq!(found(&strayed, false), None);
+        assert_eq!(detected(&strayed, false), None);
     }
 
     #[test]
     fn without_noise_one_more_settles_it() {
         let mut counts = vec![640.0; 12];
-        assert_eq!(found(&counts, true), None);
+        assert_eq!(detected(&counts, true), None);
         counts.push(650.0);
-        assert_eq!(found(&counts, true), Some((12, 1)));
+        assert_eq!(detected(&counts, true), Some((12, 1)));
         counts.push(650.0);
-        assert_eq!(found(&counts, true), None);
+        assert_eq!(detected(&counts, true), None);
     }
 }

@@ -68,8 +68,8 @@ mod tests {
             (0..count).map(|place| 100.0 + moved(place as f64 - 60.0) + random.normal()).collect()
         };
         let has_changes = |values: &[f64]| {
-            let found = detect::changes(values, &Sensitivity::BALANCED);
-            usize::from(!found.points.is_empty())
+            let detected = detect::changes(values, &Sensitivity::BALANCED);
+            usize::from(!detected.points.is_empty())
         };
         let (mut drifts, mut steps, mut large) = (0, 0, 0);
         for seed in 0..200 {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newest_step_is_tested_again_unless_it_is_very_new_or_old() {
+    fn a_newest_step_is_retested_unless_it_is_very_new_or_old() {
         let mut random = SplitMix64::new(7);
         let climb: Vec<f64> =
             (0..200).map(|place| 100.0 + 0.1 * (f64::from(place) - 60.0).max(0.0) + random.normal()).collect();

@@ -109,8 +109,8 @@ fn inflation(rho: f64) -> f64 {
 fn deviation(values: &[f64], floor: f64) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let robust = scaled_median_deviation(&mut differences.clone()) / 2.0_f64.sqrt();
-    let found = if robust > 0.0 { robust } else { trimmed(&mut differences) };
-    if found.is_finite() { found.max(floor) } else { f64::MAX }
+    let spread = if robust > 0.0 { robust } else { trimmed(&mut differences) };
+    if spread.is_finite() { spread.max(floor) } else { f64::MAX }
 }
 
 /// The deviation of neighbours by the mean square of all differences but the largest, whose order is lost.
@@ -157,8 +157,8 @@ fn correlation(values: &[f64], cuts: &[usize], tuning: &Tuning) -> f64 {
     if far.is_empty() {
         return 0.0;
     }
-    let found = 1.0 - near / median(&mut far);
-    (found - tuning.chance_correlation / (count as f64).sqrt()).clamp(0.0, 0.9)
+    let correlation = 1.0 - near / median(&mut far);
+    (correlation - tuning.chance_correlation / (count as f64).sqrt()).clamp(0.0, 0.9)
 }
 
 /// The correlation of neighbours within the parts, corrected for the means of the parts, and the mean square of innovations.

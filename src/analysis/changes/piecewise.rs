@@ -9,7 +9,7 @@ use super::ramp::{Knot, NARROWEST, OVER, Ramp};
 use sprag_base::stats::lines::{self, Piece, Prices};
 
 /// The most points on either side of a step by whose slope it is judged: farther away a climb may bend.
-const MOST_BESIDE: usize = 40;
+const MOST_ON_A_SIDE: usize = 40;
 
 /// Steps in one direction one after the other, in deviations.
 pub(super) struct Climb<'a> {
@@ -77,7 +77,7 @@ impl Climb<'_> {
 
     /// Whether the points around the middle of three places step further there than lines of one slope do, by so many deviates.
     pub(super) fn is_clear(&self, [begin, cut, end]: [usize; 3], clear: f64) -> bool {
-        let wide = (cut - begin).min(end - cut).min(MOST_BESIDE);
+        let wide = (cut - begin).min(end - cut).min(MOST_ON_A_SIDE);
         let count = wide as f64;
         let (before, after) = (&self.points[cut - wide..cut], &self.points[cut..cut + wide]);
         let middle = (count - 1.0) / 2.0;
@@ -171,12 +171,12 @@ mod tests {
         for (name, points, course, noise) in courses {
             let (mut changes, mut drifts, mut covered) = (0, 0, 0);
             for seed in 0..10 {
-                let found = detected_changes(points, course, noise, seed);
-                changes += found.points.len();
-                drifts += found.drifts.len();
-                let width: usize = found.drifts.iter().map(|drift| drift.end - drift.begin).sum();
+                let detected = detected_changes(points, course, noise, seed);
+                changes += detected.points.len();
+                drifts += detected.drifts.len();
+                let width: usize = detected.drifts.iter().map(|drift| drift.end - drift.begin).sum();
                 covered += usize::from(2 * width > points);
-                let [drift] = &found.drifts[..] else { continue };
+                let [drift] = &detected.drifts[..] else { continue };
                 let [before, after] = [drift.begin, drift.end].map(|at| course(at as f64 / points as f64));
                 let near = |estimated: f64, truth: f64| (estimated / truth - 1.0).abs() < 5.0 * noise;
                 assert!(near(drift.before, before) && near(drift.after, after), "{name}, {seed}: {drift:?}");
@@ -192,13 +192,13 @@ mod tests {
     fn a_step_that_stands_out_of_a_climb_is_reported_with_its_own_size() {
         for (climb, step) in [(0.1, 0.012), (0.04, 0.01), (0.15, 0.02)] {
             let course = |share: f64| (1.0 + climb * share * share) * if share < 0.6 { 1.0 } else { 1.0 + step };
-            let found = (0..20).filter(|seed| {
+            let detected = (0..20).filter(|seed| {
                 let changes = detected_changes(1000, course, 0.002, *seed);
                 let is_step = |at: usize, size: f64| at.abs_diff(600) <= 2 && (size / step - 1.0).abs() < 0.4;
                 changes.points.iter().any(|point| is_step(point.index, point.relative()))
             });
-            let found = found.count();
-            assert!(found >= 17, "{found} of 20 steps of {step} in a climb of {climb}");
+            let detected = detected.count();
+            assert!(detected >= 17, "{detected} of 20 steps of {step} in a climb of {climb}");
         }
     }
 }

@@ -141,8 +141,8 @@ mod tests {
                     let mut values: Vec<f64> =
                         (0..60).map(|place| course(place) * (1.0 + 0.006 * random.normal())).collect();
                     values[neighbour] *= factor;
-                    let found = changes(&values, &Sensitivity::BALANCED).points;
-                    let [one] = &found[..] else { continue };
+                    let detected = changes(&values, &Sensitivity::BALANCED).points;
+                    let [one] = &detected[..] else { continue };
                     reported += 1;
                     covered += usize::from(one.first <= 30 && 30 <= one.last);
                 }

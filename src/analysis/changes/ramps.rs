@@ -246,9 +246,9 @@ mod tests {
                     100.0 + step + 0.6 * place as f64 / 119.0 + 0.06 * random.normal()
                 };
                 let values: Vec<f64> = (0..120).map(&mut value).collect();
-                let found = detect::changes(&values, &Sensitivity::BALANCED.at_least(least));
-                assert_eq!(found.points.len(), 1, "{seed}: {:?}", found.points);
-                found.drifts.len()
+                let detected = detect::changes(&values, &Sensitivity::BALANCED.at_least(least));
+                assert_eq!(detected.points.len(), 1, "{seed}: {:?}", detected.points);
+                detected.drifts.len()
             };
             (0..10).map(of).sum()
         };

@@ -126,8 +126,8 @@ mod tests {
         let (mut drifts, mut retained) = (0, 0);
         for seed in 0..40 {
             let values = climb(seed);
-            let found = changes(&values, &Sensitivity::BALANCED);
-            if found.drifts.len() != 1 || !found.points.is_empty() {
+            let detected = changes(&values, &Sensitivity::BALANCED);
+            if detected.drifts.len() != 1 || !detected.points.is_empty() {
                 continue;
             }
             for place in [50, 62, 70, 100, 130, 138, 150] {

@@ -98,8 +98,8 @@ mod tests {
     fn a_share_has_the_sign_of_its_step() {
         let check = |before: f64, after: f64, share: f64| {
             let scaled = Scaled::of(&[before, after]);
-            let found = scaled.share(scaled.values[1] - scaled.values[0], scaled.values[0]);
-            assert!((found - share).abs() < 1e-12, "{before} to {after}: {found}");
+            let measured = scaled.share(scaled.values[1] - scaled.values[0], scaled.values[0]);
+            assert!((measured - share).abs() < 1e-12, "{before} to {after}: {measured}");
         };
         check(1.0, 2.0, 1.0);
         check(2.0, 1.0, -0.5);

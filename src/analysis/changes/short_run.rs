@@ -226,8 +226,8 @@ mod tests {
             let mut random = SplitMix64::new(*seed);
             let mut values: Vec<f64> = (0..30).map(|_| 100.0 + noise(&mut random)).collect();
             (16..).zip(run).for_each(|(place, beyond)| values[place] += beyond);
-            let found = changes_in_context(&values, &Sensitivity::BALANCED, &context).points;
-            found.iter().map(|point| point.index).eq([16, 16 + run.len()])
+            let detected = changes_in_context(&values, &Sensitivity::BALANCED, &context).points;
+            detected.iter().map(|point| point.index).eq([16, 16 + run.len()])
         };
         (0..100).filter(is_reported).count()
     }
@@ -254,8 +254,8 @@ mod tests {
                 let level = |place: usize| 100.0 + if place < 240 { 0.0 } else { step };
                 let mut values: Vec<f64> = (0..count).map(|place| level(place) + random.normal()).collect();
                 (values[60], values[150], values[151]) = (100.0 + outlier, 108.0, 112.0);
-                let found = changes_in_context(&values, &Sensitivity::BALANCED, &Context::default()).points;
-                [150, 152].iter().all(|place| found.iter().any(|point| point.index == *place))
+                let detected = changes_in_context(&values, &Sensitivity::BALANCED, &Context::default()).points;
+                [150, 152].iter().all(|place| detected.iter().any(|point| point.index == *place))
             };
             (0..40).filter(is_reported).count()
         };

@@ -173,8 +173,8 @@ impl DecodedRuns {
     /// Reads what [`DecodedRuns::to_bytes`] wrote; absent for other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<DecodedRuns> {
         let (cells, commons, heads, contents): Cached = rmp_serde::from_slice(bytes).ok()?;
-        let whole = heads.into_iter().map(|(number, head)| Some(commons.get(number)?.clone().put_in(head)));
-        let heads = whole.collect::<Option<Vec<RunHead>>>()?;
+        let complete = heads.into_iter().map(|(number, head)| Some(commons.get(number)?.clone().put_in(head)));
+        let heads = complete.collect::<Option<Vec<RunHead>>>()?;
         let fits = |content: &Content| {
             content.values.iter().all(|value| (value.cell as usize) < cells.len())
                 && content.values.iter().map(|value| value.workers).sum::<usize>() == content.medians.len()

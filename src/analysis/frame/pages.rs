@@ -125,9 +125,9 @@ mod tests {
         check(&page(1, 7, 0), true, Err("a page in another encoding"));
         check(&page(2, 7, 0), true, Ok(7));
         check(&page(2, 7, 0), false, Err("a dictionary"));
-        let sound = page(0, 7, 0);
-        check(&sound[..sound.len() - 1], false, Err("a page that is cut short"));
-        (1..sound.len() - 1).for_each(|end| check(&sound[..end], false, Err("a page without a header")));
+        let valid = page(0, 7, 0);
+        check(&valid[..valid.len() - 1], false, Err("a page that is cut short"));
+        (1..valid.len() - 1).for_each(|end| check(&valid[..end], false, Err("a page without a header")));
         // A size that comes twice, one below zero, and one that is too large.
         check(&[&[0x15, 0, 0x15, 4, 0x05, 4, 6][..], &[0x15, 2, 0]].concat(), false, Err("a page without a header"));
         check(&[0x15, 0, 0x15, 3, 0x15, 2, 0], false, Err("a page without a size"));

@@ -23,7 +23,7 @@ pub struct PartialRow {
     pub changes: usize,
     pub drifts: usize,
     /// All that is found, as only this version of the program reads it.
-    pub found: Vec<u8>,
+    pub detection: Vec<u8>,
 }
 
 fn batch(rows: &[PartialRow]) -> Result<RecordBatch, arrow_schema::ArrowError> {
@@ -32,7 +32,7 @@ fn batch(rows: &[PartialRow]) -> Result<RecordBatch, arrow_schema::ArrowError> {
     let number = |of: fn(&PartialRow) -> usize| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| i64::try_from(of(row)).unwrap_or(i64::MAX))))
     };
-    let found: ArrayRef = Arc::new(BinaryArray::from_iter_values(rows.iter().map(|row| &row.found)));
+    let detections: ArrayRef = Arc::new(BinaryArray::from_iter_values(rows.iter().map(|row| &row.detection)));
     RecordBatch::try_from_iter([
         ("series", text(|row| &row.series)),
         ("dataset", text(|row| &row.dataset)),
@@ -40,7 +40,7 @@ fn batch(rows: &[PartialRow]) -> Result<RecordBatch, arrow_schema::ArrowError> {
         ("points", number(|row| row.points)),
         ("changes", number(|row| row.changes)),
         ("drifts", number(|row| row.drifts)),
-        ("found", found),
+        ("found", detections),
     ])
 }
 
@@ -64,19 +64,19 @@ pub fn read_partials(file: Vec<u8>) -> Result<Vec<PartialRow>, RowsError> {
         let batch = batch?;
         let texts = |name| Texts::of(&batch, name);
         let (series, dataset, sprag) = (texts("series")?, texts("dataset")?, texts("sprag")?);
-        let found = batch.column_by_name("found").filter(|column| column.null_count() == 0);
+        let column = batch.column_by_name("found").filter(|column| column.null_count() == 0);
         let bytes = |place: usize| -> Option<&[u8]> {
-            let found = found?;
-            let plain = || found.as_binary_opt::<i32>().map(|found| found.value(place));
-            let large = || found.as_binary_opt::<i64>().map(|found| found.value(place));
-            plain().or_else(large).or_else(|| found.as_binary_view_opt().map(|found| found.value(place)))
+            let column = column?;
+            let plain = || column.as_binary_opt::<i32>().map(|column| column.value(place));
+            let large = || column.as_binary_opt::<i64>().map(|column| column.value(place));
+            plain().or_else(large).or_else(|| column.as_binary_view_opt().map(|column| column.value(place)))
         };
         for place in 0..batch.num_rows() {
             rows.push(PartialRow {
                 series: series.get(place).to_owned(),
                 dataset: dataset.get(place).to_owned(),
                 sprag: sprag.get(place).to_owned(),
-                found: bytes(place).ok_or(RowsError::Column("found", "bytes"))?.to_vec(),
+                detection: bytes(place).ok_or(RowsError::Column("found", "bytes"))?.to_vec(),
                 ..PartialRow::default()
             });
         }

@@ -182,13 +182,13 @@ mod tests {
         };
         let expected = [row(0, "r0", 1.0, &[]), row(0, "r1", 2.0, &[1.5, 2.5]), row(1, "r2", 3.0, &[])];
         assert_eq!(read(|take| read_points(file.clone(), take)).expect("it was just written"), expected);
-        let whole = file.len();
+        let length = file.len();
         assert!(
-            [0, 7, whole / 2, whole - 1].iter().all(|end| read_points(file[..*end].to_vec(), &mut |_| ()).is_err())
+            [0, 7, length / 2, length - 1].iter().all(|end| read_points(file[..*end].to_vec(), &mut |_| ()).is_err())
         );
-        let found = PartialRow { series: "a".to_owned(), found: vec![1, 2], ..PartialRow::default() };
-        let partials = partials_file(std::slice::from_ref(&found)).expect("plain rows");
-        assert_eq!(read_partials(partials.clone()).expect("it was just written"), [found]);
+        let row = PartialRow { series: "a".to_owned(), detection: vec![1, 2], ..PartialRow::default() };
+        let partials = partials_file(std::slice::from_ref(&row)).expect("plain rows");
+        assert_eq!(read_partials(partials.clone()).expect("it was just written"), [row]);
         assert!(read_points(partials, &mut |_| ()).is_err_and(|error| error.to_string().contains("no column `run`")));
     }
 

@@ -331,9 +331,9 @@ mod tests {
 
     #[test]
     fn the_headers_of_pages_bound_what_is_unpacked() {
-        let sound = Snapshot::open(file(GROUP_ROWS + 3)).expect("it was just written");
-        assert_eq!(sound.fault(GROUP_ROWS as u64 + 3), None);
-        assert_eq!(sound.fault(1028).as_deref(), Some("has 1027 runs, and 1028 by its note"));
+        let valid = Snapshot::open(file(GROUP_ROWS + 3)).expect("it was just written");
+        assert_eq!(valid.fault(GROUP_ROWS as u64 + 3), None);
+        assert_eq!(valid.fault(1028).as_deref(), Some("has 1027 runs, and 1028 by its note"));
         let check = |record: &str, has_dictionary: bool, words: &str| {
             let run = run("0001", 1, &[measurement("pack", &[("time", 1.0)])]);
             let mut writer = SnapshotWriter::new(Vec::new()).expect("a writer");
@@ -365,7 +365,7 @@ mod tests {
             let row = SnapshotRow { run: &run, blob: "b", sha256: "s", entry: number, record: "{}\n" };
             writer.push(&row).expect("it is written");
         }
-        let sound = std::mem::take(&mut writer.group).into_rows().expect("rows");
+        let valid = std::mem::take(&mut writer.group).into_rows().expect("rows");
         let written = |rows: &RecordBatch, properties: WriterPropertiesBuilder| {
             let mut bytes = Vec::new();
             let mut writer =
@@ -378,11 +378,11 @@ mod tests {
             assert_eq!(fault.as_deref().unwrap_or_default(), words);
         };
         let plain = || WriterProperties::builder().set_dictionary_enabled(false);
-        check(written(&sound, plain()), "");
+        check(written(&valid, plain()), "");
         let prefixed = plain().set_column_encoding("path".into(), Encoding::DELTA_BYTE_ARRAY);
-        check(written(&sound, prefixed), "has a page in another encoding for `path` in group 0");
+        check(written(&valid, prefixed), "has a page in another encoding for `path` in group 0");
         let with = |place: usize, column: ArrayRef| {
-            let mut columns = sound.columns().to_vec();
+            let mut columns = valid.columns().to_vec();
             columns[place] = column;
             let columns = COLUMNS.into_iter().zip(columns).map(|(name, column)| (name, column, true));
             RecordBatch::try_from_iter_with_nullable(columns).expect("rows")

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_interval_over_pairs_decides() {
+    fn all_of_the_interval_over_pairs_decides() {
         let around = |middle: f64, spread: f64| [-1.0, -0.5, 0.0, 0.5, 1.0].map(|step| middle + step * spread);
         let check = |ratios: [f64; 5], better, expected: Verdict| {
             assert_eq!(decide(TOLERANCE, &pairs(&ratios, better)).verdict, expected, "{ratios:?}");

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::coverage::{self, Tip};
 use super::event::{self, Confirmed};
 use super::outline::{self, Detector, Input, Outline, SuiteState};
-use super::series_changes::{Found, SeriesChanges};
+use super::series_changes::{Detection, SeriesChanges};
 use super::{discovery, draft, identity, newest, self_test};
 use sprag_model::trend::{Due, Tables};
 use sprag_model::{EventRecord, NamedMachine, PooledPoint, Segment, Series, SeriesTrend, Trend};
@@ -40,20 +40,20 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Op
 pub fn analyse_or<E>(
     input: &Input<'_>,
     other: Option<DateTime<Utc>>,
-    elsewhere: impl FnOnce(&Outline) -> Result<Option<Vec<Found>>, E>,
+    elsewhere: impl FnOnce(&Outline) -> Result<Option<Vec<Detection>>, E>,
 ) -> Result<(Output, Option<Trend>), E> {
     let (outline, pooled) = Outline::with_points(input);
     let detector = Detector::new(&outline);
     let detect =
-        || outline.series.par_iter().zip(&pooled).map(|(one, pooled)| detector.found_in(one, pooled)).collect();
-    let found = elsewhere(&outline)?.unwrap_or_else(detect);
-    Ok(join(&detector, found, &outline::shown(pooled), input.now, other, input.selected))
+        || outline.series.par_iter().zip(&pooled).map(|(one, pooled)| detector.detect_in(one, pooled)).collect();
+    let detections = elsewhere(&outline)?.unwrap_or_else(detect);
+    Ok(join(&detector, detections, &outline::shown(pooled), input.now, other, input.selected))
 }
 
 /// Joins what was found in each series of an outline, in their order. `points` are theirs, or nothing where they are not shown.
 pub fn join(
     detector: &Detector<'_>,
-    found: Vec<Found>,
+    detections: Vec<Detection>,
     points: &[Arc<[PooledPoint]>],
     now: DateTime<Utc>,
     other: Option<DateTime<Utc>>,
@@ -61,7 +61,7 @@ pub fn join(
 ) -> (Output, Option<Trend>) {
     let (outline, recorded, records) = (detector.outline, &detector.recorded, &detector.outline.records);
     let suites = &outline.can_be_measured;
-    let all = detector.changes(found);
+    let all = detector.changes(detections);
     let mut drafts = draft::drafts(&all);
     let matched = identity::matched(&mut drafts, recorded, &all);
     let p_values: Vec<f64> = drafts.iter().map(|draft| draft.p_value).collect();

@@ -104,11 +104,11 @@ fn of_suite(all: &[(&Series, &Pooled)]) -> BTreeMap<String, f64> {
     let course: Vec<(&Arc<str>, f64)> =
         common.map(|((_, run), off)| (run, describe::median(&off).unwrap_or_default().exp())).collect();
     let values: Vec<f64> = course.iter().map(|one| one.1).collect();
-    let found = changes(&values, &Sensitivity::BALANCED);
-    let off = off_levels_of(&values, &found);
+    let detected = changes(&values, &Sensitivity::BALANCED);
+    let off = off_levels_of(&values, &detected);
     // The newest runs may be the first of a new level.
     let apart =
-        newest::apart(&values, &found, &Sensitivity::BALANCED, |values| changes(values, &Sensitivity::BALANCED));
+        newest::apart(&values, &detected, &Sensitivity::BALANCED, |values| changes(values, &Sensitivity::BALANCED));
     let settled = apart.map_or(values.len(), |apart| apart.begin);
     course.into_iter().zip(off).take(settled).map(|((run, _), off)| (run.to_string(), off)).collect()
 }
@@ -118,8 +118,8 @@ fn off_levels(values: &[f64]) -> Vec<f64> {
     off_levels_of(values, &changes(values, &Sensitivity::BALANCED))
 }
 
-fn off_levels_of(values: &[f64], found: &Changes) -> Vec<f64> {
-    let level = |place: usize| found.levels.get(found.points.partition_point(|point| point.index <= place));
+fn off_levels_of(values: &[f64], detected: &Changes) -> Vec<f64> {
+    let level = |place: usize| detected.levels.get(detected.points.partition_point(|point| point.index <= place));
     let off = |(place, value): (usize, &f64)| level(place).map_or(0.0, |level| (value / level.value).ln());
     values.iter().enumerate().map(off).collect()
 }
@@ -131,7 +131,7 @@ mod tests {
     use sprag_base::stats::random::SplitMix64;
 
     /// Twelve series with noise of 1 %, whose runs have noise of 4 % in common, and what is found of them.
-    fn found(differ: impl Fn(usize, usize) -> f64) -> Vec<(usize, Option<f64>, f64)> {
+    fn detected(differ: impl Fn(usize, usize) -> f64) -> Vec<(usize, Option<f64>, f64)> {
         let mut random = SplitMix64::new(3);
         let common: Vec<f64> = (0..120).map(|_| 1.0 + 0.04 * random.normal()).collect();
         let of = |number: usize| {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_all_series_of_a_run_have_in_common_is_taken_out() {
-        let all = found(|number, place| if number == 4 && place >= 70 { 1.04 } else { 1.0 });
+        let all = detected(|number, place| if number == 4 && place >= 70 { 1.04 } else { 1.0 });
         for (number, (changes, raw, noise)) in all.into_iter().enumerate() {
             assert!(raw.is_some_and(|raw| raw > 0.03) && noise < 0.015, "{number}: {raw:?} to {noise}");
             assert_eq!(changes, usize::from(number == 4), "{number}");
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn what_lasts_is_no_noise_though_all_series_have_it() {
-        assert!(found(|_, place| if place >= 60 { 1.2 } else { 1.0 }).iter().all(|one| one.0 == 1));
+        assert!(detected(|_, place| if place >= 60 { 1.2 } else { 1.0 }).iter().all(|one| one.0 == 1));
         // The newest runs may be the first of a new level.
-        assert!(found(|_, place| if place >= 114 { 1.3 } else { 1.0 }).iter().all(|one| one.0 == 1));
+        assert!(detected(|_, place| if place >= 114 { 1.3 } else { 1.0 }).iter().all(|one| one.0 == 1));
     }
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::outline::{Detector, Input, Outline};
-use super::series_changes::Found;
+use super::series_changes::Detection;
 use crate::frame::PointRow;
 use sprag_model::{Medians, Point, PointRun, Series};
 
@@ -114,20 +114,20 @@ impl Dataset {
 
     /// Whether it holds all points of an earlier one as they are, and of its runs no others, so that the rest can be added.
     pub fn continues(&self, earlier: &Dataset, input: &Input<'_>) -> bool {
-        let known = earlier.runs();
+        let exported = earlier.runs();
         let own: HashMap<&str, &Run> = self.runs.iter().map(|run| (run.id.as_str(), run)).collect();
-        if !known.iter().all(|run| own.contains_key(run)) {
+        if !exported.iter().all(|run| own.contains_key(run)) {
             return false;
         }
         let last = self.runs.last().map_or(0, |run| run.rank + 1);
-        let (mut numbers, mut is_known) = (vec![0; last], vec![false; last]);
+        let (mut numbers, mut was_exported) = (vec![0; last], vec![false; last]);
         for run in &self.runs {
-            (numbers[run.rank], is_known[run.rank]) = (number_of(&run.id), known.contains(run.id.as_str()));
+            (numbers[run.rank], was_exported[run.rank]) = (number_of(&run.id), exported.contains(run.id.as_str()));
         }
         let old: HashMap<&str, Sum> =
             earlier.outline.series.iter().map(|one| one.series.id.as_str()).zip(earlier.sums.iter().copied()).collect();
         let new = each_series(&self.outline, input)
-            .map(|series| (series.id.as_str(), sum(&series.points, &numbers, |rank| is_known[rank])))
+            .map(|series| (series.id.as_str(), sum(&series.points, &numbers, |rank| was_exported[rank])))
             .filter(|(_, sum)| sum.points > 0);
         new.collect::<HashMap<_, _>>() == old
     }
@@ -221,8 +221,8 @@ impl Gathered<'_> {
     pub fn take(&mut self, row: PointRow<'_>) {
         let PointRow { series, run, value, workers } = row;
         let parts = self.parts;
-        let known = self.last.as_ref().filter(|last| last.0 == series).map(|last| last.1);
-        let Some(number) = known.or_else(|| parts.series.get(series).copied()) else {
+        let same = self.last.as_ref().filter(|last| last.0 == series).map(|last| last.1);
+        let Some(number) = same.or_else(|| parts.series.get(series).copied()) else {
             self.error.get_or_insert_with(|| GatherError::UnknownSeries(series.to_owned()));
             return;
         };
@@ -230,7 +230,7 @@ impl Gathered<'_> {
             self.error.get_or_insert_with(|| GatherError::UnknownRun(run.to_owned()));
             return;
         };
-        if known.is_none() {
+        if same.is_none() {
             self.last = Some((series.to_owned(), number));
         }
         let rows = self.series.entry(number).or_default();
@@ -242,7 +242,7 @@ impl Gathered<'_> {
     }
 
     /// What is found in each series, in the order of the outline.
-    pub fn finish(self) -> Result<Vec<Found>, GatherError> {
+    pub fn finish(self) -> Result<Vec<Detection>, GatherError> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -261,11 +261,11 @@ impl Gathered<'_> {
                 std::cmp::Ordering::Equal => {}
             }
         }
-        let found = |(number, rows): (usize, Rows)| {
+        let detect = |(number, rows): (usize, Rows)| {
             let listed = &dataset.outline.series[number];
-            detector.found(listed, &Series { points: points(rows), ..listed.series.bare() })
+            detector.detect(listed, &Series { points: points(rows), ..listed.series.bare() })
         };
-        Ok(all.into_par_iter().map(found).collect())
+        Ok(all.into_par_iter().map(detect).collect())
     }
 }
 
@@ -304,20 +304,20 @@ pub enum JoinError {
 pub fn in_order<'f>(
     outline: &Outline,
     partials: impl Iterator<Item = (&'f str, &'f str, &'f [u8])>,
-) -> Result<Vec<Found>, JoinError> {
+) -> Result<Vec<Detection>, JoinError> {
     let series = &outline.series;
     let numbers: HashMap<&str, usize> = series.iter().map(|one| one.series.id.as_str()).zip(0..).collect();
-    let mut all: Vec<Option<Found>> = series.iter().map(|_| None).collect();
+    let mut all: Vec<Option<Detection>> = series.iter().map(|_| None).collect();
     for (file, id, bytes) in partials {
         let number = *numbers.get(id).ok_or_else(|| JoinError::Unknown(id.to_owned()))?;
-        let is_possible = |found: &Found| outline.is_possible(&series[number], found);
-        let found = rmp_serde::from_slice(bytes).ok().filter(is_possible);
-        let found = found.ok_or_else(|| JoinError::Damaged { file: file.to_owned(), series: id.to_owned() })?;
-        if all[number].replace(found).is_some() {
+        let is_possible = |detection: &Detection| outline.is_possible(&series[number], detection);
+        let detection = rmp_serde::from_slice(bytes).ok().filter(is_possible);
+        let detection = detection.ok_or_else(|| JoinError::Damaged { file: file.to_owned(), series: id.to_owned() })?;
+        if all[number].replace(detection).is_some() {
             return Err(JoinError::Doubled(id.to_owned()));
         }
     }
-    let mut missing = all.iter().zip(series).filter(|(found, _)| found.is_none());
+    let mut missing = all.iter().zip(series).filter(|(detection, _)| detection.is_none());
     match missing.next() {
         Some((_, first)) => {
             let first = first.series.id.clone();

@@ -64,7 +64,7 @@ impl Draft {
 
 pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     let (by_machine, index) = (clusters(all), SeriesIndex::new(all));
-    let known = (all, &index);
+    let indexed = (all, &index);
     let mut drafts = Vec::new();
     // Clusters that commits caused, each with the machines of its members and what others say of it.
     let mut of_commits: Vec<(BTreeSet<String>, Cluster, Elsewhere)> = Vec::new();
@@ -76,12 +76,12 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
             });
             let elsewhere = if saw_it { Elsewhere::SawIt } else { stayed(machine, cluster, all, &index) };
             let machines = BTreeSet::from([machine.clone()]);
-            if of_cluster(machines.clone(), cluster, known, elsewhere).kind != EventKind::Environment {
+            if of_cluster(machines.clone(), cluster, indexed, elsewhere).kind != EventKind::Environment {
                 of_commits.push((machines, cluster.clone(), elsewhere));
                 continue;
             }
             let (of_machine, beyond) = split_by_cause(cluster, all);
-            drafts.push(of_cluster(machines.clone(), &of_machine, known, elsewhere));
+            drafts.push(of_cluster(machines.clone(), &of_machine, indexed, elsewhere));
             of_commits.extend(beyond.map(|beyond| (machines, beyond, Elsewhere::Decided)));
         }
     }
@@ -104,7 +104,7 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
             None => joined.push((machines, cluster, elsewhere)),
         }
     }
-    let of_commit = |(machines, cluster, elsewhere)| of_cluster(machines, &cluster, known, elsewhere);
+    let of_commit = |(machines, cluster, elsewhere)| of_cluster(machines, &cluster, indexed, elsewhere);
     drafts.extend(joined.into_iter().map(of_commit));
     drafts.extend(over_many_commits(all, &index));
     drafts
@@ -342,8 +342,8 @@ mod tests {
             };
             let mut ramps: Vec<Ramp> = (0..40).map(&mut ramp).collect();
             let of = |ramp: &Ramp| (ramp.lo, ramp.hi, ramp.series, ramp.is_worse);
-            let found = groups(ramps.clone(), &all);
-            let found: Vec<Vec<_>> = found.iter().map(|group| group.ramps.iter().map(of).collect()).collect();
+            let grouped = groups(ramps.clone(), &all);
+            let grouped: Vec<Vec<_>> = grouped.iter().map(|group| group.ramps.iter().map(of).collect()).collect();
             // Asking each pair.
             ramps.sort_by_key(|ramp| (ramp.lo, ramp.hi, ramp.series));
             let mut expected: Vec<Vec<Ramp>> = Vec::new();
@@ -359,8 +359,8 @@ mod tests {
                 }
             }
             let expected: Vec<Vec<_>> = expected.iter().map(|group| group.iter().map(of).collect()).collect();
-            assert_eq!(found, expected);
-            assert!(found.len() > 2 && found.iter().any(|group| group.len() > 4), "{found:?}");
+            assert_eq!(grouped, expected);
+            assert!(grouped.len() > 2 && grouped.iter().any(|group| group.len() > 4), "{grouped:?}");
         }
     }
 }

@@ -14,7 +14,7 @@ use super::axis::{self, Axis, Pooled};
 use super::common::CommonNoise;
 use super::identity::{self, RecordedEvent};
 use super::self_test;
-use super::series_changes::{Found, SeriesChanges, Setting, is_considered};
+use super::series_changes::{Detection, SeriesChanges, Setting, is_considered};
 use sprag_model::trend::Tables;
 use sprag_model::{
     Analysis, CommitLine, Environment, EventRecord, NamedMachine, PooledPoint, RunHead, Series, SeriesAnalysis,
@@ -113,9 +113,9 @@ impl Outline {
     }
 
     /// Whether it can be what was found in a series.
-    pub(super) fn is_possible(&self, listed: &Listed, found: &Found) -> bool {
+    pub(super) fn is_possible(&self, listed: &Listed, detection: &Detection) -> bool {
         let commits = self.axes[self.machines[&listed.series.machine]].commits.len();
-        found.id == listed.series.id && found.is_possible(listed.counts, commits, self.orders, self.as_of)
+        detection.id == listed.series.id && detection.is_possible(listed.counts, commits, self.orders, self.as_of)
     }
 
     /// And the points of each of its series.
@@ -195,31 +195,31 @@ impl<'o> Detector<'o> {
     }
 
     /// What is found in a series of the outline that has these points.
-    pub(super) fn found(&self, listed: &Listed, series: &Series) -> Found {
-        self.found_in(listed, &axis::pooled(series, &self.axis(listed)))
+    pub(super) fn detect(&self, listed: &Listed, series: &Series) -> Detection {
+        self.detect_in(listed, &axis::pooled(series, &self.axis(listed)))
     }
 
-    pub(super) fn found_in(&self, listed: &Listed, pooled: &Pooled) -> Found {
+    pub(super) fn detect_in(&self, listed: &Listed, pooled: &Pooled) -> Detection {
         let (series, axis) = (&listed.series, self.axis(listed));
         let reported = identity::reported_ranges(&self.recorded, &series.id, &axis);
         let setting = listed.setting.clone();
-        let found = SeriesChanges::new(series, axis, listed.judged, setting, &reported, pooled, &self.outline.common);
-        let factor = self_test::needed(&found);
-        let mut found = found.raised(factor, &reported, pooled);
-        found.tested = self_test::tested(&found, self.outline.orders);
-        found.found.thinned()
+        let own = SeriesChanges::new(series, axis, listed.judged, setting, &reported, pooled, &self.outline.common);
+        let factor = self_test::needed(&own);
+        let mut own = own.raised(factor, &reported, pooled);
+        own.tested = self_test::tested(&own, self.outline.orders);
+        own.detection.thinned()
     }
 
     /// What is found in all series, in their order.
-    pub(super) fn changes(&self, found: Vec<Found>) -> Vec<SeriesChanges<'o>> {
-        let of = |(listed, found): (&'o Listed, Found)| SeriesChanges {
+    pub(super) fn changes(&self, detections: Vec<Detection>) -> Vec<SeriesChanges<'o>> {
+        let of = |(listed, detection): (&'o Listed, Detection)| SeriesChanges {
             series: &listed.series,
             axis: self.axis(listed),
             is_judged: listed.judged,
-            setting: listed.setting.raised(found.raised),
-            found,
+            setting: listed.setting.raised(detection.raised),
+            detection,
         };
-        self.outline.series.iter().zip(found).map(of).collect()
+        self.outline.series.iter().zip(detections).map(of).collect()
     }
 }
 

@@ -283,9 +283,9 @@ fn what_is_no_longer_sure_is_retracted_and_comes_back_as_what_it_was() {
 fn a_drift_that_was_reverted_says_by_what() {
     let mut series = creeping("creep", 9);
     series.points.iter_mut().skip(215).for_each(|point| point.value /= 1.1);
-    let found = analysed(vec![series], &[]).trend.events;
-    let drift = found.iter().find(|event| event.kind == EventKind::Drift).expect("it climbs");
-    let step = found.iter().find(|event| event.kind == EventKind::Change).expect("it falls back");
+    let detected = analysed(vec![series], &[]).trend.events;
+    let drift = detected.iter().find(|event| event.kind == EventKind::Drift).expect("it climbs");
+    let step = detected.iter().find(|event| event.kind == EventKind::Change).expect("it falls back");
     assert_eq!(drift.state, EventState::Reverted { by: step.id.clone() });
 }
 
@@ -322,8 +322,8 @@ fn an_old_commit_that_is_measured_in_a_new_environment_changes_no_blame() {
         (run.position, run.commit, run.environment_key) = (Some(124), sha(124).into(), "new".into());
     });
     probed.points.insert(16, probe);
-    let found = analysed(vec![probed.clone()], &[]).trend.events;
-    assert_eq!((found[0].kind, shape(&found[0]).3), (EventKind::Change, (121..=124).collect()));
+    let detected = analysed(vec![probed.clone()], &[]).trend.events;
+    assert_eq!((detected[0].kind, shape(&detected[0]).3), (EventKind::Change, (121..=124).collect()));
     let both = analysed(vec![probed, elsewhere(step("slow", 4), OTHER)], &[]).trend.events;
     assert_eq!((both.len(), both[0].kind, both[0].machines.len()), (1, EventKind::Change, 2));
 }
@@ -332,11 +332,11 @@ fn an_old_commit_that_is_measured_in_a_new_environment_changes_no_blame() {
 fn a_new_compiler_hides_no_regression() {
     let moved = |name: &str, step: f64, seed| bordered(noisy(name, 200, 2, &[(0, 1.0), (100, 1.0 + step)], seed), 100);
     let series = vec![moved("a", 0.03, 1), moved("b", -0.03, 2), moved("c", 0.025, 3), moved("slow", 0.5, 4)];
-    let found = analysed(series, &[]).trend.events;
-    let reported: Vec<_> = found.iter().map(|event| (event.kind, event.members.len())).collect();
+    let detected = analysed(series, &[]).trend.events;
+    let reported: Vec<_> = detected.iter().map(|event| (event.kind, event.members.len())).collect();
     assert_eq!(reported, [(EventKind::Change, 1), (EventKind::Environment, 3)]);
-    assert!(found[0].is_ongoing_regression() && found[0].members[0].benchmark.contains("slow"));
-    assert!(found[0].machine_signs[0].contains("environment changed"), "{:?}", found[0].machine_signs);
+    assert!(detected[0].is_ongoing_regression() && detected[0].members[0].benchmark.contains("slow"));
+    assert!(detected[0].machine_signs[0].contains("environment changed"), "{:?}", detected[0].machine_signs);
 }
 
 #[test]

@@ -50,13 +50,13 @@ pub(super) struct ReportedRange {
 
 /// What is found in a series for itself, with as much of its points as its part in events takes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct Detection {
     /// The id of the series.
     pub id: String,
     /// How many points it has.
     pub count: usize,
-    /// All of them until it is [`Found::thinned`], then these only where something was found, else the first and the last.
-    pub(super) points: Vec<FoundPoint>,
+    /// All of them until it is [`Detection::thinned`], then these only where something was found, else the first and the last.
+    pub(super) points: Vec<DetectionPoint>,
     /// The value of each as it is analysed: without the noise that its run has in common, where that was taken out.
     pub(super) values: Vec<f64>,
     /// The value of the newest point.
@@ -79,7 +79,7 @@ pub struct Found {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct FoundPoint {
+pub(super) struct DetectionPoint {
     /// The place of its commit on the axis.
     pub(super) place: usize,
     pub(super) time: DateTime<Utc>,
@@ -100,7 +100,7 @@ struct Border {
     after: String,
 }
 
-impl Found {
+impl Detection {
     pub fn to_bytes(&self) -> Vec<u8> {
         rmp_serde::to_vec(self).expect("plain values can be written")
     }
@@ -111,7 +111,7 @@ impl Found {
         points.is_empty() && drifts.is_empty() && modes.is_empty() && self.apart.is_none()
     }
 
-    /// Whether it can be what [`Found::thinned`] left of a series of these [`counts`](super::outline::Listed) along so many
+    /// Whether it can be what [`Detection::thinned`] left of a series of these [`counts`](super::outline::Listed) along so many
     /// commits, tested in so many orders: bytes may come from anywhere, and what joins them relies on each index.
     pub(super) fn is_possible(
         &self,
@@ -162,7 +162,7 @@ impl Found {
     }
 
     /// Without what no event can depend on.
-    pub(super) fn thinned(mut self) -> Found {
+    pub(super) fn thinned(mut self) -> Detection {
         if self.is_quiet() {
             self.points = self.points.first().into_iter().chain(self.points.last()).copied().collect();
             self.values = Vec::new();
@@ -171,7 +171,7 @@ impl Found {
     }
 
     /// A point next to a change, or the first or the last one.
-    pub(super) fn point(&self, index: usize) -> &FoundPoint {
+    pub(super) fn point(&self, index: usize) -> &DetectionPoint {
         &self.points[if index + 1 == self.count { self.points.len() - 1 } else { index }]
     }
 
@@ -198,20 +198,20 @@ pub(super) struct SeriesChanges<'a> {
     pub(super) axis: Arc<Axis>,
     pub(super) is_judged: bool,
     pub(super) setting: Setting,
-    pub(super) found: Found,
+    pub(super) detection: Detection,
 }
 
 impl Deref for SeriesChanges<'_> {
-    type Target = Found;
+    type Target = Detection;
 
-    fn deref(&self) -> &Found {
-        &self.found
+    fn deref(&self) -> &Detection {
+        &self.detection
     }
 }
 
 impl DerefMut for SeriesChanges<'_> {
-    fn deref_mut(&mut self) -> &mut Found {
-        &mut self.found
+    fn deref_mut(&mut self) -> &mut Detection {
+        &mut self.detection
     }
 }
 
@@ -272,10 +272,10 @@ impl<'a> SeriesChanges<'a> {
         // Runs of the newest commit, however many, do not show the level before it.
         let environments: BTreeSet<(usize, &str)> =
             points.iter().map(|point| (point.place, &*point.environment_key)).collect();
-        let found = Found {
+        let detection = Detection {
             id: series.id.clone(),
             count: points.len(),
-            points: points.iter().map(|point| FoundPoint { place: point.place, time: point.time }).collect(),
+            points: points.iter().map(|point| DetectionPoint { place: point.place, time: point.time }).collect(),
             values,
             newest: points.last().map_or(0.0, |point| point.value),
             environments: environments.len(),
@@ -290,7 +290,7 @@ impl<'a> SeriesChanges<'a> {
             fitted,
             tested: Tested::default(),
         };
-        SeriesChanges { series, axis, is_judged, setting, found }
+        SeriesChanges { series, axis, is_judged, setting, detection }
     }
 
     /// The same points with limits that are so many times as high.
@@ -303,8 +303,8 @@ impl<'a> SeriesChanges<'a> {
         let setting = self.setting.raised(factor);
         let common = CommonNoise::default();
         let new = SeriesChanges::new(self.series, self.axis, self.is_judged, setting, reported, &quieter, &common);
-        let (newest, raw_noise) = (self.found.newest, self.found.raw_noise);
-        SeriesChanges { found: Found { newest, raw_noise, raised: factor, ..new.found }, ..new }
+        let (newest, raw_noise) = (self.detection.newest, self.detection.raw_noise);
+        SeriesChanges { detection: Detection { newest, raw_noise, raised: factor, ..new.detection }, ..new }
     }
 
     /// The smallest relative change that can be found, judged by the newest level.

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_stretch_counts_in_steps() {
+    fn the_newest_segment_counts_in_steps() {
         let check = |end: usize, count: usize, expected: &[usize]| {
             let until: Vec<usize> = until(&analysed(vec![], vec![drift(9, end)]), count).collect();
             assert_eq!(until, expected, "{count} points with a drift up to {end}");

@@ -5,7 +5,7 @@ use super::dataset::{Dataset, in_order};
 use super::draft::drafts;
 use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, events, input, noisy, point, sha};
 use super::outline::{Detector, Input, Listed};
-use super::series_changes::Found;
+use super::series_changes::Detection;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use sprag_base::stats::random::SplitMix64;
@@ -37,13 +37,13 @@ fn one_cause_is_one_event_with_its_members_worst_first() {
         series.push(noisy(&format!("slow{number}"), 200, 1, &[(0, 1.0), (90, step)], number as u64));
     }
     series.push(noisy("fast", 200, 1, &[(0, 1.0), (150, 0.8)], 50));
-    let found = events(series);
-    let shapes: Vec<_> = found.iter().map(shape).collect();
+    let detected = events(series);
+    let shapes: Vec<_> = detected.iter().map(shape).collect();
     assert_eq!(
         shapes,
         [(EventKind::Change, Direction::Worse, 3, vec![90]), (EventKind::Change, Direction::Better, 1, vec![150]),]
     );
-    let worst = &found[0];
+    let worst = &detected[0];
     assert!(worst.members[0].benchmark.contains("slow1") && worst.sure && worst.false_discovery < 1e-3);
     assert!((worst.worst.expect("a size") - 0.12).abs() < 0.01 && (worst.typical.expect("a size") - 0.09).abs() < 0.01);
     assert_eq!(worst.last_good.as_ref().map(|one| one.sha.as_str()), Some(sha(89).as_str()));
@@ -54,9 +54,9 @@ fn one_cause_is_one_event_with_its_members_worst_first() {
 #[test]
 fn a_reverted_change_is_no_ongoing_regression() {
     let series = vec![noisy("back", 200, 1, &[(0, 1.0), (80, 1.1), (140, 1.0)], 4)];
-    let found = events(series);
-    let first = found.iter().find(|one| one.direction == Direction::Worse).expect("it got worse first");
-    let second = found.iter().find(|one| one.direction == Direction::Better).expect("it got better then");
+    let detected = events(series);
+    let first = detected.iter().find(|one| one.direction == Direction::Worse).expect("it got worse first");
+    let second = detected.iter().find(|one| one.direction == Direction::Better).expect("it got better then");
     assert_eq!(first.state, EventState::Reverted { by: second.id.clone() });
     assert!(second.state == EventState::Present && !first.is_ongoing_regression());
 }
@@ -65,16 +65,16 @@ fn a_reverted_change_is_no_ongoing_regression() {
 fn a_new_environment_is_no_commits_fault() {
     let moved = |name: &str, seed| bordered(noisy(name, 200, 2, &[(0, 1.0), (100, 1.1)], seed), 100);
     let series = vec![moved("a", 1), bordered(noisy("b", 200, 2, &[], 2), 100), moved("c", 3)];
-    let found = events(series.clone());
-    assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Worse, 2, vec![99, 100]));
-    assert!(found[0].machine_signs[0].contains("environment changed") && found[0].next.is_none());
-    assert!(!found[0].is_ongoing_regression());
+    let detected = events(series.clone());
+    assert_eq!(shape(&detected[0]), (EventKind::Environment, Direction::Worse, 2, vec![99, 100]));
+    assert!(detected[0].machine_signs[0].contains("environment changed") && detected[0].next.is_none());
+    assert!(!detected[0].is_ongoing_regression());
     // Two environments of one commit, and nothing else to blame.
     let mut twice = series[0].clone();
     twice.points[49].run_mut().position = Some(100);
     twice.points[49].run_mut().commit = sha(100).into();
-    let found = events(vec![twice]);
-    assert_eq!((found[0].kind, found[0].suspects.len()), (EventKind::Environment, 1));
+    let detected = events(vec![twice]);
+    assert_eq!((detected[0].kind, detected[0].suspects.len()), (EventKind::Environment, 1));
     // The facts that differ are listed where they are known.
     let fact = |value: &str| Environment::from_facts([("libc".to_owned(), value.to_owned())].into());
     let (old, new) = (fact("2.41"), fact("2.42"));
@@ -108,29 +108,29 @@ fn controls_or_many_series_show_that_the_machine_moved() {
     };
     let quiet_there: Vec<Series> =
         (0..6).map(|seed| elsewhere(noisy(&format!("s{seed}"), 160, 1, &[], 60 + seed), OTHER)).collect();
-    let found = events([both(MACHINE), quiet(4, 160), quiet_there.clone()].concat());
-    assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Mixed, 6, vec![80]));
-    assert!(found[0].machine_signs[0].starts_with("6 of 10 benchmarks of this machine moved together, in both"));
+    let detected = events([both(MACHINE), quiet(4, 160), quiet_there.clone()].concat());
+    assert_eq!(shape(&detected[0]), (EventKind::Environment, Direction::Mixed, 6, vec![80]));
+    assert!(detected[0].machine_signs[0].starts_with("6 of 10 benchmarks of this machine moved together, in both"));
     // Another machine saw the same: so it is the code.
-    let found = events([both(MACHINE), both(OTHER)].concat());
-    assert_eq!(found.len(), 1);
-    assert_eq!((found[0].kind, found[0].members.len(), found[0].machines.len()), (EventKind::Change, 12, 2));
+    let detected = events([both(MACHINE), both(OTHER)].concat());
+    assert_eq!(detected.len(), 1);
+    assert_eq!((detected[0].kind, detected[0].members.len(), detected[0].machines.len()), (EventKind::Change, 12, 2));
     // All in one direction may be either: the commit is named, with a sign.
     let all: Vec<Series> =
         (0..6).map(|seed| noisy(&format!("s{seed}"), 160, 1, &[(0, 1.0), (80, 1.1)], seed)).collect();
-    let found = events(all.clone());
-    assert_eq!(found[0].kind, EventKind::Change);
-    assert!(found[0].machine_signs[0].contains("6 of 6 benchmarks"), "{:?}", found[0].machine_signs);
+    let detected = events(all.clone());
+    assert_eq!(detected[0].kind, EventKind::Change);
+    assert!(detected[0].machine_signs[0].contains("6 of 6 benchmarks"), "{:?}", detected[0].machine_signs);
     // But where another machine measured the same commits and stayed, it is the machine.
-    let found = events([all, quiet_there].concat());
-    assert_eq!(shape(&found[0]), (EventKind::Environment, Direction::Worse, 6, vec![80]));
+    let detected = events([all, quiet_there].concat());
+    assert_eq!(shape(&detected[0]), (EventKind::Environment, Direction::Worse, 6, vec![80]));
     // A calibration kernel that moves is the machine's doing, however many moved with it.
     let mut calibration = noisy("calibration", 160, 1, &[(0, 1.0), (80, 1.2)], 30);
     (calibration.variant, calibration.metric) = (CALIBRATION.to_owned(), Metric::time());
     let mut control = noisy("control", 160, 1, &[], 31);
     control.role = Role::Control;
-    let found = events(vec![noisy("s", 160, 1, &[(0, 1.0), (80, 0.9)], 32), calibration, control]);
-    assert_eq!((found[0].kind, found[0].members.len()), (EventKind::Environment, 2));
+    let detected = events(vec![noisy("s", 160, 1, &[(0, 1.0), (80, 0.9)], 32), calibration, control]);
+    assert_eq!((detected[0].kind, detected[0].members.len()), (EventKind::Environment, 2));
 }
 
 /// Series of that machine that all move at the 80th of 160 commits, each by its factor.
@@ -144,9 +144,9 @@ fn all_moved(machine: &str, factors: &[f64]) -> Vec<Series> {
 #[test]
 fn what_moves_all_of_many_times_alike_is_the_machine_where_nobody_else_measured_them() {
     let check = |factors: &[f64], kind: EventKind, sign: &str| {
-        let found = events(all_moved(MACHINE, factors));
-        assert_eq!((found[0].kind, found[0].members.len()), (kind, factors.len()), "{factors:?}");
-        assert!(found[0].machine_signs.iter().any(|one| one.contains(sign)), "{:?}", found[0].machine_signs);
+        let detected = events(all_moved(MACHINE, factors));
+        assert_eq!((detected[0].kind, detected[0].members.len()), (kind, factors.len()), "{factors:?}");
+        assert!(detected[0].machine_signs.iter().any(|one| one.contains(sign)), "{:?}", detected[0].machine_signs);
     };
     let alike: Vec<f64> = (0..12).map(|number| 1.18 + 0.005 * f64::from(number)).collect();
     check(
@@ -181,11 +181,11 @@ fn machines_join_without_the_line_of_commits() {
     head.commit = Some(crate::example::commit(sha(80), head.timestamp));
     head.commit.as_mut().expect("it has one").subject = "Slow it down".to_owned();
     let heads = [sprag_model::head::RunHead::new(&crate::example::recorded(head))];
-    let found = |series: Vec<Series>| {
+    let detected = |series: Vec<Series>| {
         let line = CommitLine::default();
         analyse(Input { line: &line, heads: &heads, ..input(&analysis(series)) }).trend.events
     };
-    let joined = found([here.clone(), there.clone()].concat());
+    let joined = detected([here.clone(), there.clone()].concat());
     assert_eq!((joined.len(), joined[0].machines.len()), (1, 2));
     assert_eq!(shape(&joined[0]), (EventKind::Change, Direction::Worse, 6, vec![80]));
     assert_eq!(joined[0].suspects[0].commit.subject, "Slow it down");
@@ -194,14 +194,14 @@ fn machines_join_without_the_line_of_commits() {
         let other = point.commit.replacen('0', "f", 1);
         point.run_mut().commit = other.into();
     }
-    let apart = found([here, there].concat());
+    let apart = detected([here, there].concat());
     assert_eq!(apart.iter().map(|event| event.machines.len()).collect::<Vec<_>>(), [1, 1]);
 }
 
 #[test]
 fn histories_without_changes_have_no_events_that_are_sure() {
-    let found = events((0..60).map(|seed| noisy(&format!("q{seed}"), 120, 1, &[], 5000 + seed)).collect());
-    assert!(found.iter().all(|event| !event.sure), "{found:?}");
+    let detected = events((0..60).map(|seed| noisy(&format!("q{seed}"), 120, 1, &[], 5000 + seed)).collect());
+    assert!(detected.iter().all(|event| !event.sure), "{detected:?}");
     assert_eq!(events(Vec::new()), []);
 }
 
@@ -211,11 +211,11 @@ fn a_drift_has_a_range_and_a_rate_and_no_culprit() {
     for (place, point) in series.points.iter_mut().enumerate() {
         point.value *= (0.09 * ((place as f64 - 60.0) / 130.0).clamp(0.0, 1.0)).exp();
     }
-    let found = events(vec![series]);
-    assert_eq!((found.len(), found[0].kind, found[0].direction), (1, EventKind::Drift, Direction::Worse));
-    let relative = found[0].members[0].relative.expect("a rate");
+    let detected = events(vec![series]);
+    assert_eq!((detected.len(), detected[0].kind, detected[0].direction), (1, EventKind::Drift, Direction::Worse));
+    let relative = detected[0].members[0].relative.expect("a rate");
     assert!(relative.lower < relative.value && (0.07..0.12).contains(&relative.value), "{relative:?}");
-    assert!(found[0].next.is_none() && found[0].suspects.len() > 80);
+    assert!(detected[0].next.is_none() && detected[0].suspects.len() > 80);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_series_is_judged_or_has_a_reason_why_not() {
         let one = trend.series.iter().find(|one| one.benchmark.contains(name)).expect("it is there");
         one.not_judged.iter().map(NotJudged::word).collect()
     };
-    let found: Vec<Vec<&str>> = names.map(reasons).into();
+    let detected: Vec<Vec<&str>> = names.map(reasons).into();
     let expected: [&[&str]; 7] = [
         &[],
         &["too_short", "stale"],
@@ -259,7 +259,7 @@ fn a_series_is_judged_or_has_a_reason_why_not() {
         &["environment_changed"],
         &["no_commit"],
     ];
-    assert_eq!(found, expected);
+    assert_eq!(detected, expected);
     assert_eq!((trend.coverage.judged, trend.coverage.total), (1, 7));
     let counts: Vec<(&str, usize)> =
         trend.coverage.reasons.iter().map(|one| (one.reason.as_str(), one.series)).collect();
@@ -284,9 +284,9 @@ fn with_runs(mut series: Series, place: usize, level: f64, runs: usize) -> Serie
 #[test]
 fn as_many_runs_of_the_newest_commit_as_are_said_settle_what_it_did() {
     let flat = noisy("slow", 41, 1, &[(0, 1.0), (40, 1.08)], 5);
-    let found = analysed(vec![flat.clone()], &[]).trend;
-    assert_eq!(found.events, []);
-    let runs = found.newest[0].runs;
+    let detected = analysed(vec![flat.clone()], &[]).trend;
+    assert_eq!(detected.events, []);
+    let runs = detected.newest[0].runs;
     assert!((1..=4).contains(&runs), "{runs}");
     let settled = events(vec![with_runs(flat.clone(), 40, 1.08, runs)]);
     assert_eq!(shape(&settled[0]), (EventKind::Change, Direction::Worse, 1, vec![40]));
@@ -300,9 +300,9 @@ fn what_changes_between_runs_of_one_commit_is_no_commits_fault() {
     let flat = with_runs(noisy("slow", 41, 1, &[], 6), 40, 1.0, 10);
     let mut later = with_runs(noisy("slow", 41, 1, &[], 6), 40, 1.1, 10).points.split_off(41);
     later.iter_mut().for_each(|point| point.run_mut().time += chrono::TimeDelta::days(90));
-    let found = events(vec![Series { points: [flat.points.clone(), later].concat(), ..flat }]);
-    assert_eq!(shape(&found[0]).0, EventKind::Environment);
-    assert_eq!(found[0].machine_signs, ["The levels changed between runs of one commit."]);
+    let detected = events(vec![Series { points: [flat.points.clone(), later].concat(), ..flat }]);
+    assert_eq!(shape(&detected[0]).0, EventKind::Environment);
+    assert_eq!(detected[0].machine_signs, ["The levels changed between runs of one commit."]);
 }
 
 #[test]
@@ -314,24 +314,24 @@ fn an_event_began_when_its_commit_was_first_measured_wherever_a_run_was_late() {
     late.points.iter_mut().for_each(|point| point.run_mut().time += chrono::TimeDelta::days(30));
     let began = first.points[40].time;
     for series in [vec![first.clone(), late.clone()], vec![late, first]] {
-        let found = events(series);
-        assert_eq!(shape(&found[0]), (EventKind::Change, Direction::Worse, 2, vec![40]));
-        assert_eq!(found[0].since, began);
+        let detected = events(series);
+        assert_eq!(shape(&detected[0]), (EventKind::Change, Direction::Worse, 2, vec![40]));
+        assert_eq!(detected[0].since, began);
     }
 }
 
 #[test]
 fn commits_between_are_named_and_the_next_one_to_measure() {
     let series = vec![noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 3)];
-    let found = events(series);
-    assert_eq!(shape(&found[0]).3, (121..=128).collect::<Vec<_>>());
-    let next = found[0].next.as_ref().expect("there is something to measure");
+    let detected = events(series);
+    assert_eq!(shape(&detected[0]).3, (121..=128).collect::<Vec<_>>());
+    let next = detected[0].next.as_ref().expect("there is something to measure");
     assert_eq!((next.commit.sha.as_str(), next.runs), (sha(124).as_str(), 1));
     assert!((3.9..4.2).contains(&next.left), "{next:?}");
     let expected =
         ["sprag", "run", "--commit", &sha(124)[..12], "--suite", "cpu", "--filter", "cpu/slow @fast", "--record"];
     assert_eq!(next.command, expected);
-    assert!(found[0].suspects.iter().all(|one| one.measured == (one.commit.sha == sha(128))));
+    assert!(detected[0].suspects.iter().all(|one| one.measured == (one.commit.sha == sha(128))));
 }
 
 #[test]
@@ -340,9 +340,9 @@ fn the_next_step_is_for_the_machine_where_a_run_says_most() {
     let little = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.03)], 3);
     let much = noisy("slow", 240, 8, &[(0, 1.0), (121, 1.2)], 4);
     let next = |series: Vec<Series>| {
-        let found = events(series);
-        let next = found[0].next.clone().expect("there is something to measure");
-        (found.len(), found[0].machines.len(), next)
+        let detected = events(series);
+        let next = detected[0].next.clone().expect("there is something to measure");
+        (detected.len(), detected[0].machines.len(), next)
     };
     let (_, _, alone) = next(vec![little.clone()]);
     assert!(alone.machine.id == MACHINE && alone.runs > 1 && alone.left > 4.2, "{alone:?}");
@@ -401,14 +401,14 @@ fn kinds(changes: &[(usize, f64)]) -> [usize; 3] {
 
 #[test]
 fn what_a_new_environment_brings_is_no_commits_fault() {
-    for (changes, found) in [
+    for (changes, detected) in [
         (&[(BORDER, 0.015)][..], 51),
         (&[(BORDER, 0.02)], 58),
         (&[(BORDER, 0.03)], 60),
         (&[(BORDER, 0.02), (BORDER, -0.02), (BORDER, 0.015)], 60),
     ] {
         let [environment, commit, drift] = kinds(changes);
-        assert!(environment >= found && commit + drift <= 4, "{changes:?}: {environment}, {commit}, {drift}");
+        assert!(environment >= detected && commit + drift <= 4, "{changes:?}: {environment}, {commit}, {drift}");
     }
 }
 
@@ -437,10 +437,10 @@ fn a_step_at_a_border_is_reported_without_the_climb_around_it() {
         let quiet = (50..52).map(|number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
         let series: Vec<Series> = climbing.chain(quiet).map(|one| bordered(one, BORDER)).collect();
         let all = example::analysed(&series);
-        for found in all.iter().filter(|found| !found.changes.drifts.is_empty()) {
-            climbed += found.changes.points.len();
-            changed += found.changes.points.iter().filter(|one| one.relative() > 0.08).count();
-            near += found.changes.points.iter().filter(|one| (0.04..0.08).contains(&one.relative())).count();
+        for detected in all.iter().filter(|detected| !detected.changes.drifts.is_empty()) {
+            climbed += detected.changes.points.len();
+            changed += detected.changes.points.iter().filter(|one| one.relative() > 0.08).count();
+            near += detected.changes.points.iter().filter(|one| (0.04..0.08).contains(&one.relative())).count();
         }
         blamed += drafts(&all).iter().filter(|draft| draft.kind == EventKind::Change).count();
     }
@@ -488,9 +488,9 @@ fn ratios(count: usize, shares: &[f64]) -> Vec<Series> {
 
 /// The only event, and what it says of the machine.
 fn only(series: Vec<Series>) -> (Event, String) {
-    let mut found = events(series);
-    assert_eq!(found.len(), 1, "{found:#?}");
-    let event = found.remove(0);
+    let mut detected = events(series);
+    assert_eq!(detected.len(), 1, "{detected:#?}");
+    let event = detected.remove(0);
     let signs = event.machine_signs.join(" ");
     (event, signs)
 }
@@ -617,26 +617,26 @@ fn each_kind() -> Analysis {
 }
 
 /// What is found in the series of a dataset.
-fn found_in(dataset: &Dataset, analysis: &Analysis) -> Vec<Found> {
+fn detected_in(dataset: &Dataset, analysis: &Analysis) -> Vec<Detection> {
     let detector = Detector::new(&dataset.outline);
     let points_of = |listed: &Listed| analysis.series.iter().find(|one| one.series.id == listed.series.id);
-    let found = |listed| detector.found(listed, &points_of(listed).expect("it is one of them").series);
-    dataset.outline.series.iter().map(found).collect()
+    let detected = |listed| detector.detect(listed, &points_of(listed).expect("it is one of them").series);
+    dataset.outline.series.iter().map(detected).collect()
 }
 
 #[test]
-fn what_is_found_elsewhere_joins_to_the_same_trend() {
+fn what_is_detected_elsewhere_joins_to_the_same_trend() {
     let analysis = each_kind();
     let one = analyse(input(&analysis));
     assert!(one.trend.events.len() > 2 && one.trend.newest.len() == 1);
 
     let dataset = Dataset::from_bytes(&Dataset::new(&input(&analysis)).to_bytes()).expect("it was just written");
-    let found = found_in(&dataset, &analysis);
-    let bytes: Vec<_> = found.iter().rev().map(|one| ("p", one.id.as_str(), one.to_bytes())).collect();
-    let found = in_order(&dataset.outline, bytes.iter().map(|(file, id, bytes)| (*file, *id, bytes.as_slice())));
-    let found = found.expect("it was just found");
+    let detected = detected_in(&dataset, &analysis);
+    let bytes: Vec<_> = detected.iter().rev().map(|one| ("p", one.id.as_str(), one.to_bytes())).collect();
+    let detected = in_order(&dataset.outline, bytes.iter().map(|(file, id, bytes)| (*file, *id, bytes.as_slice())));
+    let detected = detected.expect("it was just found");
     let detector = Detector::new(&dataset.outline);
-    let (joined, _) = join(&detector, found, &[], one.trend.now, None, &|_| true);
+    let (joined, _) = join(&detector, detected, &[], one.trend.now, None, &|_| true);
     // The points are shown, and nothing depends on them.
     let without_points = |mut trend: Trend| {
         trend.series.iter_mut().for_each(|one| one.pooled = [].into());
@@ -660,10 +660,10 @@ fn mutations(value: &Value) -> Vec<Value> {
                 all[place] = one;
                 Value::Array(all)
             };
-            let mut found = vec![Value::Array(all[..last].to_vec()), Value::Array([&all[..], &all[last..]].concat())];
-            found.extend(inside(&|one| with(0, one), &all[0]));
-            found.extend(inside(&|one| with(last, one), &all[last]));
-            found
+            let mut list = vec![Value::Array(all[..last].to_vec()), Value::Array([&all[..], &all[last..]].concat())];
+            list.extend(inside(&|one| with(0, one), &all[0]));
+            list.extend(inside(&|one| with(last, one), &all[last]));
+            list
         }
         Value::Object(all) => {
             let with = |key: &str, one: Value| {
@@ -678,19 +678,19 @@ fn mutations(value: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn what_cannot_have_been_found_is_refused_by_its_file_and_never_panics() {
+fn what_cannot_have_been_detected_is_refused_by_its_file_and_never_panics() {
     let analysis = each_kind();
     let dataset = Dataset::new(&input(&analysis));
     let detector = Detector::new(&dataset.outline);
-    let all = found_in(&dataset, &analysis);
+    let all = detected_in(&dataset, &analysis);
     let bytes: Vec<(&str, Vec<u8>)> = all.iter().map(|one| (one.id.as_str(), one.to_bytes())).collect();
-    let is_refused = |place: usize, changed: &Found| {
+    let is_refused = |place: usize, changed: &Detection| {
         let changed = changed.to_bytes();
         let bytes_of = |number: usize| if number == place { &changed } else { &bytes[number].1 };
         let partials = bytes.iter().enumerate().map(|(number, (id, _))| ("p", *id, bytes_of(number).as_slice()));
         match in_order(&dataset.outline, partials) {
-            Ok(found) => {
-                join(&detector, found, &[], DateTime::default(), None, &|_| true);
+            Ok(detected) => {
+                join(&detector, detected, &[], DateTime::default(), None, &|_| true);
                 false
             }
             Err(error) => {
@@ -702,7 +702,7 @@ fn what_cannot_have_been_found_is_refused_by_its_file_and_never_panics() {
         }
     };
     let (mut refused, mut joined) = (0, 0);
-    let place_of = |is_it: &dyn Fn(&Found) -> bool| all.iter().position(is_it).expect("there is one");
+    let place_of = |is_it: &dyn Fn(&Detection) -> bool| all.iter().position(is_it).expect("there is one");
     let stepped = place_of(&|one| one.changes.points.len() == 1);
     let kinds = [
         stepped,
@@ -719,20 +719,20 @@ fn what_cannot_have_been_found_is_refused_by_its_file_and_never_panics() {
     }
     assert!(refused > 200 && joined > 200, "{refused} refused, {joined} joined");
 
-    let changes: [fn(&mut Found); 9] = [
-        |found| found.values[3] = f64::NAN,
-        |found| found.newest = f64::INFINITY,
-        |found| found.changes.points[0].chance = f64::NAN,
-        |found| found.changes.points[0].before.lower = f64::NAN,
-        |found| found.changes.points[0].last = usize::MAX,
-        |found| found.changes.points[0].likelihoods.clear(),
-        |found| found.points[9].time = DateTime::<Utc>::MAX_UTC,
-        |found| found.points.swap(0, 199),
-        |found| found.raised = f64::NAN,
+    let changes: [fn(&mut Detection); 9] = [
+        |detected| detected.values[3] = f64::NAN,
+        |detected| detected.newest = f64::INFINITY,
+        |detected| detected.changes.points[0].chance = f64::NAN,
+        |detected| detected.changes.points[0].before.lower = f64::NAN,
+        |detected| detected.changes.points[0].last = usize::MAX,
+        |detected| detected.changes.points[0].likelihoods.clear(),
+        |detected| detected.points[9].time = DateTime::<Utc>::MAX_UTC,
+        |detected| detected.points.swap(0, 199),
+        |detected| detected.raised = f64::NAN,
     ];
     for (number, change) in changes.iter().enumerate() {
-        let mut found = all[stepped].clone();
-        change(&mut found);
-        assert!(is_refused(stepped, &found), "{number}");
+        let mut detected = all[stepped].clone();
+        change(&mut detected);
+        assert!(is_refused(stepped, &detected), "{number}");
     }
 }

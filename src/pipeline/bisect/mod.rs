@@ -473,8 +473,8 @@ impl Run<'_> {
     /// Takes down the runs of a session, to be recorded. Counts of the ends are the same each time.
     fn record(&mut self, commits: [&str; 2], taken: &Taken) -> crate::Result<()> {
         let is_end = self.state.stages[0].commits.last().is_some_and(|bad| bad == commits[1]);
-        let is_known = is_end && self.state.instructions && !self.state.ends.is_empty();
-        if self.state.recording == Recording::None || is_known {
+        let is_counted = is_end && self.state.instructions && !self.state.ends.is_empty();
+        if self.state.recording == Recording::None || is_counted {
             return Ok(());
         }
         let (id, records) = record::runs(&self.measurer, &self.state, commits, taken, (self.job(), is_end))?;
@@ -579,14 +579,14 @@ impl Run<'_> {
             let part = std::mem::replace(&mut self.state, outer);
             self.state.parts[place] = part;
         }
-        let found = ended?.0.filter(|part| !part.culprits.is_empty() && part.outcome != BisectOutcome::Uncertain);
-        if found.is_none() && self.is_over() {
+        let certain = ended?.0.filter(|part| !part.culprits.is_empty() && part.outcome != BisectOutcome::Uncertain);
+        if certain.is_none() && self.is_over() {
             report.outcome = BisectOutcome::Uncertain;
             let open = format!(" What the merge `{short}` brought is not searched to the end; `--continue` goes on.");
             report.summary.push_str(&open);
-        } else if found.is_none() {
+        } else if certain.is_none() {
             note(&format!("no commit that {short} brought is certain to be the cause, so the merge is named"));
         }
-        Ok(found)
+        Ok(certain)
     }
 }

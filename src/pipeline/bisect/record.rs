@@ -180,8 +180,8 @@ pub(super) fn event(project: &Project, state: &State, report: &BisectReport) -> 
     let likely = report.suspects.iter().map(|one| &one.sha).find(|sha| commits.contains(sha));
     let most_likely = of_merge.or(likely).unwrap_or(first);
     let range = [&newest.first_suspect, &newest.last_suspect, &newest.most_likely];
-    let is_known = newest.step != EventStep::Retracted && newest.bisection.is_some();
-    if is_known && range == [first, last, most_likely] {
+    let is_recorded = newest.step != EventStep::Retracted && newest.bisection.is_some();
+    if is_recorded && range == [first, last, most_likely] {
         return trend::record(project, &[]);
     }
     let narrowed = EventRecord {

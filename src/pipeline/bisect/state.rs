@@ -328,17 +328,17 @@ mod tests {
             state.save(&project).expect("it can be written");
             state
         };
-        let found = || State::load(&project, &request).map(|state| (state.shard.clone(), state.recording.clone()));
+        let loaded = || State::load(&project, &request).map(|state| (state.shard.clone(), state.recording.clone()));
         let fault = |result: crate::Result<_>| {
             result.map(|_: (Option<String>, Recording)| ()).map_err(|error: Error| error.chain())
         };
-        assert_eq!(fault(found()), Err("no bisection was interrupted here".to_owned()));
+        assert_eq!(fault(loaded()), Err("no bisection was interrupted here".to_owned()));
         begun(Some("2/3"), Recording::History);
-        assert_eq!(found().expect("it is the only one"), (Some("2/3".to_owned()), Recording::History));
+        assert_eq!(loaded().expect("it is the only one"), (Some("2/3".to_owned()), Recording::History));
         let other = begun(Some("3/3"), Recording::History);
-        assert_eq!(fault(found()), Err("several jobs of a bisection were interrupted here".to_owned()));
+        assert_eq!(fault(loaded()), Err("several jobs of a bisection were interrupted here".to_owned()));
         begun(None, Recording::None);
-        assert_eq!(found().expect("it is no shared one"), (None, Recording::None));
+        assert_eq!(loaded().expect("it is no shared one"), (None, Recording::None));
         let lock = other.lock(&project).expect("it is free");
         assert!(other.lock(&project).is_err(), "another process has it");
         drop(lock);

@@ -57,10 +57,10 @@ impl Worktree {
 pub type Lacking = RefCell<BTreeSet<Vec<String>>>;
 
 /// Writes the files of a commit to `root`, which is absent, and warns of those that it lacks.
-pub fn check_out_files(project: &Project, commit: &Commit, root: &Path, known: &Lacking) -> crate::Result<()> {
+pub fn check_out_files(project: &Project, commit: &Commit, root: &Path, noted: &Lacking) -> crate::Result<()> {
     let lacking = history::check_out_copy(project.store()?, &commit.sha, root)?;
     let short = commit.short();
-    let is_new = |names: &Vec<String>| !names.is_empty() && known.borrow_mut().insert(names.clone());
+    let is_new = |names: &Vec<String>| !names.is_empty() && noted.borrow_mut().insert(names.clone());
     if is_new(&lacking.submodules) {
         let count = text::count(lacking.submodules.len(), "submodule");
         warn(&format!("{count} of {short} not checked out: `{}`", lacking.submodules.join("`, `")));

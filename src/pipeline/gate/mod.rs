@@ -170,13 +170,13 @@ fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<(
                 && machines.contains(&&Some(one.machine.name.clone()))
         };
         let base = suite.base_machine.as_deref().map(text::printable).unwrap_or_default();
-        let found = all.iter().filter(is_between).map(|one| {
+        let reasons = all.iter().filter(is_between).map(|one| {
             format!(
                 "the baseline is of `{base}`, and {}; `--against history` compares a machine with itself",
                 one.sentence()
             )
         });
-        suite.quality.extend(found.collect::<Vec<String>>());
+        suite.quality.extend(reasons.collect::<Vec<String>>());
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::tree::{Found, Tree, inside, join, split, words};
+use super::tree::{Offer, Tree, inside, join, split, words};
 use sprag_base::toml::TomlText;
 
 struct Kind {
@@ -71,7 +71,7 @@ struct Group<'t> {
 }
 
 /// One suite for each framework and Cargo workspace.
-pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn find(tree: &Tree<'_>) -> Vec<Offer> {
     let mut groups: BTreeMap<(String, usize), Group<'_>> = BTreeMap::new();
     for manifest in tree.named("Cargo.toml") {
         let Some(read) = Manifest::read(tree, manifest) else { continue };
@@ -89,13 +89,13 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
             group.first.get_or_insert(file);
         }
     }
-    groups.into_iter().map(|((folder, kind), group)| found(folder, &KINDS[kind], &group)).collect()
+    groups.into_iter().map(|((folder, kind), group)| offer(folder, &KINDS[kind], &group)).collect()
 }
 
-fn found(folder: String, kind: &Kind, group: &Group<'_>) -> Found {
+fn offer(folder: String, kind: &Kind, group: &Group<'_>) -> Offer {
     let packages: String = group.packages.iter().map(|package| format!(" -p {package}")).collect();
     let targets: String = group.targets.iter().map(|target| format!(" {target}")).collect();
-    Found {
+    Offer {
         title: kind.title,
         place: group.first.unwrap_or_default().to_owned(),
         name: kind.name.to_owned(),
@@ -104,7 +104,7 @@ fn found(folder: String, kind: &Kind, group: &Group<'_>) -> Found {
         format: kind.format,
         folder,
         ignored: vec!["target".to_owned()],
-        ..Found::default()
+        ..Offer::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! CUDA kernels in plain sources: a suite with the first of them, as far as its declaration describes it.
 
-use super::tree::{Found, Tree, quoted};
+use super::tree::{Offer, Tree, quoted};
 use sprag_measure::gpu::custom::source::{self, Kernel, Parameter};
 
 /// The size of each name at first, by their number: a buffer of their product has about a million elements at most.
@@ -8,7 +8,7 @@ const FIRST_SIZES: [u32; 4] = [1024, 1024, 64, 32];
 
 const BLOCK: u32 = 256;
 
-pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn find(tree: &Tree<'_>) -> Vec<Offer> {
     let mut all: Vec<(&str, Kernel)> = Vec::new();
     for file in tree.ending(&[".cu"]) {
         let kernels = source::kernels(&tree.text(file)).into_iter();
@@ -21,14 +21,14 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
         section +=
             &format!("# Add a section for each other kernel, such as `{name}`; this repository has {count} more.\n");
     }
-    let found = Found {
+    let offer = Offer {
         title: "CUDA",
         place: (*file).to_owned(),
         name: "cuda".to_owned(),
         kernel: section,
-        ..Found::default()
+        ..Offer::default()
     };
-    vec![found]
+    vec![offer]
 }
 
 /// The type of each parameter; `None` where one is not a number or a buffer of numbers.

@@ -1,6 +1,6 @@
 //! The frameworks whose benchmarks `sprag init` finds, and how to write a benchmark where there is none.
 
-use super::tree::{Found, Tree, words};
+use super::tree::{Offer, Tree, words};
 use super::{cargo, cuda, native, others, python};
 use crate::compare::timed;
 use crate::text;
@@ -36,8 +36,8 @@ const fn framework(name: &'static str, signs: &'static str, format: &'static str
     Framework { name, signs, format }
 }
 
-pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
-    let finders: [fn(&Tree<'_>) -> Vec<Found>; 12] = [
+pub(super) fn find(tree: &Tree<'_>) -> Vec<Offer> {
+    let finders: [fn(&Tree<'_>) -> Vec<Offer>; 12] = [
         cargo::find,
         python::pytest,
         python::pyperf,
@@ -51,9 +51,9 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
         others::benchmark_tools,
         others::hyperfine,
     ];
-    let found: Vec<Found> = finders.iter().flat_map(|find| find(tree)).collect();
-    if !found.is_empty() {
-        return found;
+    let offers: Vec<Offer> = finders.iter().flat_map(|find| find(tree)).collect();
+    if !offers.is_empty() {
+        return offers;
     }
     // It probably calls one of the others.
     let made = native::make(tree);
@@ -61,8 +61,8 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Found> {
 }
 
 /// A note on the first target of `make` that is not a suite, because it probably runs what was found.
-pub(super) fn also_made(tree: &Tree<'_>, found: &[Found]) -> Option<String> {
-    let is_other = found.iter().all(|one| one.title != "make" && one.format != "time");
+pub(super) fn also_made(tree: &Tree<'_>, offers: &[Offer]) -> Option<String> {
+    let is_other = offers.iter().all(|one| one.title != "make" && one.format != "time");
     let made = if is_other { native::make(tree) } else { Vec::new() };
     made.into_iter().next().map(|one| {
         let (place, target) = (text::printable(&one.place), one.name);
@@ -81,7 +81,7 @@ const COMPILERS: [(&str, &str); 6] = [
 ];
 
 /// A command that is timed as a whole, and built as the project is, or from the source of its name.
-pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
+pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Offer {
     let builds = [("Makefile", "make"), ("Cargo.toml", "cargo build --release")];
     let program = command.first().filter(|program| program.contains('/')).map_or("", String::as_str);
     let program = program.strip_prefix("./").filter(|inside| !inside.starts_with('.')).unwrap_or(program);
@@ -102,7 +102,7 @@ pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
             words(build.or(lone.as_deref()).unwrap_or_default())
         }
     };
-    Found {
+    Offer {
         title: "timed as a whole",
         place: command.join(" "),
         name: "program".to_owned(),
@@ -114,7 +114,7 @@ pub(super) fn timed(tree: &Tree<'_>, command: &[String]) -> Found {
             .filter(|_| lone.is_some() || is_made && !program.is_empty() && !tree.text(program).starts_with("#!"))
             .into_iter()
             .collect(),
-        ..Found::default()
+        ..Offer::default()
     }
 }
 
@@ -177,8 +177,8 @@ mod tests {
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: &[&str]) {
         let folder = project(files);
-        let found = find(&Tree::read(folder.path()));
-        let (text, suites) = configuration("p", &found, false);
+        let offers = find(&Tree::read(folder.path()));
+        let (text, suites) = configuration("p", &offers, false);
         assert!(text.lines().count() <= 40, "{text}");
         let config = Config::parse(&text, Path::new("sprag.toml")).expect("it is a configuration");
         assert_eq!(config.suites.len(), suites);
@@ -194,7 +194,7 @@ mod tests {
     const PACKAGE: &str = "[package]\nname = \"sum\"\nversion = \"0.1.0\"\n";
 
     #[test]
-    fn benches_of_cargo_are_found_by_their_sources() {
+    fn benches_of_cargo_are_detected_by_their_sources() {
         let declared = format!(
             "{PACKAGE}[[bench]]\nname = \"one\"\nharness = false\n[[bench]]\nname = \"odd\"\npath = \"odd.rs\"\n"
         );
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn other_frameworks_are_found_by_their_files() {
+    fn other_frameworks_are_detected_by_their_files() {
         check(
             &[
                 ("uv.lock", ""),
@@ -338,8 +338,8 @@ mod tests {
     fn a_command_is_built_before_it_is_timed() {
         let folder = project(&[("Cargo.toml", PACKAGE)]);
         let check = |command: &str, expected: &str| {
-            let found = timed(&Tree::read(folder.path()), &words(command));
-            assert_eq!((found.build.join(" "), found.command.join(" ")), (expected.to_owned(), command.to_owned()));
+            let offer = timed(&Tree::read(folder.path()), &words(command));
+            assert_eq!((offer.build.join(" "), offer.command.join(" ")), (expected.to_owned(), command.to_owned()));
         };
         check("./target/release/sum 5", "cargo build --release");
         check("cargo bench --bench mine -- x", "cargo bench --no-run --bench mine");
@@ -359,9 +359,9 @@ mod tests {
             .collect();
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let folder = project(&files);
-        let found = find(&Tree::read(folder.path()));
-        let (text, suites) = configuration("p\u{7f}\"", &found, false);
-        assert!(found.len() == 9 && (3..9).contains(&suites) && text.lines().count() <= 40, "{suites}: {text}");
+        let offers = find(&Tree::read(folder.path()));
+        let (text, suites) = configuration("p\u{7f}\"", &offers, false);
+        assert!(offers.len() == 9 && (3..9).contains(&suites) && text.lines().count() <= 40, "{suites}: {text}");
     }
 
     #[test]

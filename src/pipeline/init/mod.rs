@@ -17,7 +17,7 @@ use crate::config::{Config, FILE_NAME};
 use crate::doctor::is_installed;
 use crate::error::Exit;
 use crate::init::files::{Fate, Planned};
-use crate::init::tree::{Found, Tree};
+use crate::init::tree::{Offer, Tree};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::project::Project;
 use crate::text::{count, note, printable};
@@ -65,11 +65,11 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     }
     if !is_new && !options.command.is_empty() {
         let message = format!("`{FILE_NAME}` is there, and `sprag init` does not change it");
-        let found = frameworks::timed(&Tree::read(&project.root), &options.command);
+        let offers = frameworks::timed(&Tree::read(&project.root), &options.command);
         let names: Vec<String> = project.config.suites.keys().cloned().collect();
-        return refuse(message, format!("add this suite to it:\n{}", found.section(&found.suite_name(&names))));
+        return refuse(message, format!("add this suite to it:\n{}", offers.section(&offers.suite_name(&names))));
     }
-    let found = match (is_new, &options.command[..]) {
+    let offers = match (is_new, &options.command[..]) {
         (false, _) => Vec::new(),
         (true, []) => frameworks::find(&tree),
         (true, words) => {
@@ -78,13 +78,13 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
             vec![timed]
         }
     };
-    if is_new && found.is_empty() {
-        return Err(nothing_found(&tree).into());
+    if is_new && offers.is_empty() {
+        return Err(nothing_detected(&tree).into());
     }
     let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "this project".to_owned());
     let has_records = history::keeps_records_with_code(project.store()?);
-    let (text, suites) = tree::configuration(&name, &found, has_records);
+    let (text, suites) = tree::configuration(&name, &offers, has_records);
     let config = if is_new { Config::parse(&text, Path::new(FILE_NAME))? } else { project.config.clone() };
     let workflows = options.ci.as_ref().map(|ci| github::plan(&project.root, &config, ci)).unwrap_or_default();
     let mut planned = vec![Planned { path: FILE_NAME, text, purpose: "what is measured", ..Planned::default() }];
@@ -99,11 +99,11 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
     if folder.canonicalize().ok() != project.root.canonicalize().ok() {
         note(&format!("files are written to the root of the repository, `{}`", project.root.display()));
     }
-    list_found(&found, suites, out)?;
+    list_offers(&offers, suites, out)?;
     if is_new {
         let is_active = std::env::var_os("VIRTUAL_ENV").is_some();
-        let python = found[..suites].iter().find_map(|one| python::without_environment(&project.root, one, is_active));
-        python.into_iter().chain(frameworks::also_made(&tree, &found)).for_each(|text| note(&text));
+        let python = offers[..suites].iter().find_map(|one| python::without_environment(&project.root, one, is_active));
+        python.into_iter().chain(frameworks::also_made(&tree, &offers)).for_each(|text| note(&text));
     }
     for (one, fate) in planned.iter().zip(&fates) {
         if !options.dry_run {
@@ -111,21 +111,21 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
         }
         out.write_all(files::line(one, *fate, options.dry_run).as_bytes())?;
     }
-    let ignored: Vec<String> = found[..suites].iter().flat_map(Found::ignored_paths).collect();
+    let ignored: Vec<String> = offers[..suites].iter().flat_map(Offer::ignored_paths).collect();
     writeln!(out, "{:<12} .gitignore", files::ignore(&project.root, &ignored, options.dry_run)?)?;
     if options.dry_run {
         return Ok(Exit::Done);
     }
     let mut exit = if is_new && options.verify { verify(&Project::open(folder)?, host, out)? } else { Exit::Done };
-    let is_made = |one: &Found| one.title == "make";
-    if exit == Exit::Failed && found[..suites].iter().any(is_made) {
+    let is_made = |one: &Offer| one.title == "make";
+    if exit == Exit::Failed && offers[..suites].iter().any(is_made) {
         writeln!(out, "{:<12} trying that once more, built first and timed as a whole", "note")?;
         // Compiling is not part of the time.
-        let timed = found.iter().map(|one| match is_made(one) {
-            true => Found { format: "time", build: one.command.clone(), ..one.clone() },
+        let timed = offers.iter().map(|one| match is_made(one) {
+            true => Offer { format: "time", build: one.command.clone(), ..one.clone() },
             false => one.clone(),
         });
-        let timed = tree::configuration(&name, &timed.collect::<Vec<Found>>(), has_records).0;
+        let timed = tree::configuration(&name, &timed.collect::<Vec<Offer>>(), has_records).0;
         write_atomic(&project.root.join(FILE_NAME), timed.as_bytes())?;
         exit = verify(&Project::open(folder)?, host, out)?;
         if exit != Exit::Done {
@@ -137,7 +137,7 @@ pub fn init(folder: &Path, options: &InitOptions, host: MeasureHost<'_>, out: &m
 }
 
 /// Refuses a command whose program is neither installed, nor in the project, nor built, before anything is written.
-fn startable(project: &Project, timed: &Found) -> crate::Result<()> {
+fn startable(project: &Project, timed: &Offer) -> crate::Result<()> {
     let Some(program) = timed.command.first() else { return Ok(()) };
     let is_here = project.root.join(program).is_file();
     let can_start = match program.contains('/') {
@@ -160,7 +160,7 @@ pub fn list(out: &mut dyn Write) -> crate::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn nothing_found(tree: &Tree<'_>) -> Advice {
+fn nothing_detected(tree: &Tree<'_>) -> Advice {
     let advice = frameworks::how_to_write(tree).join("\n      ");
     let message = "no benchmark was found, so there is nothing to configure";
     Advice::new(
@@ -172,16 +172,16 @@ fn nothing_found(tree: &Tree<'_>) -> Advice {
     )
 }
 
-fn list_found(found: &[Found], suites: usize, out: &mut dyn Write) -> crate::Result<()> {
-    for (place, one) in found.iter().enumerate() {
+fn list_offers(offers: &[Offer], suites: usize, out: &mut dyn Write) -> crate::Result<()> {
+    for (place, one) in offers.iter().enumerate() {
         let word = if place < suites { "found" } else { "left out" };
         writeln!(out, "{word:<12} {}", printable(&tree::describe(one)))?;
     }
-    if suites < found.len() {
-        let left = count(found.len() - suites, "suite");
+    if suites < offers.len() {
+        let left = count(offers.len() - suites, "suite");
         writeln!(out, "{:<12} {left} left out to keep `{FILE_NAME}` short; to measure them, add:", "note")?;
         let mut names: Vec<String> = Vec::new();
-        for (place, one) in found.iter().enumerate() {
+        for (place, one) in offers.iter().enumerate() {
             let name = one.suite_name(&names);
             if place >= suites {
                 writeln!(out, "{}", one.section(&name).trim_end())?;

@@ -1,6 +1,6 @@
 //! Benchmarks of C, C++ and CUDA: Google Benchmark, nvbench and Catch2 by CMake or one compiler call, and `make bench`.
 
-use super::tree::{Found, Tree, inside, join, split, words};
+use super::tree::{Offer, Tree, inside, join, split, words};
 
 struct Library {
     title: &'static str,
@@ -31,26 +31,26 @@ const LIBRARIES: [Library; 3] = [
 
 const SOURCES: [&str; 5] = [".cc", ".cpp", ".cxx", ".C", ".cu"];
 
-pub(super) fn google_benchmark(tree: &Tree<'_>) -> Vec<Found> {
-    let found = by_cmake(tree, &LIBRARIES[0]);
-    if !found.is_empty()
+pub(super) fn google_benchmark(tree: &Tree<'_>) -> Vec<Offer> {
+    let offers = by_cmake(tree, &LIBRARIES[0]);
+    if !offers.is_empty()
         || ["CMakeLists.txt", "Makefile", "meson.build", "BUILD.bazel"]
             .iter()
             .any(|name| tree.named(name).next().is_some())
     {
-        return found;
+        return offers;
     }
     tree.ending(&SOURCES).filter_map(|file| by_compiler(file, &tree.text(file))).collect()
 }
 
-pub(super) fn nvbench(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn nvbench(tree: &Tree<'_>) -> Vec<Offer> {
     by_cmake(tree, &LIBRARIES[1])
 }
 
 /// Tests without benchmarks are passed over. Catch2 runs those with the tag `[!benchmark]` only if asked.
-pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Found> {
-    let with_benchmarks = |mut found: Found| {
-        let below = split(&found.place).0;
+pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Offer> {
+    let with_benchmarks = |mut offer: Offer| {
+        let below = split(&offer.place).0;
         let is_below = |file: &&str| below.is_empty() || file.starts_with(&format!("{below}/"));
         let words = ["BENCHMARK(", "BENCHMARK_ADVANCED(", "[!benchmark]"];
         let mut contains = [false; 3];
@@ -59,14 +59,14 @@ pub(super) fn catch2(tree: &Tree<'_>) -> Vec<Found> {
             (0..3).for_each(|place| contains[place] |= text.contains(words[place]));
         }
         // And those that are not hidden.
-        found.command.extend(contains[2].then(|| "[!benchmark],~[.]".to_owned()));
-        (contains[0] || contains[1]).then_some(found)
+        offer.command.extend(contains[2].then(|| "[!benchmark],~[.]".to_owned()));
+        (contains[0] || contains[1]).then_some(offer)
     };
     by_cmake(tree, &LIBRARIES[2]).into_iter().filter_map(with_benchmarks).collect()
 }
 
 /// A suite for each program that links the library.
-fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {
+fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Offer> {
     let mut all = Vec::new();
     for file in tree.named("CMakeLists.txt") {
         let text = tree.text(file);
@@ -77,7 +77,7 @@ fn by_cmake(tree: &Tree<'_>, library: &Library) -> Vec<Found> {
             let program = join(&build_folder, &target);
             let build =
                 format!("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target {target}");
-            all.push(Found {
+            all.push(Offer {
                 title: library.title,
                 place: file.to_owned(),
                 name: target,
@@ -157,12 +157,12 @@ fn linked(text: &str, link: &str) -> Vec<String> {
 }
 
 /// One source without a build system.
-fn by_compiler(file: &str, text: &str) -> Option<Found> {
+fn by_compiler(file: &str, text: &str) -> Option<Offer> {
     let is_one = text.contains("benchmark/benchmark.h") && text.contains("BENCHMARK(");
     let (folder, name) = split(file);
     let (stem, _) = name.rsplit_once('.').filter(|_| is_one)?;
     let main: &[&str] = if text.contains("BENCHMARK_MAIN") { &[] } else { &["-lbenchmark_main"] };
-    Some(Found {
+    Some(Offer {
         title: "Google Benchmark",
         place: file.to_owned(),
         name: stem.to_owned(),
@@ -181,24 +181,24 @@ fn by_compiler(file: &str, text: &str) -> Option<Found> {
 }
 
 /// A program of any kind that `make bench` runs, which prints Sprag's own report.
-pub(super) fn make(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn make(tree: &Tree<'_>) -> Vec<Offer> {
     let targets = ["bench", "benchmark"];
-    let found = |file: &str| {
+    let offer = |file: &str| {
         let text = tree.text(file);
         let target = targets.iter().find(|target| {
             text.lines().any(|line| line.strip_prefix(**target).is_some_and(|rest| rest.starts_with(':')))
         })?;
-        Some(Found {
+        Some(Offer {
             title: "make",
             place: file.to_owned(),
             name: (*target).to_owned(),
             folder: split(file).0.to_owned(),
             command: words(&format!("make -s {target}")),
             format: "custom",
-            ..Found::default()
+            ..Offer::default()
         })
     };
-    tree.named("Makefile").filter_map(found).collect()
+    tree.named("Makefile").filter_map(offer).collect()
 }
 
 #[cfg(test)]

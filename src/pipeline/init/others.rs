@@ -1,14 +1,14 @@
 //! Benchmarks of Go, Java and Julia, and scripts of hyperfine.
 
-use super::tree::{Found, Tree, join, split, words};
+use super::tree::{Offer, Tree, join, split, words};
 
-pub(super) fn go(tree: &Tree<'_>) -> Vec<Found> {
-    let found = |module: &str| {
+pub(super) fn go(tree: &Tree<'_>) -> Vec<Offer> {
+    let offer = |module: &str| {
         let folder = split(module).0;
         let is_own = |file: &&str| tree.above(file, |folder| tree.has(&join(folder, "go.mod"))) == folder;
         let mut tests = tree.ending(&["_test.go"]).filter(is_own);
         let place = tests.find(|file| tree.text(file).contains("\nfunc Benchmark"))?;
-        Some(Found {
+        Some(Offer {
             title: "go test -bench",
             place: place.to_owned(),
             name: "go".to_owned(),
@@ -16,17 +16,17 @@ pub(super) fn go(tree: &Tree<'_>) -> Vec<Found> {
             build: words("go test -run ^$ ./..."),
             command: words("go test -run ^$ -bench . ./..."),
             format: "go",
-            ..Found::default()
+            ..Offer::default()
         })
     };
-    tree.named("go.mod").filter_map(found).collect()
+    tree.named("go.mod").filter_map(offer).collect()
 }
 
-pub(super) fn jmh(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn jmh(tree: &Tree<'_>) -> Vec<Offer> {
     let maven = tree.named("pom.xml").filter(|file| tree.text(file).contains("jmh-core"));
     let gradle = ["build.gradle", "build.gradle.kts"].into_iter().flat_map(|name| tree.named(name));
     let gradle = gradle.filter(|file| tree.text(file).contains("me.champeau.jmh"));
-    let found = |file: &str, build: &str, command: &str, output: &str| Found {
+    let offer = |file: &str, build: &str, command: &str, output: &str| Offer {
         title: "JMH",
         place: file.to_owned(),
         name: "jmh".to_owned(),
@@ -40,21 +40,21 @@ pub(super) fn jmh(tree: &Tree<'_>) -> Vec<Found> {
     };
     let jar = "java -jar target/benchmarks.jar -rf json -rff jmh.json";
     maven
-        .map(|file| found(file, "mvn -q package -DskipTests", jar, "jmh.json"))
-        .chain(gradle.map(|file| found(file, "", "./gradlew -q jmh", "build/results/jmh/results.json")))
+        .map(|file| offer(file, "mvn -q package -DskipTests", jar, "jmh.json"))
+        .chain(gradle.map(|file| offer(file, "", "./gradlew -q jmh", "build/results/jmh/results.json")))
         .collect()
 }
 
-pub(super) fn benchmark_tools(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn benchmark_tools(tree: &Tree<'_>) -> Vec<Offer> {
     let files = tree.named("benchmarks.jl").filter(|file| tree.text(file).contains("SUITE"));
     let script = |folder: &str| {
         let path = join(folder, "benchmarks.jl");
         format!("using BenchmarkTools; include(\"{path}\"); BenchmarkTools.save(\"benchmark-tools.json\", run(SUITE))")
     };
-    let found = |file: &str| {
+    let offer = |file: &str| {
         let folder = split(file).0;
         let project = if folder.is_empty() { "." } else { folder };
-        Found {
+        Offer {
             title: "BenchmarkTools",
             place: file.to_owned(),
             name: "julia".to_owned(),
@@ -62,15 +62,15 @@ pub(super) fn benchmark_tools(tree: &Tree<'_>) -> Vec<Found> {
             format: "benchmark-tools",
             output: Some("benchmark-tools.json".to_owned()),
             ignored: vec!["benchmark-tools.json".to_owned()],
-            ..Found::default()
+            ..Offer::default()
         }
     };
-    files.map(found).collect()
+    files.map(offer).collect()
 }
 
 /// Scripts that export what hyperfine measured.
-pub(super) fn hyperfine(tree: &Tree<'_>) -> Vec<Found> {
-    let found = |file: &str| {
+pub(super) fn hyperfine(tree: &Tree<'_>) -> Vec<Offer> {
+    let offer = |file: &str| {
         let text = tree.text(file);
         let (_, rest) = text.split_once("--export-json").filter(|_| text.contains("hyperfine "))?;
         let rest = rest.trim_start_matches([' ', '=']);
@@ -80,7 +80,7 @@ pub(super) fn hyperfine(tree: &Tree<'_>) -> Vec<Found> {
         };
         let is_plain = !output.is_empty() && !output.starts_with(['-', '/', '$']) && !output.contains('$');
         let shell = if text.lines().next().is_some_and(|line| line.ends_with("bash")) { "bash" } else { "sh" };
-        is_plain.then(|| Found {
+        is_plain.then(|| Offer {
             title: "hyperfine",
             place: file.to_owned(),
             name: split(file).1.trim_end_matches(".sh").to_owned(),
@@ -88,8 +88,8 @@ pub(super) fn hyperfine(tree: &Tree<'_>) -> Vec<Found> {
             format: "hyperfine",
             output: Some(output.to_owned()),
             ignored: vec![output.to_owned()],
-            ..Found::default()
+            ..Offer::default()
         })
     };
-    tree.ending(&[".sh"]).filter_map(found).collect()
+    tree.ending(&[".sh"]).filter_map(offer).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::tree::{Found, Tree, inside, join, split, words};
+use super::tree::{Offer, Tree, inside, join, split, words};
 
 /// Files that make their folder a project.
 const PROJECT_FILES: [&str; 5] = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile"];
@@ -13,18 +13,18 @@ const RESULTS: &str = "pytest-benchmark.json";
 /// More test files are left to pytest to find.
 const MOST_NAMED: usize = 4;
 
-pub(super) fn pytest(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn pytest(tree: &Tree<'_>) -> Vec<Offer> {
     let mut projects: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for file in tree.ending(&[".py"]).filter(|file| uses_fixture(&tree.text(file))) {
         projects.entry(project(tree, file)).or_default().push(file);
     }
-    let found = |(folder, files): (String, Vec<&str>)| {
+    let offer = |(folder, files): (String, Vec<&str>)| {
         let mut command =
             words(&format!("{} -m pytest -q --benchmark-only --benchmark-json={RESULTS}", python(tree, &folder)));
         if files.len() <= MOST_NAMED {
             command.extend(files.iter().map(|file| inside(file, &folder).to_owned()));
         }
-        Found {
+        Offer {
             title: "pytest-benchmark",
             place: files[0].to_owned(),
             name: "pytest".to_owned(),
@@ -33,10 +33,10 @@ pub(super) fn pytest(tree: &Tree<'_>) -> Vec<Found> {
             output: Some(RESULTS.to_owned()),
             ignored: vec![RESULTS.to_owned()],
             folder,
-            ..Found::default()
+            ..Offer::default()
         }
     };
-    projects.into_iter().map(found).collect()
+    projects.into_iter().map(offer).collect()
 }
 
 /// Whether a test takes the fixture `benchmark`.
@@ -49,35 +49,35 @@ fn uses_fixture(text: &str) -> bool {
     })
 }
 
-pub(super) fn pyperf(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn pyperf(tree: &Tree<'_>) -> Vec<Offer> {
     scripts(tree, "pyperf.Runner(", "pyperf", "pyperf", &["--quiet", "--pipe", "1"])
 }
 
-pub(super) fn torch(tree: &Tree<'_>) -> Vec<Found> {
+pub(super) fn torch(tree: &Tree<'_>) -> Vec<Offer> {
     scripts(tree, "sprag.torch_bench", "PyTorch and Triton", "custom", &[])
 }
 
 /// Each script that contains the text.
-fn scripts(tree: &Tree<'_>, sign: &str, title: &'static str, format: &'static str, arguments: &[&str]) -> Vec<Found> {
+fn scripts(tree: &Tree<'_>, sign: &str, title: &'static str, format: &'static str, arguments: &[&str]) -> Vec<Offer> {
     let files = tree.ending(&[".py"]).filter(|file| tree.text(file).contains(sign));
-    let found = |file: &str| {
+    let offer = |file: &str| {
         let folder = project(tree, file);
         let program = [python(tree, &folder), inside(file, &folder)];
-        Found {
+        Offer {
             title,
             place: file.to_owned(),
             name: split(file).1.trim_end_matches(".py").to_owned(),
             command: program.iter().chain(arguments).map(|&one| one.to_owned()).collect(),
             format,
             folder,
-            ..Found::default()
+            ..Offer::default()
         }
     };
-    files.map(found).collect()
+    files.map(offer).collect()
 }
 
-pub(super) fn asv(tree: &Tree<'_>) -> Vec<Found> {
-    let found = |file: &str| {
+pub(super) fn asv(tree: &Tree<'_>) -> Vec<Offer> {
+    let offer = |file: &str| {
         let folder = split(file).0.to_owned();
         let text = tree.text(file);
         // The file may hold comments, so it is not JSON.
@@ -85,7 +85,7 @@ pub(super) fn asv(tree: &Tree<'_>) -> Vec<Found> {
         let results = lines.and_then(|rest| rest.split('"').nth(1)).unwrap_or("results").trim_start_matches("./");
         let tracked = format!("{}/", join(&folder, results));
         let run = "asv run --python=same --set-commit-hash=$(git rev-parse HEAD)";
-        Found {
+        Offer {
             title: "asv",
             place: file.to_owned(),
             name: "asv".to_owned(),
@@ -102,7 +102,7 @@ pub(super) fn asv(tree: &Tree<'_>) -> Vec<Found> {
             folder,
         }
     };
-    tree.named("asv.conf.json").map(found).collect()
+    tree.named("asv.conf.json").map(offer).collect()
 }
 
 fn project(tree: &Tree<'_>, file: &str) -> String {
@@ -118,11 +118,11 @@ fn python(tree: &Tree<'_>, folder: &str) -> &'static str {
 }
 
 /// A note where the project has a virtual environment of its own, and `python3` is another.
-pub(super) fn without_environment(root: &Path, found: &Found, is_active: bool) -> Option<String> {
-    let is_plain = found.command.first().is_some_and(|program| program == "python3");
-    let folder = root.join(&found.folder);
+pub(super) fn without_environment(root: &Path, offer: &Offer, is_active: bool) -> Option<String> {
+    let is_plain = offer.command.first().is_some_and(|program| program == "python3");
+    let folder = root.join(&offer.folder);
     let name = [".venv", "venv"].into_iter().find(|name| folder.join(name).join("bin/python").exists())?;
-    let place = join(&found.folder, name);
+    let place = join(&offer.folder, name);
     (is_plain && !is_active)
         .then(|| format!("`python3` is the one on PATH: activate `{place}` first if the benchmarks need it (`. {place}/bin/activate`)"))
 }
@@ -149,8 +149,8 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("p/.venv/bin")).expect("a folder");
         std::fs::write(folder.path().join("p/.venv/bin/python"), "").expect("a file");
         let note = |program: &str, place: &str| {
-            let found = Found { command: vec![program.to_owned()], folder: place.to_owned(), ..Found::default() };
-            without_environment(folder.path(), &found, false)
+            let offer = Offer { command: vec![program.to_owned()], folder: place.to_owned(), ..Offer::default() };
+            without_environment(folder.path(), &offer, false)
         };
         assert!(note("python3", "p").is_some_and(|note| note.contains("`. p/.venv/bin/activate`")));
         assert!(note("uv", "p").is_none() && note("python3", "").is_none());

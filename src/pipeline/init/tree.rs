@@ -93,7 +93,7 @@ pub(super) fn join(folder: &str, name: &str) -> String {
 
 /// A suite to offer, with what showed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Offer {
     /// The framework.
     pub title: &'static str,
     /// The file that shows it.
@@ -117,7 +117,7 @@ pub(super) struct Found {
 const MOST_LINES: usize = 40;
 
 /// `sprag.toml` with as many first suites as keep it short, and their number. `has_records` where a branch of code has records.
-pub(super) fn configuration(project: &str, found: &[Found], has_records: bool) -> (String, usize) {
+pub(super) fn configuration(project: &str, offers: &[Offer], has_records: bool) -> (String, usize) {
     let mut text = format!(
         "# What Sprag measures here, and how. `sprag schema config-1` lists all keys.\n[project]\nname = {}\n",
         quoted(project)
@@ -129,7 +129,7 @@ pub(super) fn configuration(project: &str, found: &[Found], has_records: bool) -
         }
     };
     let mut names: Vec<String> = Vec::new();
-    for one in found {
+    for one in offers {
         let name = one.suite_name(&names);
         let suite = one.section(&name);
         if (text.lines().count() + suite.lines().count() + end.lines().count()) > MOST_LINES {
@@ -141,7 +141,7 @@ pub(super) fn configuration(project: &str, found: &[Found], has_records: bool) -
     (text + end, names.len())
 }
 
-impl Found {
+impl Offer {
     /// With the folder, where there is one, and distinct from the others.
     pub(super) fn suite_name(&self, others: &[String]) -> String {
         let folder = split(&self.folder).1;
@@ -193,6 +193,6 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 /// What was found, in words.
-pub(super) fn describe(one: &Found) -> String {
+pub(super) fn describe(one: &Offer) -> String {
     format!("{}: {}", one.title, one_line(&one.place))
 }

@@ -351,15 +351,15 @@ fn contradiction(name: &str, id: &str, path: &str) -> Option<String> {
         text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
     let [before @ .., run] = &parts[..] else { return None };
-    let is_whole = matches!(before, [.., commit, machine] if hex(commit, 12) && hex(machine, 8));
-    let claims = !before.is_empty() && hex(run, 16) && (is_whole || run.bytes().any(|byte| byte.is_ascii_lowercase()));
+    let is_full = matches!(before, [.., commit, machine] if hex(commit, 12) && hex(machine, 8));
+    let claims = !before.is_empty() && hex(run, 16) && (is_full || run.bytes().any(|byte| byte.is_ascii_lowercase()));
     if !claims {
         return None;
     }
     if *run != id {
         return Some(format!("has the id `{run}` in its name, but `{id}` in its content"));
     }
-    let differs = is_whole && !name.ends_with(own);
+    let differs = is_full && !name.ends_with(own);
     differs.then(|| format!("has a name that its content contradicts: it should end with `{own}`"))
 }
 

@@ -137,7 +137,7 @@ fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) 
         runs.extend(month.entries.iter().cloned());
         folders.insert(month.folder.clone(), month.tree.clone());
     }
-    let known = history::archives(project.store()?, &project.target()?)?;
+    let earlier_notes = history::archives(project.store()?, &project.target()?)?;
     let (mut all, mut notes) = (Vec::new(), Vec::new());
     for (year, (mut runs, folders)) in years {
         runs.sort_by(|a, b| a.path.cmp(&b.path));
@@ -187,7 +187,7 @@ fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) 
                 reason: format!("has another place in the list than the history for `{}`", row.path),
             }),
         })?;
-        if let Some(earlier) = known.iter().find(|earlier| earlier.file == note.file) {
+        if let Some(earlier) = earlier_notes.iter().find(|earlier| earlier.file == note.file) {
             note.time = time_after(earlier, note.time);
         }
         all.extend(runs);

@@ -404,8 +404,8 @@ fn wants_to_accept(accept: Option<OsString>, ci: Option<OsString>) -> Result<boo
 }
 
 fn accept(path: &Path, current: &PerformanceData) -> Result<Report, TestingError> {
-    let is_whole = current.entries().next().is_some() && current.empty_section().is_none();
-    if !is_whole {
+    let is_complete = current.entries().next().is_some() && current.empty_section().is_none();
+    if !is_complete {
         return Err(TestingError::accept("what was measured is empty"));
     }
     current.save(path)?;
@@ -635,8 +635,8 @@ mod tests {
         let report = accept(&path, &data).expect("it can be written");
         assert!(report.is_pass() && report.messages()[0].starts_with("accepted as the ground truth: `"));
         assert_eq!(PerformanceData::load(&path).expect("it was written so"), data);
-        let again = compare_with_file(&path, &data, &RANK).expect("it can be read");
-        assert!(again.is_pass(), "{:?}", again.messages());
+        let second = compare_with_file(&path, &data, &RANK).expect("it can be read");
+        assert!(second.is_pass(), "{:?}", second.messages());
     }
 
     #[test]
