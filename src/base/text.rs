@@ -84,6 +84,13 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
+/// `text` on one line: without unsafe characters, and with one blank for each row of whitespace.
+pub fn one_line(text: &str) -> String {
+    let blank = |character: char| if character.is_control() { ' ' } else { character };
+    let safe: String = text.chars().map(blank).filter(|one| one.is_whitespace() || !is_unsafe(*one)).collect();
+    safe.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// `text` for a page: line feeds and tabs become arrows, other unsafe characters U+FFFD.
 pub fn visible(text: &str) -> Cow<'_, str> {
     // A fast path for most texts.
@@ -196,6 +203,7 @@ mod tests {
         assert_eq!(printable("a\u{1b}[31mb\n\u{202e}c µs é"), "a\\u{1b}[31mb\\u{a}\\u{202e}c µs é");
         assert_eq!(visible("a\nb\tc\u{0}d\u{7f}e"), "a↵b⇥c\u{fffd}d\u{fffd}e");
         assert!(matches!(visible("1\u{202f}204 µs"), Cow::Borrowed(_)));
+        assert_eq!(one_line(" a\n\u{202e}b \u{7}c\u{1b}d\u{2028} "), "a b c d");
         assert_eq!(shortened("abc", 3), "abc");
         assert_eq!(shortened("äbcd", 3), "äb…");
     }

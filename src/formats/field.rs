@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Number, Value};
 
 use super::{outputs, quantity};
-use sprag_base::text::is_unsafe;
+use sprag_base::text;
 use sprag_model::metric::Metric;
 
 /// The longest text of a fact, a label or a reason, in characters.
@@ -61,11 +61,10 @@ pub(super) fn possible(key: &str, number: Option<f64>, metric: &Metric, factor: 
     outputs::possible(metric, key, quantity::to_base(value, factor))
 }
 
-/// A text on one line, without characters that control or turn it round, and not too long.
+/// A safe text on one line, and not too long.
 pub(super) fn one_line(text: &str) -> String {
-    let text = text.chars().take(4 * LONGEST_TEXT).map(|c| if c.is_control() { ' ' } else { c });
-    let line: String = text.filter(|c| c.is_whitespace() || !is_unsafe(*c)).collect();
-    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_TEXT).collect()
+    let text: String = text.chars().take(4 * LONGEST_TEXT).collect();
+    text::one_line(&text).chars().take(LONGEST_TEXT).collect()
 }
 
 /// As [`one_line`], of why something did not run.

@@ -1,7 +1,7 @@
 //! What a record can hold of an entry of another tool: its benchmark, and its metrics or why it has none.
 
 use crate::word::{self, Part};
-use sprag_base::text::is_unsafe_in_name;
+use sprag_base::text::{self, is_unsafe_in_name};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::DEFAULT_VARIANT;
 use sprag_model::imported::{Entry, EntryStatus, Observation};
@@ -46,8 +46,7 @@ pub fn observations<'e>(entry: &'e Entry, reserved: &[Metric]) -> Result<Vec<(Me
 }
 
 fn one_line(reason: &str) -> String {
-    let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = line.chars().filter(|c| !is_unsafe_in_name(*c)).take(500).collect();
+    let short: String = text::one_line(reason).chars().take(500).collect();
     if short.is_empty() { "it did not run, and the source does not say why".to_owned() } else { short }
 }
 

@@ -10,6 +10,7 @@ use crate::MeasureError;
 use crate::plan::{Message, PLAN_VERSION, Plan};
 use sprag_base::process::{Guard, ProcessGroup, describe_exit};
 use sprag_base::stats::random::SplitMix64;
+use sprag_base::text::one_line;
 
 /// Bytes of the end of a worker's standard error that are kept.
 const STDERR_TAIL: usize = 64 << 10;
@@ -227,10 +228,7 @@ fn is_advice(line: &str) -> bool {
 /// The last lines with text.
 pub(crate) fn last_lines(bytes: &[u8], count: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
-    let clean = |line: &str| {
-        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        line.trim().chars().take(LONGEST).collect::<String>()
-    };
+    let clean = |line: &str| one_line(line).chars().take(LONGEST).collect::<String>();
     let mut lines: Vec<String> = text.lines().map(clean).filter(|line| !line.is_empty()).collect();
     lines.split_off(lines.len().saturating_sub(count))
 }

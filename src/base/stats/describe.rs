@@ -40,9 +40,23 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
+/// As [`median`], of values whose order may be lost.
+pub fn median_in_place(values: &mut [f64]) -> Option<f64> {
+    quantile_in_place(values, 0.5)
+}
+
+/// As [`median`], of values in order.
+pub fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    Some(between(sorted[last / 2], sorted[last.div_ceil(2)], 0.5))
+}
+
 /// The quantile at `p` in 0..=1.
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
-    let mut values = values.to_vec();
+    quantile_in_place(&mut values.to_vec(), p)
+}
+
+fn quantile_in_place(values: &mut [f64], p: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let place = p.clamp(0.0, 1.0) * last as f64;
     let number = place.floor() as usize;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::pinning;
 use crate::process::{self, TAIL, WorkerCommand};
 use sprag_base::process::{Captured, End, Guard, Limits, OutputLimit, ProcessGroup, capture_started};
+use sprag_base::text::one_line;
 
 pub mod suite;
 pub mod paired;
@@ -82,8 +83,7 @@ pub(super) fn completed(program: &Invocation<'_>, lines: usize) -> Result<Captur
     };
     let said = if is_silent && !program.keep_output { &captured.stdout } else { &captured.stderr };
     let one = || named.or_else(|| process::last_words(&String::from_utf8_lossy(said))).unwrap_or_default();
-    let clean = |text: String| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
-    let said = match if lines == 1 { clean(one()) } else { process::last_lines(said, lines).join("; ") } {
+    let said = match if lines == 1 { one_line(&one()) } else { process::last_lines(said, lines).join("; ") } {
         last if last.is_empty() => last,
         last => format!(" ({last})"),
     };

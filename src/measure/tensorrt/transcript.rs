@@ -3,6 +3,7 @@
 //! no mark, and no last line follows them.
 
 use crate::tensorrt::{Reason, ReasonCode, Version};
+use sprag_base::text::one_line;
 
 const MARK: &str = "&&&& ";
 
@@ -148,8 +149,7 @@ fn version(word: &str) -> Option<Version> {
 }
 
 fn quoted(message: &str) -> String {
-    let clean: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    clean.trim().chars().take(MOST_QUOTED).collect()
+    one_line(message).chars().take(MOST_QUOTED).collect()
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ fn estimate(metric: Metric, workers: &[f64], tail: f64) -> Estimate {
     let mean = workers.iter().sum::<f64>() / n;
     let variance = workers.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let half = T_95 * (variance / n).sqrt();
-    let value = median(workers);
+    let value = rounded(describe::median(workers).expect("every run has samples"));
     Estimate {
         metric,
         value,
@@ -133,10 +133,6 @@ fn estimate(metric: Metric, workers: &[f64], tail: f64) -> Estimate {
         detectable: None,
         n: SAMPLES,
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    rounded(describe::median(values).expect("every run has samples"))
 }
 
 /// Six significant digits: the precision of a timer, and the last digit of `exp`, which differs between systems, is gone.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sprag_base::files::read_bounded;
+use sprag_base::text::one_line;
 use sprag_formats::word;
 
 /// Folders of what is built, installed or copied.
@@ -178,10 +179,6 @@ impl Offer {
 
 /// Room for a number behind it.
 const MOST_NAME: usize = 45;
-
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-}
 
 /// JSON text is TOML text, except for one character.
 pub(super) fn quoted(text: &str) -> String {

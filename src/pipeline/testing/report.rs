@@ -8,6 +8,7 @@ use crate::testing::data::{ACCEPT_VARIABLE, PerformanceData};
 use sprag_analysis::family::{self, Basis};
 use sprag_analysis::rules::{self, interval};
 use sprag_base::stats::{bootstrap, describe, pair_ratio, sign_interval};
+use sprag_base::text::printable;
 use sprag_model::{Better, Comparison, Evidence, Metric, Rule, Side, Unit, Verdict};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,7 +84,7 @@ impl Report {
         };
         let mut lines = vec![head];
         lines.extend(self.messages().into_iter().map(|message| format!("  {message}")));
-        lines.extend(self.quality.iter().map(|reason| format!("note: {}", shown(reason))));
+        lines.extend(self.quality.iter().map(|reason| format!("note: {}", printable(reason))));
         lines.push(match &self.file {
             Some(path) => format!(
                 "hint: if the change is intended, run the test with {ACCEPT_VARIABLE}=1: it writes the new baseline to `{}`; \
@@ -106,9 +107,9 @@ impl Report {
 
 /// `scan.plain: regressed: +12.31 % (6384 to 7170, +12.10 to +12.50 %, 6448 allowed, p 1.2e-9)`.
 fn message(comparison: &Comparison) -> String {
-    let mut text = format!("{}: {}", shown(&comparison.benchmark), comparison.verdict.word());
+    let mut text = format!("{}: {}", printable(&comparison.benchmark), comparison.verdict.word());
     if let Some(reason) = comparison.verdict.reason() {
-        text.push_str(&format!(": {}", shown(reason)));
+        text.push_str(&format!(": {}", printable(reason)));
     }
     let typical = comparison.baseline.or(comparison.current).unwrap_or(0.0);
     let scale = comparison.metric.unit.scale(typical);
@@ -131,7 +132,7 @@ fn message(comparison: &Comparison) -> String {
         (None, None) => {}
     }
     if let Some(note) = &comparison.note {
-        text.push_str(&format!("; {}", shown(note)));
+        text.push_str(&format!("; {}", printable(note)));
     }
     text
 }
@@ -140,12 +141,6 @@ fn message(comparison: &Comparison) -> String {
 fn signed(change: f64) -> String {
     let text = format!("{:+.2}", change * 100.0);
     if text == "-0.00" { "+0.00".to_owned() } else { text }
-}
-
-/// Names come from files, and a message is one line.
-fn shown(text: &str) -> String {
-    let one = |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
-    text.chars().map(one).collect()
 }
 
 /// The rule `interval` with the default tolerance of kernels.

@@ -13,6 +13,7 @@ use crate::sheet::{Banner, terminal};
 use crate::text::short_commit;
 use crate::trend::summary as trend_summary;
 use crate::{reasons, summary};
+use sprag_base::stats::describe;
 use sprag_model::calibration::Tally;
 use sprag_model::release::Released;
 use sprag_model::{
@@ -255,7 +256,7 @@ fn trust(catalog: &Catalog<'_>) -> Section {
         [] => Phrase::plain("unknown: no metric was compared"),
         [smallest, .., largest] => Phrase::plain(format!(
             "{} in the median, {} to {}",
-            percent_size(detectable[detectable.len() / 2]),
+            percent_size(describe::median_of_sorted(&detectable).unwrap_or_default()),
             percent_size(*smallest),
             percent_size(*largest)
         )),

@@ -196,7 +196,9 @@ fn a_budget_that_is_exceeded_is_warned_of() {
     trend.budget.self_test.rate = None;
     both_say(&trend, "This history has too little noise to test that.");
     trend.coverage.judged = 0;
-    both_say(&trend, "? not enough data; 0 of 42 series are judged, which takes 8 points.");
+    trend.coverage.reasons = example::trend().coverage.reasons[1..].to_vec();
+    let stale = "the most common reason: the newest point is too old for the schedule.";
+    both_say(&trend, &format!("? not enough data; 0 of 42 series are judged; {stale}"));
 }
 
 #[test]

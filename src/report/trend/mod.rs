@@ -15,7 +15,7 @@ mod checks;
 pub(crate) mod example;
 
 pub use json::{json, schema};
-pub(crate) use tables::reason;
+pub(crate) use words::reason;
 
 /// What asks for action, for a terminal of that width; `all` lists events that may be chance or were reverted, too.
 pub fn overview(trend: &Trend, all: bool, width: Option<usize>) -> String {

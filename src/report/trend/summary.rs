@@ -45,11 +45,13 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
         _ => Mark::new(Tone::Plain, "=", "no change"),
     });
     let rest: String = marks.map(|mark| format!(", {}", mark.word)).collect();
-    let needed = if coverage.judged == 0 { ", which takes 8 points" } else { "" };
+    let reason = coverage.reasons.first().filter(|_| coverage.judged == 0);
+    let reason = reason.map(|one| format!("; the most common reason: {}", words::name(words::reason(&one.reason).0)));
     let judged = format!(
-        "; {} of {} judged{needed}",
+        "; {} of {} judged{}",
         count(coverage.judged),
-        counted(coverage.total, "series is", "series are")
+        counted(coverage.total, "series is", "series are"),
+        reason.unwrap_or_default()
     );
     Phrase::from(mark).text(rest + &judged + ".")
 }

@@ -20,21 +20,6 @@ const MOST_ROWS: usize = 40;
 /// The movers of the overview.
 const MOST_SHOWN_MOVERS: usize = 5;
 
-/// The reasons why a series is not judged: the word, its meaning, and what to do.
-const REASONS: [(&str, &str, &str); 6] = [
-    ("too_short", "too few points", "record more commits: `sprag run --record`"),
-    ("stale", "the newest point is too old for the schedule", "run the suite where it is due"),
-    ("missing_at_tip", "the newest run has no value of it", "find out why, unless it was removed"),
-    ("environment_changed", "too few points in the new environment", "record more runs in it"),
-    ("failing", "the benchmark failed in the newest run", "fix it: `sprag run` says what is wrong"),
-    ("no_commit", "none of its runs is of a known commit", "fetch the commits, or name their `--branch`"),
-];
-
-pub(crate) fn reason(word: &str) -> (&str, Phrase) {
-    let present = REASONS.iter().find(|(present, _, _)| *present == word);
-    present.map_or((word, Phrase::default()), |(_, why, what)| (*why, Phrase::quoted(what)))
-}
-
 pub(super) fn sections(trend: &Trend) -> Vec<Section> {
     let days = against(trend.tables.days);
     let tables = [
@@ -74,7 +59,7 @@ fn coverage(trend: &Trend) -> Option<Section> {
     let title = format!("Coverage: {} of {total} judged", count(coverage.judged));
     let columns = [("Series", "n"), ("Why not", ""), ("What to do", "")];
     let rows = coverage.reasons.iter().take(MOST_ROWS).map(|one| {
-        let (why, what) = reason(&one.reason);
+        let (why, what) = words::reason(&one.reason);
         Row::new([count(one.series).into(), words::name(why).into(), what])
     });
     let mut section = Section::new("", title).with(Table::new(&columns, rows.collect()));

@@ -2,6 +2,7 @@
 
 use crate::mark::{better_word, worse_word};
 use crate::number::{self, NARROW};
+use crate::phrase::Phrase;
 use crate::text::{decoded, shortened, visible};
 use sprag_model::{Level, Metric, MoverRow, Unit};
 
@@ -143,6 +144,21 @@ fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The reasons why a series is not judged: the word, its meaning, and what to do.
+const REASONS: [(&str, &str, &str); 6] = [
+    ("too_short", "too few points", "record more commits: `sprag run --record`"),
+    ("stale", "the newest point is too old for the schedule", "run the suite where it is due"),
+    ("missing_at_tip", "the newest run has no value of it", "find out why, unless it was removed"),
+    ("environment_changed", "too few points in the new environment", "record more runs in it"),
+    ("failing", "the benchmark failed in the newest run", "fix it: `sprag run` says what is wrong"),
+    ("no_commit", "none of its runs is of a known commit", "fetch the commits, or name their `--branch`"),
+];
+
+pub(crate) fn reason(word: &str) -> (&str, Phrase) {
+    let present = REASONS.iter().find(|(present, _, _)| *present == word);
+    present.map_or((word, Phrase::default()), |(_, why, what)| (*why, Phrase::quoted(what)))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use sprag_base::text::is_unsafe;
+
 /// The values of names.
 pub type Names = BTreeMap<String, i64>;
 
@@ -75,7 +77,7 @@ impl Expression {
             None => Ok(root),
             Some(other) => Err((parser.at, format!("`{other}` is not expected here"))),
         });
-        let text = text.replace(char::is_control, " ");
+        let text = text.replace(is_unsafe, " ");
         match root {
             Ok(root) => Ok(Expression { text, root }),
             Err((at, fault)) => Err(ExpressionError { text, at, fault }),
