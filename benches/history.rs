@@ -124,29 +124,16 @@ fn in_memory(n_runs: usize) -> (&'static [RecordedRun], &'static CommitLine) {
         let recorded = |number: usize| {
             let id = format!("{number:016x}");
             let (first, time) = (number / 2 * 2, run(number / 2 * 2).timestamp);
-            let commit = Commit {
-                sha: format!("{first:040x}"),
-                parents: Vec::new(),
-                author_time: time,
-                commit_time: time,
-                subject: format!("Change {first}"),
-                branch: Some("main".to_owned()),
-                dirty: false,
-            };
+            let (subject, branch) = (format!("Change {first}"), Some("main".to_owned()));
+            let commit = Commit { subject, branch, ..Commit::new(format!("{first:040x}"), time) };
             let run = Run { commit: Some(commit), ..run(number) };
             RecordedRun { path: run.path(&id), id, run }
         };
         let runs: Vec<RecordedRun> = (0..RUNS[RUNS.len() - 1]).map(recorded).collect();
         let commits = runs.iter().step_by(2).filter_map(|run| run.run.commit.as_ref());
-        let commits = commits.map(|commit| CommitOnLine {
-            sha: commit.sha.clone(),
-            commit_time: commit.commit_time,
-            subject: commit.subject.clone(),
-            author: String::new(),
-            tags: Vec::new(),
-        });
-        let commits = commits.collect();
-        (runs, CommitLine { commits, shallow: false, named: false })
+        let commits =
+            commits.map(|one| CommitOnLine::new(one.sha.clone(), one.commit_time, one.subject.clone())).collect();
+        (runs, CommitLine { commits, ..CommitLine::default() })
     });
     (&runs[runs.len() - n_runs..], line)
 }

@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
     use crate::example;
-    use sprag_model::shard;
+    use sprag_model::{Commit, shard};
 
     fn analysed(records: &[RecordedRun], baselines: &[BaselineFile]) -> Analysis {
         let heads: Vec<RunHead> = records.iter().map(RunHead::new).collect();
@@ -268,9 +268,9 @@ mod tests {
 
     #[test]
     fn the_newest_run_of_each_suite_and_machine_is_judged() {
-        let old = example::recorded(example::run("cpu", "a", 1, &[("tile_pack", 1.0)]));
-        let new = example::recorded(example::run("cpu", "a", 2, &[("tile_pack", 2.0)]));
-        let elsewhere = example::recorded(example::run("cpu", "b", 1, &[("tile_pack", 1.0)]));
+        let old = RecordedRun::from(example::run("cpu", "a", 1, &[("tile_pack", 1.0)]));
+        let new = RecordedRun::from(example::run("cpu", "a", 2, &[("tile_pack", 2.0)]));
+        let elsewhere = RecordedRun::from(example::run("cpu", "b", 1, &[("tile_pack", 1.0)]));
         let baseline = example::baseline(&old.run, 0.5);
         let file = |content| BaselineFile { path: Baseline::path("cpu", "CPU"), content };
         let runs = [new.clone(), elsewhere, old];
@@ -298,11 +298,11 @@ mod tests {
         let check = |first: (u32, &str), second: (u32, &str), is_import: bool, expected: usize| {
             let part = |(day, commit): (u32, &str)| {
                 let mut run = example::run("cpu", "a", day, &[("tile_pack", 1.0)]);
-                run.commit = Some(example::commit(commit.repeat(40), run.timestamp));
+                run.commit = Some(Commit::new(commit.repeat(40), run.timestamp));
                 if is_import {
                     run.config.insert(IMPORT.to_owned(), json!({ "format": "asv" }));
                 }
-                RunHead::new(&example::recorded(run))
+                RunHead::new(&run.into())
             };
             let heads = [part(first), part(second)];
             let newest = newest(&heads, &CommitLine::default());
@@ -319,9 +319,9 @@ mod tests {
         let part = |shard: &str, day: u32, name: &str| {
             let mut run = example::run("cpu", "a", day, &[(name, 1.0)]);
             run.config.insert(shard::SHARD.to_owned(), shard.into());
-            example::recorded(run)
+            RecordedRun::from(run)
         };
-        let old = example::recorded(example::run("cpu", "a", 1, &[("tile_pack", 1.0), ("infer", 1.0)]));
+        let old = RecordedRun::from(example::run("cpu", "a", 1, &[("tile_pack", 1.0), ("infer", 1.0)]));
         let baseline = example::baseline(&old.run, 0.5);
         let baselines = [BaselineFile { path: Baseline::path("cpu", "CPU"), content: Ok(baseline) }];
         let (first, second) = (part("1/2", 3, "infer"), part("2/2", 4, "tile_pack"));

@@ -7,8 +7,8 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use crate::{rollup, trend};
 use sprag_model::baseline::SCHEMA_VERSION;
 use sprag_model::{
-    Baseline, BaselineMetric, Benchmark, Commit, Counts, Environment, Estimate, LatestRow, Machine, Measurement,
-    Metric, NoBaseline, Quality, RecordedRun, Rule, Run, RunStatus, Series, SeriesAnalysis, SuiteAnalysis,
+    Baseline, BaselineMetric, Benchmark, Counts, Environment, Estimate, LatestRow, Machine, Measurement, Metric,
+    NoBaseline, Quality, Rule, Run, RunStatus, Series, SeriesAnalysis, SuiteAnalysis,
 };
 
 /// A run with one `time` in seconds a benchmark.
@@ -67,12 +67,6 @@ pub(super) fn baseline(run: &Run, ratio: f64) -> Baseline {
     }
 }
 
-/// The run as the history gives it.
-pub(super) fn recorded(run: Run) -> RecordedRun {
-    let (id, path, _) = run.to_record();
-    RecordedRun { path, id, run }
-}
-
 /// A suite on a machine whose newest run took place long ago and found nothing.
 pub(super) fn suite(name: &str, machine: &str) -> SuiteAnalysis {
     SuiteAnalysis {
@@ -127,17 +121,4 @@ pub(crate) fn analysed(series: Series, judged: bool) -> SeriesAnalysis {
     });
     let last = series.points.iter().map(|point| point.time).max().unwrap_or_default();
     SeriesAnalysis { series, judged, at_tip: true, last, latest, comparison: None, sentence: String::new() }
-}
-
-/// A commit as a run that measured it holds it.
-pub(crate) fn commit(sha: String, time: DateTime<Utc>) -> Commit {
-    Commit {
-        sha,
-        parents: Vec::new(),
-        author_time: time,
-        commit_time: time,
-        subject: String::new(),
-        branch: None,
-        dirty: false,
-    }
 }

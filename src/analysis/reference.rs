@@ -221,10 +221,11 @@ fn values<'a>(runs: &[&'a RecordedRun]) -> BTreeMap<String, Series<'a>> {
 mod tests {
     use super::*;
     use crate::example;
+    use sprag_model::Commit;
 
     fn runs(values: &[f64]) -> Vec<RecordedRun> {
         let run =
-            |(day, value): (usize, &f64)| example::recorded(example::run("cpu", "a", day as u32 + 1, &[("x", *value)]));
+            |(day, value): (usize, &f64)| RecordedRun::from(example::run("cpu", "a", day as u32 + 1, &[("x", *value)]));
         values.iter().enumerate().map(run).collect()
     }
 
@@ -282,8 +283,8 @@ mod tests {
         let at = |day: u32, minute: i64, commit: &str, value: f64| {
             let mut run = example::run("cpu", "a", day, &[("x", value)]);
             run.timestamp += chrono::TimeDelta::minutes(minute);
-            run.commit = Some(example::commit(commit.repeat(40), run.timestamp));
-            example::recorded(run)
+            run.commit = Some(Commit::new(commit.repeat(40), run.timestamp));
+            RecordedRun::from(run)
         };
         // On the first day two commits were measured within the hour; the second one counts.
         let before =

@@ -1,5 +1,6 @@
 //! What a series shows, in one sentence that page, chart and Markdown share.
 
+use sprag_base::number::percent;
 use sprag_model::metric::RATIO;
 use sprag_model::{Better, Comparison, LatestRow, Role, Series, Unit, Verdict};
 
@@ -49,7 +50,7 @@ fn change_words(change: f64, series: &Series) -> String {
     if change.abs() < SMALLEST_SAID {
         return "the same as".to_owned();
     }
-    let size = format!("{:.1} %", change.abs() * 100.0);
+    let size = percent(change.abs(), 1);
     // A kernel against itself is not quicker for a ratio below 1.
     if series.role == Role::Control && metric.name == RATIO {
         return format!("{size} {}", if change > 0.0 { "above" } else { "below" });

@@ -59,6 +59,7 @@ pub(super) fn sort<'a>(runs: &[&'a RunHead], positions: &HashMap<&str, usize>) -
 mod tests {
     use super::*;
     use crate::example;
+    use sprag_model::Commit;
     use sprag_model::run::FILTER;
 
     /// Runs written as `commit filter`, one a day, on a line of `a` to `z`; the days of the newest, the last, and the probes.
@@ -70,11 +71,11 @@ mod tests {
         let head = |(number, words): (usize, &&str)| {
             let (commit, filter) = words.split_once(' ').unwrap_or((words, ""));
             let mut run = example::run("cpu", "m", number as u32 + 1, &[("scan", 1.0)]);
-            run.commit = Some(example::commit(sha(commit), run.timestamp));
+            run.commit = Some(Commit::new(sha(commit), run.timestamp));
             if !filter.is_empty() {
                 run.config.insert(FILTER.to_owned(), vec![filter].into());
             }
-            RunHead::new(&example::recorded(run))
+            RunHead::new(&run.into())
         };
         let heads: Vec<RunHead> = runs.iter().enumerate().map(head).collect();
         let day = |time: DateTime<Utc>| chrono::Datelike::day(&time);

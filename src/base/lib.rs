@@ -4,6 +4,7 @@ pub mod digest;
 pub mod files;
 pub mod glob;
 pub mod json;
+pub mod number;
 pub mod process;
 pub mod stats;
 pub mod text;

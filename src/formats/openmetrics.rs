@@ -125,7 +125,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::flat::example::{estimate, measurement, recorded, recorded_as, skipped};
+    use sprag_model::flat::example::{estimate, measurement, recorded, skipped};
     use sprag_model::flat::value_rows;
     use sprag_model::metric::{Better, Metric};
     use sprag_model::run::Run;
@@ -133,7 +133,7 @@ mod tests {
     fn newest(runs: &[Run]) -> String {
         let mut newest = Newest::default();
         for run in runs {
-            newest.take(&value_rows(&recorded_as(run.clone())));
+            newest.take(&value_rows(&run.clone().into()));
         }
         newest.text()
     }

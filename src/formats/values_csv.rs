@@ -88,7 +88,8 @@ fn params(benchmark: &Benchmark) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::flat::example::{recorded, recorded_as, skipped};
+    use sprag_model::RecordedRun;
+    use sprag_model::flat::example::{recorded, skipped};
     use sprag_model::flat::value_rows;
 
     #[test]
@@ -112,7 +113,7 @@ mod tests {
         new.measurements.truncate(1);
         new.measurements[0].estimates.truncate(1);
         new.measurements[0].estimates[0].value = 0.5;
-        let new = recorded_as(new);
+        let new = RecordedRun::from(new);
         let mut writer = Writer::default();
         let lines = [&new, &old, &skipped()].map(|one| writer.lines(&value_rows(one))).concat();
         let text = String::from_utf8([header(), lines].concat()).expect("it is UTF-8");

@@ -11,6 +11,7 @@ use crate::process::WorkerCommand;
 use crate::protocol::{CONTROL_SLACK, MOST_PREEMPTED};
 use crate::workload::{Calibration, Class, Companion, Workload};
 use crate::{MeasureError, calibration_kernels, pool};
+use sprag_base::number::percent;
 use sprag_base::stats::{bootstrap, describe};
 use sprag_model::{Benchmark, Role};
 
@@ -164,7 +165,7 @@ fn fitness(class: Class, kernels: &[KernelFindings]) -> ClassFitness {
 
 fn judge(kernel: &KernelFindings) -> Vec<(Fitness, Option<String>)> {
     let name = &kernel.kernel;
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let percent = |share: f64| percent(share, 1);
     let mut verdicts = vec![match kernel.detectable_ratio {
         None => (Fitness::Unknown, Some(format!("{name}: too few processes for an interval"))),
         Some(effect) if effect <= GOOD => (Fitness::Good, None),

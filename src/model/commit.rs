@@ -33,6 +33,19 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// A clean commit without parents, a subject and a branch.
+    pub fn new(sha: String, time: DateTime<Utc>) -> Commit {
+        Commit {
+            sha,
+            parents: Vec::new(),
+            author_time: time,
+            commit_time: time,
+            subject: String::new(),
+            branch: None,
+            dirty: false,
+        }
+    }
+
     /// The twelve digits in file names.
     pub fn short(&self) -> &str {
         self.sha.get(..12).unwrap_or(&self.sha)
@@ -58,6 +71,13 @@ pub struct CommitOnLine {
     pub subject: String,
     pub author: String,
     pub tags: Vec<String>,
+}
+
+impl CommitOnLine {
+    /// Without an author and tags.
+    pub fn new(sha: String, commit_time: DateTime<Utc>, subject: String) -> CommitOnLine {
+        CommitOnLine { sha, commit_time, subject, author: String::new(), tags: Vec::new() }
+    }
 }
 
 impl CommitLine {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::NamedMachine;
 use super::metric::Metric;
-use super::rule::percent;
+use sprag_base::number::{percent, short_percent};
 use sprag_base::text::{decoded, printable};
 
 /// Machines that differ by no more agree: the default tolerance of gates, and the least that shows on shared machines.
@@ -45,7 +45,7 @@ impl Disagreement {
     /// Such as `` `b` measures `cpu` 5.1 % slower than `a` of the same class, by more than 2 % in 19 of 20 sessions ``.
     pub fn sentence(&self) -> String {
         let safe = |text: &str| printable(&decoded(text));
-        let size = |change: f64| format!("{:.1} %", change.abs() * 100.0);
+        let size = |change: f64| percent(change.abs(), 1);
         let (machine, suite) = (safe(&self.machine.name), safe(&self.suite));
         let what = self.name.as_ref().map_or(format!("`{suite}`"), |name| format!("`{}` of `{suite}`", safe(name)));
         let others = match self.others.as_slice() {
@@ -57,7 +57,7 @@ impl Disagreement {
             _ => format!("; most in `{}`, {}", safe(&self.most), size(self.most_change)),
         };
         let (change, word) = (size(self.change), self.metric.word(self.change > 0.0));
-        let (limit, beyond, sessions) = (percent(LIMIT), self.beyond, self.sessions);
+        let (limit, beyond, sessions) = (short_percent(LIMIT), self.beyond, self.sessions);
         format!(
             "`{machine}` measures {what} {change} {word} than {others}, by more than {limit} in {beyond} of {sessions} \
              sessions{most}"

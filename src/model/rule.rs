@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Unit;
+use sprag_base::number::short_percent as percent;
 
 /// The most times a value that a rule may allow.
 pub const MOST_FACTOR: f64 = 100.0;
@@ -130,12 +131,6 @@ impl Rule {
             ),
         }
     }
-}
-
-/// A share as `2 %`, with as many digits as it has and at most four.
-pub fn percent(share: f64) -> String {
-    let digits = format!("{:.4}", share * 100.0);
-    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// How a project chooses the rule of a metric.

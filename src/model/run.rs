@@ -76,6 +76,13 @@ pub struct RecordedRun {
     pub run: Run,
 }
 
+impl From<Run> for RecordedRun {
+    fn from(run: Run) -> RecordedRun {
+        let (id, path, _) = run.to_record();
+        RecordedRun { path, id, run }
+    }
+}
+
 /// A file of the history that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {

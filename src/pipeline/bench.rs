@@ -206,7 +206,7 @@ fn table(run: &Run, request: &BenchRequest) -> String {
     let (range, mean) = (range(ends), scale.text(mean));
     let mut sentence = format!("{runs} runs in fresh processes after {warmup}: {range}, mean {mean}");
     if let Some(detectable) = time.detectable {
-        sentence.push_str(&format!("; detectable: {:.1} %", 100.0 * detectable));
+        sentence.push_str(&format!("; detectable: {}", text::percent_size(detectable)));
     }
     table.push('\n');
     table.push_str(&text::line(&sentence, 0));

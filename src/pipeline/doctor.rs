@@ -11,6 +11,7 @@ use crate::error::Context as _;
 use crate::project::{PRIVATE_FOLDER, Project};
 use crate::text::{self, printable};
 use sprag_base::files::{read_bounded, write_atomic};
+use sprag_base::number;
 use sprag_base::process::find_program;
 use sprag_history::{self as history};
 use sprag_measure::doctor::findings::{
@@ -394,12 +395,8 @@ fn scaled(unit: Unit, value: f64) -> String {
 }
 
 fn percent(share: Option<f64>) -> String {
-    match share.map(|share| 100.0 * share) {
-        None => UNKNOWN.to_owned(),
-        Some(percent) if percent >= 9.95 => format!("{percent:.0} %"),
-        Some(percent) if percent >= 0.995 => format!("{percent:.1} %"),
-        Some(percent) => format!("{percent:.2} %"),
-    }
+    let decimals = |share: f64| usize::from(share < 0.0995) + usize::from(share < 0.00995);
+    share.map_or_else(|| UNKNOWN.to_owned(), |share| number::percent(share, decimals(share)))
 }
 
 #[cfg(test)]

@@ -52,12 +52,6 @@ pub fn read(path: &Path) -> crate::Result<RunFile> {
     }
 }
 
-/// A run that is not read from a file, with the id and the path of its record.
-pub fn recorded(run: Run) -> RecordedRun {
-    let (id, path, _) = run.to_record();
-    RecordedRun { path, id, run }
-}
-
 pub fn read_run(path: &Path) -> crate::Result<RecordedRun> {
     let bytes = read_bounded(path, MAX_RECORD_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     match Run::from_json(&bytes) {

@@ -92,6 +92,10 @@ pub fn percent_size(share: f64) -> String {
     terminal::typed(&number::percent_size(share))
 }
 
+pub fn probability(probability: f64) -> String {
+    terminal::typed(&sprag_report::trend::probability(probability))
+}
+
 /// Ignores a closed standard error: the exit code still shows the outcome. Escapes again what may hold text of others.
 pub fn say(line: &str) {
     let line = &line.split('\n').map(printable).collect::<Vec<String>>().join("\n");

@@ -21,15 +21,7 @@ pub(crate) const BASELINE: &str = "baselines/cpu.example-cpu.json";
 
 fn commit_of(sha: String, subject: &str, branch: Option<&str>) -> Commit {
     let time = Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).single().expect("a time");
-    Commit {
-        sha,
-        parents: Vec::new(),
-        author_time: time,
-        commit_time: time,
-        subject: subject.to_owned(),
-        branch: branch.map(str::to_owned),
-        dirty: false,
-    }
+    Commit { subject: subject.to_owned(), branch: branch.map(str::to_owned), ..Commit::new(sha, time) }
 }
 
 /// As [`run`], of a commit that no repository holds.

@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
     use crate::calibrate::{Candidate, calibrate};
-    use crate::example::{daily, recorded, run};
+    use crate::example::{daily, run};
     use crate::trend::example::analysis;
     use sprag_model::calibration::Tally;
     use sprag_model::{Choice, Rule, Series};
@@ -63,7 +63,7 @@ mod tests {
     }
 
     fn heads(series: &Series) -> Vec<RunHead> {
-        let like = RunHead::new(&recorded(run("cpu", "m", 1, &[])));
+        let like = RunHead::new(&run("cpu", "m", 1, &[]).into());
         series.points.iter().map(|point| RunHead { id: point.run.to_string(), ..like.clone() }).collect()
     }
 

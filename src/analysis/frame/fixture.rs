@@ -8,8 +8,8 @@ use super::{DecodedRuns, Frame};
 use crate::example;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::{
-    Baseline, Benchmark, CommitLine, CommitOnLine, Estimate, Machine, Measurement, Metric, ParityStatus, RecordedRun,
-    Role, Run, Series, SeriesAnalysis,
+    Baseline, Benchmark, Commit, CommitLine, CommitOnLine, Estimate, Machine, Measurement, Metric, ParityStatus,
+    RecordedRun, Role, Run, Series, SeriesAnalysis,
 };
 
 pub(crate) const HOURS_A_WEEK: i64 = 7 * 24;
@@ -22,19 +22,13 @@ pub(crate) fn time(hours: i64) -> DateTime<Utc> {
 
 /// A line of commits, each with its time in hours, oldest first.
 pub(crate) fn line(commits: &[(&str, i64)]) -> CommitLine {
-    let commits = commits.iter().map(|&(sha, hours)| CommitOnLine {
-        sha: sha.to_owned(),
-        commit_time: time(hours),
-        subject: format!("Change {sha}"),
-        author: String::new(),
-        tags: Vec::new(),
-    });
-    CommitLine { commits: commits.collect(), shallow: false, named: false }
+    let commit = |&(sha, hours): &(&str, i64)| CommitOnLine::new(sha.to_owned(), time(hours), format!("Change {sha}"));
+    CommitLine { commits: commits.iter().map(commit).collect(), ..CommitLine::default() }
 }
 
 /// A run of the suite `cpu` on the machine `m` that measured nothing; `-` means no commit.
 pub(crate) fn run_of(id: &str, commit: &str, commit_hours: i64, run_hours: i64) -> RecordedRun {
-    let commit = example::commit(commit.to_owned(), time(commit_hours));
+    let commit = Commit::new(commit.to_owned(), time(commit_hours));
     let mut run = Run::new("cpu", time(run_hours), Machine::named("m", "EPYC"));
     run.commit = (commit.sha != "-").then_some(commit);
     RecordedRun { path: run.path(id), id: id.to_owned(), run }

@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::power;
+use sprag_base::number::percent;
 use sprag_model::evidence::Decision;
 use sprag_model::{Band, BandReport, BandRow, Better, Effect, Evidence, Rule, Side, Verdict};
 
@@ -81,7 +82,7 @@ pub fn decide(fail: f64, warn: f64, evidence: &Evidence) -> Decision {
     };
     let both = interval(base).zip(interval(current));
     let overlap = both.is_some_and(|(base, current)| base.0 <= current.1 && current.0 <= base.1);
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let percent = |share: f64| percent(share, 1);
     let worse = |limits: &str| format!("{} worse, {limits}", percent(worsening));
     let bands = format!("where {} warns and {} fails", percent(warn), percent(fail));
     let (verdict, note) = match band(worsening, fail, warn) {

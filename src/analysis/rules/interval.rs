@@ -18,6 +18,7 @@
 use super::power::POWER;
 use super::remedy::Remedy;
 use crate::session_noise::LARGEST_ASSUMED_TOLERANCE;
+use sprag_base::number::short_percent;
 use sprag_base::stats::centre::Centre;
 use sprag_base::stats::{pair_ratio, student};
 use sprag_model::evidence::Decision;
@@ -193,7 +194,9 @@ fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> St
                 if is_apart { APART_WORDS } else { "the interval is so wide that a slowdown by half would be hidden" };
             reason.to_owned()
         }
-        _ => format!("the {} interval crosses the tolerance of {}", per_cent(CONFIDENCE), per_cent(tolerance)),
+        _ => {
+            format!("the {} interval crosses the tolerance of {}", short_percent(CONFIDENCE), short_percent(tolerance))
+        }
     };
     format!("{limits}; {}", advice(tolerance, evidence, estimate, p))
 }
@@ -253,12 +256,6 @@ fn undecided(tolerance: f64, evidence: &Evidence, reason: String) -> Decision {
         p_value: None,
         note: None,
     }
-}
-
-/// A share as `2 %` or `0.5 %`.
-pub(super) fn per_cent(share: f64) -> String {
-    let text = format!("{:.2}", share * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! the one to take. The interval of this rule is that of the factor between the two sides ([`hodges_lehmann`]).
 
 use super::power;
+use sprag_base::number::percent;
 use sprag_base::stats::hodges_lehmann::Location;
 use sprag_base::stats::mann_whitney::{self, Method};
 use sprag_base::stats::{describe, hodges_lehmann, normal};
@@ -122,11 +123,11 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
         // Worse by more than is allowed never passes; that the test finds nothing is not a finding that there is nothing.
         (true, false) if worsening > 0.0 => {
             let enough = enough(p_value.unwrap_or(1.0), significance, (base.len(), current.len()));
-            (Verdict::Inconclusive(format!("{:.1} % worse, {alike}: {enough}", worsening * 100.0)), None)
+            (Verdict::Inconclusive(format!("{} worse, {alike}: {enough}", percent(worsening, 1))), None)
         }
         (true, false) => (Verdict::Unchanged, Some(alike)),
         (false, true) if worsening > 0.0 => {
-            let within = format!("within the band of {:.1} %", band * 100.0);
+            let within = format!("within the band of {}", percent(band, 1));
             (Verdict::Unchanged, Some(format!("significantly worse (p = {two_sided:.2e}), {within}")))
         }
         (false, _) => (Verdict::Unchanged, None),

@@ -28,14 +28,8 @@ fn day(place: usize) -> DateTime<Utc> {
 
 /// A line of so many commits, a day apart.
 pub(crate) fn line(count: usize) -> CommitLine {
-    let commit = |place: usize| CommitOnLine {
-        sha: sha(place),
-        commit_time: day(place),
-        subject: format!("Change {place}"),
-        author: String::new(),
-        tags: Vec::new(),
-    };
-    CommitLine { commits: (0..count).map(commit).collect(), shallow: false, named: false }
+    let commit = |place: usize| CommitOnLine::new(sha(place), day(place), format!("Change {place}"));
+    CommitLine { commits: (0..count).map(commit).collect(), ..CommitLine::default() }
 }
 
 pub(crate) fn point(place: usize, value: f64) -> Point {

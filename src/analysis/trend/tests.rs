@@ -82,7 +82,7 @@ fn a_new_environment_is_no_commits_fault() {
     let heads: Vec<_> = [&old, &new]
         .map(|environment| {
             head.environment = environment.clone();
-            sprag_model::head::RunHead::new(&crate::example::recorded(head.clone()))
+            sprag_model::head::RunHead::new(&head.clone().into())
         })
         .into();
     let mut series = moved("a", 1);
@@ -178,9 +178,9 @@ fn machines_join_without_the_line_of_commits() {
     let here = off_line(all_moved(MACHINE, &unlike), 0);
     let mut there = off_line(all_moved(OTHER, &unlike), 1);
     let mut head = crate::example::run("cpu", "a", 1, &[("a", 1.0)]);
-    head.commit = Some(crate::example::commit(sha(80), head.timestamp));
+    head.commit = Some(sprag_model::Commit::new(sha(80), head.timestamp));
     head.commit.as_mut().expect("it has one").subject = "Slow it down".to_owned();
-    let heads = [sprag_model::head::RunHead::new(&crate::example::recorded(head))];
+    let heads = [sprag_model::head::RunHead::new(&head.into())];
     let detected = |series: Vec<Series>| {
         let line = CommitLine::default();
         analyse(Input { line: &line, heads: &heads, ..input(&analysis(series)) }).trend.events

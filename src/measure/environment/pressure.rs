@@ -16,6 +16,7 @@ const MOST_STEAL: f64 = 0.01;
 
 const OWN_LOAD: f64 = 1.0;
 
+use sprag_base::number::percent;
 use sprag_model::environment::DURATION;
 use sprag_model::run::BUSY;
 
@@ -127,8 +128,8 @@ pub fn reasons(change: &PressureChange, cores: usize) -> Vec<String> {
     let busy = load.map(|load| format!("load {load}")).or(others);
     reasons.extend(busy.map(|what| format!("{BUSY}: {what}")));
     if let Some(share) = change.steal_share.filter(|share| *share > MOST_STEAL) {
-        let (share, most) = (100.0 * share, 100.0 * MOST_STEAL);
-        reasons.push(format!("the host took {share:.1} % of the processor time, over the limit of {most:.0} %"));
+        let (share, most) = (percent(share, 1), percent(MOST_STEAL, 0));
+        reasons.push(format!("the host took {share} of the processor time, over the limit of {most}"));
     }
     if let Some(periods) = change.throttled_periods.filter(|periods| *periods > 0) {
         let times = if periods == 1 { "once".to_owned() } else { format!("{periods} times") };

@@ -19,6 +19,7 @@ use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult}
 use crate::tensorrt::{self, benchmark};
 use crate::tensorrt::{Reason, ReasonCode};
 use sprag_base::files::{WriteError, write_atomic};
+use sprag_base::number::percent;
 use sprag_base::{json, text};
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
 use sprag_formats::compat::apex_x::trt_report::{
@@ -237,7 +238,7 @@ fn layer_text(layer: &Layer) -> String {
     if name.len() < layer.name.len() {
         name.push_str("...");
     }
-    format!("{name} ({:.1} %)", layer.share * 100.0)
+    format!("{name} ({})", percent(layer.share, 1))
 }
 
 fn write(profile: &LayerProfile, label: &str, folder: &Path) -> Result<(), WriteError> {

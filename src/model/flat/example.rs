@@ -35,15 +35,13 @@ pub fn recorded() -> RecordedRun {
     let mut merge = measurement("merge", &[], "default", Vec::new());
     merge.failure = Some("needs two cores".to_owned());
     let commit = Commit {
-        sha: "0123456789abcdef0123456789abcdef01234567".to_owned(),
         parents: vec!["89abcdef0123456789abcdef0123456789abcdef".to_owned()],
-        author_time: timestamp,
         commit_time: timestamp - chrono::TimeDelta::hours(1),
         subject: "Pack tiles".to_owned(),
         branch: Some("main".to_owned()),
-        dirty: false,
+        ..Commit::new("0123456789abcdef0123456789abcdef01234567".to_owned(), timestamp)
     };
-    recorded_as(Run {
+    RecordedRun::from(Run {
         commit: Some(commit),
         environment: Environment::from_facts(BTreeMap::from([("cpu_model".to_owned(), "EPYC 9".to_owned())])),
         quality: Quality { clean: false, reasons: vec!["load was high".to_owned(), "few workers".to_owned()] },
@@ -54,17 +52,12 @@ pub fn recorded() -> RecordedRun {
 
 pub fn skipped() -> RecordedRun {
     let run = recorded().run;
-    recorded_as(Run {
+    RecordedRun::from(Run {
         environment: run.environment,
         status: RunStatus::Skipped,
         reason: Some("no device".to_owned()),
         ..Run::new("gpu", run.timestamp, run.machine)
     })
-}
-
-pub fn recorded_as(run: Run) -> RecordedRun {
-    let (id, path, _) = run.to_record();
-    RecordedRun { path, id, run }
 }
 
 pub fn measurement(name: &str, params: &[(&str, String)], variant: &str, estimates: Vec<Estimate>) -> Measurement {

@@ -223,9 +223,7 @@ mod tests {
         measurements.push(control);
         let time = Utc.with_ymd_and_hms(2026, 11, 20, hour, 0, 0).single().expect("a time");
         let config = BTreeMap::from_iter(shard.settings(&occupied));
-        let run = Run { config, measurements, ..Run::new("cpu", time, Machine::named("m", "CPU")) };
-        let (id, path, _) = run.to_record();
-        RecordedRun { path, id, run }
+        Run { config, measurements, ..Run::new("cpu", time, Machine::named("m", "CPU")) }.into()
     }
 
     /// All shards that have anything besides the control.

@@ -15,7 +15,7 @@ use crate::{policy, refuse};
 use sprag_analysis::rules::interval;
 use sprag_analysis::session_noise::{self, FEWEST_SESSIONS, MOST_SESSIONS};
 use sprag_base::files::{check_writable, write_new};
-use sprag_model::rule::percent;
+use sprag_base::number::short_percent as percent;
 use sprag_model::{Baseline, BaselineMetric, Choice, Policy, Rule, SessionNoise};
 
 pub struct EmitOptions<'a> {

@@ -191,7 +191,7 @@ pub(super) fn progress(
             (posterior.other, "that there are more changes"),
         ] {
             if probability >= 0.1 {
-                text.push_str(&format!("{} probability {words}\n", percentage(probability)));
+                text.push_str(&format!("{} probability {words}\n", text::probability(probability)));
             }
         }
     }
@@ -227,26 +227,24 @@ fn unlisted_of(report: &BisectReport, rows: &[SuspectCommit]) -> String {
 }
 
 fn unlisted_line(one: &UnlistedSuspects) -> String {
-    format!("{}, together {}\n", text::count(one.count, "more suspect"), percentage(one.probability))
+    format!("{}, together {}\n", text::count(one.count, "more suspect"), text::probability(one.probability))
 }
 
 fn table(rows: &[SuspectCommit]) -> String {
     let row = |one: &SuspectCommit| {
         let bar = "█".repeat((20.0 * one.probability).round() as usize);
         let level = one.level.map_or_else(|| text::NONE.to_owned(), |level| format!("{level:.2}"));
-        vec![text::short(&one.sha, 12).to_owned(), percentage(one.probability), bar, level, printable(&one.subject)]
+        vec![
+            text::short(&one.sha, 12).to_owned(),
+            text::probability(one.probability),
+            bar,
+            level,
+            printable(&one.subject),
+        ]
     };
     let head = rows.first().and_then(|one| one.benchmarks.as_ref());
     let head = head.map_or_else(String::new, |benchmarks| format!("{benchmarks}:\n"));
     head + &text::table(["suspect", "probability", "", "level", "subject"], rows.iter().map(row), &[1, 3])
-}
-
-fn percentage(probability: f64) -> String {
-    match 100.0 * probability {
-        percent if percent > 99.0 => "> 99 %".to_owned(),
-        percent if percent < 0.5 => "< 0.5 %".to_owned(),
-        percent => format!("{percent:.0} %"),
-    }
 }
 
 /// The likeliest suspects of each cluster.
@@ -486,15 +484,15 @@ fn sentence(stage: &Stage, finding: &Finding, confidence: f64) -> String {
     let count = |group: &Group| group.last + 1 - group.first;
     match finding {
         Finding::Culprit(group) if count(group) == 1 => {
-            format!("The culprit is one commit (probability {}).", percentage(group.probability))
+            format!("The culprit is one commit (probability {}).", text::probability(group.probability))
         }
         Finding::Culprit(group) => format!(
             "The culprit is one of {} commits (together {}); none between them can be measured.",
             count(group),
-            percentage(group.probability)
+            text::probability(group.probability)
         ),
         Finding::Two(_, level) if (0.0..=1.0).contains(level) => {
-            format!("The change has two parts: {} of it came with the first commit.", percentage(*level))
+            format!("The change has two parts: {} of it came with the first commit.", text::probability(*level))
         }
         Finding::Two(..) => {
             "Two commits moved the level, and the second one undid a part of what the first one did.".to_owned()
@@ -505,17 +503,17 @@ fn sentence(stage: &Stage, finding: &Finding, confidence: f64) -> String {
                     (last, 1) => format!("`{last}`"),
                     (last, count) => format!("one of the {count} commits up to `{last}`"),
                 });
-            let probability = percentage(group.probability);
+            let probability = text::probability(group.probability);
             format!(
                 "Several commits moved the level; the last one is the culprit (probability {probability}). It had \
                  moved before, at {change}, and back, at {undoing}."
             )
         }
         Finding::Drift(probability) => {
-            format!("The change came gradually ({}), so no commit is to blame.", percentage(*probability))
+            format!("The change came gradually ({}), so no commit is to blame.", text::probability(*probability))
         }
         Finding::Other(probability) => {
-            format!("More changes lie between the ends than can be separated ({}).", percentage(*probability))
+            format!("More changes lie between the ends than can be separated ({}).", text::probability(*probability))
         }
         Finding::Open => {
             let asked = format!("{} %", (1000.0 * confidence).round() / 10.0);
@@ -542,7 +540,7 @@ fn change_text(effect: &BisectEffect) -> String {
 
 /// Above the commits that no measurement separates.
 fn one_of(culprit: &Culprit) -> String {
-    format!("one of these {} commits, together {}", culprit.commits.len(), percentage(culprit.probability))
+    format!("one of these {} commits, together {}", culprit.commits.len(), text::probability(culprit.probability))
 }
 
 impl BisectReport {
@@ -560,7 +558,8 @@ pub fn terminal(report: &BisectReport) -> String {
             text.push_str(&format!("\n{}:\n", one_of(culprit)));
         }
         for commit in &culprit.commits {
-            let share = if culprit.commits.len() > 1 { String::new() } else { percentage(culprit.probability) + "  " };
+            let share =
+                if culprit.commits.len() > 1 { String::new() } else { text::probability(culprit.probability) + "  " };
             let (sha, author) = (text::short(&commit.sha, 12), printable(&commit.author));
             text.push_str(&format!("\n{sha}  {share}{author}\n  {}\n", printable(&commit.subject)));
             for file in &commit.files {
@@ -625,7 +624,7 @@ pub fn markdown(report: &BisectReport) -> String {
         }
         for commit in &culprit.commits {
             let (sha, subject) = (text::short(&commit.sha, 12), cell(&commit.subject));
-            let share = if is_one { format!(", {}", percentage(culprit.probability)) } else { String::new() };
+            let share = if is_one { format!(", {}", text::probability(culprit.probability)) } else { String::new() };
             text.push_str(&format!("\n**{sha}** {subject} ({}{share})\n\n", cell(&commit.author)));
             for file in &commit.files {
                 text.push_str(&format!("- {} +{} -{}\n", code(&file.path), file.added, file.removed));
@@ -643,7 +642,7 @@ pub fn markdown(report: &BisectReport) -> String {
         text.push_str("\n| suspect | probability | level | subject |\n|:--|--:|--:|:--|\n");
         for one in suspects {
             let level = one.level.map_or_else(|| text::NONE.to_owned(), |level| format!("{level:.2}"));
-            let (sha, probability) = (text::short(&one.sha, 12), percentage(one.probability));
+            let (sha, probability) = (text::short(&one.sha, 12), text::probability(one.probability));
             text.push_str(&format!("| {sha} | {probability} | {level} | {} |\n", cell(&one.subject)));
         }
         let unlisted = unlisted_of(report, suspects);

@@ -54,7 +54,6 @@ pub(crate) fn broken(heads: &[RunHead], suite: &str) -> HashMap<String, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sprag_model::RecordedRun;
 
     #[test]
     fn only_failures_that_would_repeat_are_remembered() {
@@ -82,21 +81,12 @@ mod tests {
     #[test]
     fn a_commit_is_broken_until_a_machine_has_built_it() {
         let machine = environment::machine(None, None);
-        let commit = |sha: &str| Commit {
-            sha: sha.to_owned(),
-            parents: Vec::new(),
-            author_time: Default::default(),
-            commit_time: Default::default(),
-            subject: String::new(),
-            branch: None,
-            dirty: false,
-        };
+        let commit = |sha: &str| Commit::new(sha.to_owned(), Default::default());
         let run = |suite: &str, sha: &str| failed_run(suite, &commit(sha), &machine, "no type".to_owned());
         let failed = |sha: &str| Run { config: Default::default(), ..run("s", sha) };
         let built = |sha: &str| Run { status: RunStatus::Ok, ..failed(sha) };
         let runs = [run("s", "a"), run("t", "b"), failed("c"), run("s", "d"), built("d")];
-        let recorded = |run: Run| RecordedRun { path: String::new(), id: String::new(), run };
-        let heads: Vec<RunHead> = runs.into_iter().map(|run| RunHead::new(&recorded(run))).collect();
+        let heads: Vec<RunHead> = runs.into_iter().map(|run| RunHead::new(&run.into())).collect();
         assert_eq!(broken(&heads, "s"), HashMap::from([("a".to_owned(), "no type".to_owned())]));
     }
 }

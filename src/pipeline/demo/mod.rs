@@ -13,7 +13,6 @@ use chrono::{DateTime, Datelike, TimeDelta, Utc};
 use self::runs::{BASELINES, COMMITS, FASTER, Recorder, SLOWER, cpu_machines, stream};
 use crate::Error;
 use crate::error::Context as _;
-use crate::run_file::recorded;
 use sprag_analysis::reference::{self, Level};
 use sprag_base::stats::random::SplitMix64;
 use sprag_evidence::checklist::CHECKLIST_PATH;
@@ -261,7 +260,7 @@ fn baselines(runs: &[Run], author: &Author, time: DateTime<Utc>) -> crate::Resul
 }
 
 fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
-    let mut all: Vec<RecordedRun> = runs.map(|run| recorded(run.clone())).collect();
+    let mut all: Vec<RecordedRun> = runs.cloned().map(RecordedRun::from).collect();
     let newest = all.pop()?;
     let alike = |one: &&RecordedRun| one.run.environment.key == newest.run.environment.key;
     let before: Vec<&RecordedRun> = all.iter().filter(alike).collect();

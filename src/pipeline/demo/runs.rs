@@ -11,6 +11,7 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use sprag_base::number::percent;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
 use sprag_base::toml::TomlText;
@@ -321,33 +322,33 @@ pub(super) fn sentences(commits: &[Commit]) -> Vec<String> {
         let commit = &commits[position];
         format!("{} ({})", commit.short(), commit.subject)
     };
-    let percent = |factor: f64| format!("{:.0} %", (factor - 1.0).abs() * 100.0);
+    let size = |factor: f64| percent((factor - 1.0).abs(), 0);
     let drifted = DRIFT.each * (COMMITS - 1 - DRIFT.from) as f64;
     vec![
         format!(
             "regression: the time of {} @fast goes up by {} at {}, {} commits before the newest, on {UPGRADED} and {AWAY}",
             SLOWER.kernel,
-            percent(SLOWER.factor),
+            size(SLOWER.factor),
             at(SLOWER.position),
             COMMITS - 1 - SLOWER.position,
         ),
         format!(
             "improvement: the time of {} @fast goes down by {} at {}, on {UPGRADED} and {AWAY}",
             FASTER.kernel,
-            percent(FASTER.factor),
+            size(FASTER.factor),
             at(FASTER.position),
         ),
         format!(
-            "drift: the time of {} @fast goes up by {:.2} % with each commit after {}, {:.1} % in all",
+            "drift: the time of {} @fast goes up by {} with each commit after {}, {} in all",
             DRIFT.kernel,
-            DRIFT.each * 100.0,
+            percent(DRIFT.each, 2),
             at(DRIFT.from),
-            drifted * 100.0,
+            percent(drifted, 1),
         ),
         format!(
-            "environment: {UPGRADED} has rustc 1.91.0 in place of 1.90.0 since {}, which moves its times by up to {:.1} %",
+            "environment: {UPGRADED} has rustc 1.91.0 in place of 1.90.0 since {}, which moves its times by up to {}",
             at(COMPILER_CHANGE),
-            COMPILER_EFFECT * 100.0,
+            percent(COMPILER_EFFECT, 1),
         ),
         format!("gap: {AWAY} measured nothing from {} to {}", at(GAP.start), at(GAP.end - 1)),
         format!("skipped: {WITH_GPU} could not measure {}: {NO_GPU_REASON}", at(NO_GPU)),

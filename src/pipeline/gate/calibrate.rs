@@ -10,6 +10,7 @@ use crate::text::{self, note};
 use crate::{policy, study};
 use sprag_analysis::calibrate::{Candidate, calibrate};
 use sprag_analysis::frame::Frame;
+use sprag_base::number::signed_percent;
 use sprag_history as history;
 use sprag_measure::environment;
 use sprag_model::calibration::{Base, Calibration, RuleCalibration, Share, Tally};
@@ -118,7 +119,7 @@ fn power(calibration: &Calibration) -> String {
     let mut sizes: Vec<f64> = sizes.collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
-    head.extend(sizes.iter().map(|size| format!("{:+.0} %", size * 100.0)));
+    head.extend(sizes.iter().map(|size| signed_percent(*size, 0)));
     let mut rows = vec![head];
     for rule in calibration.rules.iter().filter(|rule| rule.silent.is_none()) {
         let mut row = vec![rule.rule.clone(), base(rule.base).to_owned()];

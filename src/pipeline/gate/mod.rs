@@ -221,7 +221,7 @@ fn measured(
     let mut runs = measure(project, &asked, effort)?;
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let chosen = asked.iter().map(|(suite, _)| match runs.iter().position(|run| run.suite == *suite) {
-        Some(place) => Chosen::from(run_file::recorded(runs.swap_remove(place))),
+        Some(place) => Chosen::from(RecordedRun::from(runs.swap_remove(place))),
         None => Chosen { suite: (*suite).to_owned(), machine: machine.clone(), run: None },
     });
     Ok(chosen.collect())

@@ -74,13 +74,9 @@ pub fn run(source: &Source, run: ImportedRun, place: Place) -> Run {
 pub fn described(named: &ImportedCommit, time: DateTime<Utc>) -> Option<Commit> {
     let time = time.trunc_subsecs(0);
     (named.named_at.is_none() && named.sha.len() == 40).then(|| Commit {
-        sha: named.sha.clone(),
-        parents: Vec::new(),
-        author_time: time,
-        commit_time: time,
         subject: named.subject.clone().unwrap_or_default(),
         branch: named.branch.clone(),
-        dirty: false,
+        ..Commit::new(named.sha.clone(), time)
     })
 }
 

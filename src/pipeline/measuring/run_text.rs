@@ -1,6 +1,7 @@
 //! A run as a table for a terminal.
 
 use crate::text::{self, NONE};
+use sprag_base::number::percent;
 use sprag_base::text::decoded;
 use sprag_model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use sprag_model::sample::CALIBRATION;
@@ -79,8 +80,8 @@ fn row(measurement: &Measurement, is_counted: bool) -> Vec<String> {
         let scale = one.metric.unit.scale(one.value);
         Some(format!("{} to {}", scale.number(low), scale.number(high)))
     });
-    let detectable = judged.and_then(|one| one.detectable).map(|size| format!("{:.1} %", size * 100.0));
-    let limit = measurement.estimate(LIMIT_SHARE).map(|one| format!("{:.0} %", one.value * 100.0));
+    let detectable = judged.and_then(|one| one.detectable).map(text::percent_size);
+    let limit = measurement.estimate(LIMIT_SHARE).map(|one| percent(one.value, 0));
     let throughput = measurement.estimates.iter().find(|one| one.metric.unit == Unit::PerSecond);
     let parity = match (measurement.parity.status, measurement.parity.max_abs_error) {
         (ParityStatus::Unchecked, _) => none(),

@@ -28,13 +28,10 @@ pub fn comparison(benchmark: &str, ratio: f64, verdict: Verdict) -> Comparison {
 pub fn suite(name: &str) -> SuiteGate {
     let time = DateTime::from_timestamp(1_795_230_000, 0).expect("a time within range");
     let commit = Commit {
-        sha: "b".repeat(40),
         parents: vec!["a".repeat(40)],
-        author_time: time,
-        commit_time: time,
         subject: "Make it slower".to_owned(),
         branch: Some("main".to_owned()),
-        dirty: false,
+        ..Commit::new("b".repeat(40), time)
     };
     SuiteGate {
         suite: name.to_owned(),

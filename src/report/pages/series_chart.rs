@@ -403,14 +403,8 @@ mod tests {
 
     #[test]
     fn a_commit_off_the_line_is_between_those_of_its_time() {
-        let commit = |number: i64| CommitOnLine {
-            sha: format!("{number:040}"),
-            commit_time: day(number),
-            subject: String::new(),
-            author: String::new(),
-            tags: Vec::new(),
-        };
-        let line = CommitLine { commits: [1, 2, 3].map(commit).into(), shallow: false, named: false };
+        let commit = |number: i64| CommitOnLine::new(format!("{number:040}"), day(number), String::new());
+        let line = CommitLine { commits: [1, 2, 3].map(commit).into(), ..CommitLine::default() };
         let places = |points: &[Point], line: &CommitLine| -> Vec<f64> {
             on_line(points, line).iter().map(|(place, _)| *place).collect()
         };

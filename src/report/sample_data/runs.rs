@@ -54,7 +54,7 @@ pub(super) fn all(line: &CommitLine) -> Vec<RecordedRun> {
             if (machine, suite) == (0, "gpu") && i < 37 {
                 continue;
             }
-            runs.push(record(run(line, i, machine, suite, &mut noise)));
+            runs.push(run(line, i, machine, suite, &mut noise).into());
         }
     }
     runs
@@ -62,11 +62,6 @@ pub(super) fn all(line: &CommitLine) -> Vec<RecordedRun> {
 
 fn time_of(i: usize) -> DateTime<Utc> {
     DateTime::from_timestamp(START + 7 * 86_400 * i as i64, 0).expect("a time within range")
-}
-
-fn record(run: Run) -> RecordedRun {
-    let (id, path, _) = run.to_record();
-    RecordedRun { path, id, run }
 }
 
 pub(super) fn machine(number: usize) -> Machine {

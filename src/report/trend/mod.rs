@@ -15,6 +15,7 @@ mod checks;
 pub(crate) mod example;
 
 pub use json::{json, schema};
+pub use words::probability;
 pub(crate) use words::reason;
 
 /// What asks for action, for a terminal of that width; `all` lists events that may be chance or were reverted, too.

@@ -99,7 +99,7 @@ pub(crate) fn chance(rate: f64) -> String {
     format!("{about}{words} findings this strong {verb}")
 }
 
-pub(crate) fn probability(probability: f64) -> String {
+pub fn probability(probability: f64) -> String {
     let percent = match probability * 100.0 {
         percent if !percent.is_finite() => return number::NONE.to_owned(),
         percent if percent > 0.0 && percent < 0.5 => "<1".to_owned(),
