@@ -24,7 +24,7 @@ mod pyperf;
 mod pytest_benchmark;
 mod gungraun;
 mod callgrind;
-mod trtexec;
+pub mod trtexec;
 /// The files of the systems that went before: reports, baselines, gates and texts of Apex-X, Trueno and tt-metal.
 ///
 /// Golden files fix what the originals read and write byte for byte: Python's words for errors, its numbers that JSON lacks,

@@ -11,10 +11,11 @@
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::frame::{Format, Read, Recognised, Source};
 use super::{FormatError, json as strict, outputs};
+use sprag_base::json;
 use sprag_model::foreign::Output;
 use sprag_model::imported::{Entry, Observation};
 use sprag_model::metric::{Better, Metric};
@@ -69,19 +70,28 @@ struct Call {
     end_enqueue: Option<Value>,
 }
 
+/// An entry of a profile: the number of calls, or a layer.
 #[derive(Deserialize)]
-struct Layer {
-    count: Option<u64>,
-    name: Option<String>,
+pub struct ProfileEntry {
+    pub count: Option<u64>,
+    pub name: Option<String>,
     #[serde(rename = "averageMs")]
-    average: Option<Value>,
+    pub average: Option<Value>,
     #[serde(rename = "medianMs")]
-    median: Option<Value>,
-    percentage: Option<Value>,
+    pub median: Option<Value>,
+    pub percentage: Option<Value>,
+}
+
+/// The entries of a profile, and whether names had to be escaped.
+pub fn profile_entries(text: &str) -> serde_json::Result<(Vec<ProfileEntry>, bool)> {
+    match list(text) {
+        Ok(entries) => Ok((entries, false)),
+        Err(error) => Ok((list(&escaped(text)).map_err(|_| error)?, true)),
+    }
 }
 
 /// Words such as `nan` have been put in quotes, and are not numbers.
-fn milliseconds(value: &Value) -> f64 {
+pub fn milliseconds(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
@@ -93,14 +103,17 @@ fn metric(name: &str) -> Metric {
     Metric { name: name.to_owned(), unit: Unit::Second, better: Better::Lower }
 }
 
-fn list<T: DeserializeOwned>(output: &Output, text: &str) -> Result<Vec<T>, FormatError> {
-    strict::check_size(&output.name, text)?;
-    let text = strict::quote_not_finite(text);
-    serde_json::from_str(&text).map_err(|error| FormatError::Json { name: output.name.clone(), error })
+fn list<T: DeserializeOwned>(text: &str) -> serde_json::Result<Vec<T>> {
+    json::check_size(text.as_bytes())?;
+    serde_json::from_str(&strict::quote_not_finite(text))
+}
+
+fn unreadable(output: &Output, error: serde_json::Error) -> FormatError {
+    FormatError::Json { name: output.name.clone(), error }
 }
 
 fn times(output: &Output, notes: &mut Vec<String>) -> Result<Entry, FormatError> {
-    let calls: Vec<Call> = list(output, strict::text(output)?)?;
+    let calls: Vec<Call> = list(strict::text(output)?).map_err(|error| unreadable(output, error))?;
     if let Some(place) = calls.iter().position(|call| call.compute.is_none()) {
         return Err(outputs::schema(output, format!("has no `computeMs` of call {}", place + 1)));
     }
@@ -127,15 +140,10 @@ fn times(output: &Output, notes: &mut Vec<String>) -> Result<Entry, FormatError>
 }
 
 fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, FormatError> {
-    let text = strict::text(output)?;
-    let layers: Vec<Layer> = match list(output, text) {
-        Ok(layers) => layers,
-        Err(error) => {
-            let layers = list(output, &mended(text)).map_err(|_| error)?;
-            notes.push(format!("{}: names of layers were not escaped, and were corrected", output.name));
-            layers
-        }
-    };
+    let (layers, corrected) = profile_entries(strict::text(output)?).map_err(|error| unreadable(output, error))?;
+    if corrected {
+        notes.push(format!("{}: names of layers were not escaped, and were corrected", output.name));
+    }
     if layers.len() > outputs::MOST_READ {
         return Err(FormatError::Many { name: output.name.clone(), count: layers.len() });
     }
@@ -151,32 +159,20 @@ fn profile(output: &Output, notes: &mut Vec<String>) -> Result<Vec<Entry>, Forma
         let mut entry = outputs::entry(&name, result.map(|time| vec![Observation { n: calls, ..time }]));
         let percentage = layer.percentage.filter(Value::is_number);
         entry.extras.extend(percentage.map(|percentage| ("percentage".to_owned(), percentage)));
-        let average = layer.average.filter(Value::is_number).map(|average| json!(seconds(&average)));
+        let average = layer.average.filter(Value::is_number).map(|average| Value::from(seconds(&average)));
         entry.extras.extend(average.map(|average| ("average".to_owned(), average)));
         Some(entry)
     });
     Ok(outputs::unique_entries(entries.collect()))
 }
 
-/// The text with names escaped: a name reaches from `"name" : "` to the next `", "timeMs"`.
-fn mended(text: &str) -> String {
-    const BEGIN: &str = "\"name\" : \"";
-    const END: &str = "\", \"timeMs\"";
-    let mut mended = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once(BEGIN) {
-        let Some((name, _)) = after.split_once(END) else { break };
-        mended.push_str(before);
-        mended.push_str(BEGIN);
-        for character in name.chars() {
-            match character {
-                '"' | '\\' => mended.extend(['\\', character]),
-                control if control.is_control() => mended.push_str(&format!("\\u{:04x}", u32::from(control))),
-                other => mended.push(other),
-            }
-        }
-        rest = after.get(name.len()..).unwrap_or_default();
+/// The text with names escaped: the name of a layer reaches from `"name" : "` to the last `", "timeMs"` of it.
+fn escaped(text: &str) -> String {
+    let mut layers = text.split("\"name\" : \"");
+    let mut escaped = layers.next().unwrap_or_default().to_owned();
+    for layer in layers {
+        let (name, rest) = layer.rsplit_once("\", \"timeMs\"").unwrap_or_default();
+        escaped.push_str(&format!("\"name\" : {}, \"timeMs\"{rest}", Value::from(name)));
     }
-    mended.push_str(rest);
-    mended
+    escaped
 }

@@ -16,6 +16,7 @@ use crate::tensorrt::transcript::Transcript;
 use crate::tensorrt::{self, NumberedCase, Reason, ReasonCode, Sweep, TimingSettings, Version};
 use sprag_base::files::sha256_of_file;
 use sprag_base::process::{Captured, End};
+use sprag_formats::trtexec;
 
 /// Bytes that a process may write to each of its outputs.
 const MOST_OUTPUT: u64 = 16 << 20;
@@ -214,27 +215,14 @@ impl LayerProfile {
     }
 }
 
-#[derive(Deserialize)]
-struct LayerEntry {
-    count: Option<u64>,
-    name: Option<String>,
-    #[serde(rename = "averageMs")]
-    average: Option<f64>,
-    #[serde(rename = "medianMs")]
-    median: Option<f64>,
-    percentage: Option<f64>,
-}
-
 fn read(bytes: &[u8]) -> Result<LayerProfile, String> {
     let text = String::from_utf8_lossy(bytes);
-    let strict = serde_json::from_str::<Vec<LayerEntry>>(&text);
-    let entries = strict
-        .or_else(|error| serde_json::from_str(&escaped(&text)).map_err(|_| format!("cannot be read: {error}")))?;
+    let (entries, _) = trtexec::profile_entries(&text).map_err(|error| format!("cannot be read: {error}"))?;
     let mut profile = LayerProfile { calls: 0, layers: Vec::new(), information: None };
     for entry in entries {
         profile.calls = entry.count.unwrap_or(profile.calls);
         let Some(name) = entry.name else { continue };
-        let number = |value: Option<f64>, what: &str| match value {
+        let number = |value: Option<Value>, what: &str| match value.as_ref().map(trtexec::milliseconds) {
             Some(value) if value >= 0.0 => Ok(value),
             Some(value) => Err(format!("says {value} for `{what}` of `{}`", name.escape_debug())),
             None => Err(format!("has no `{what}` of `{}`", name.escape_debug())),
@@ -248,29 +236,6 @@ fn read(bytes: &[u8]) -> Result<LayerProfile, String> {
         profile.layers.push(layer);
     }
     if profile.layers.is_empty() { Err("names no layer".to_owned()) } else { Ok(profile) }
-}
-
-/// Escapes quotes and backslashes in names, as `trtexec` does not: names end at the last `", "timeMs"` of their line.
-fn escaped(text: &str) -> String {
-    let line = |line: &str| {
-        let start = line.find("\"name\"").and_then(|at| {
-            let rest = &line[at + 6..];
-            let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-            Some(line.len() - value.len())
-        });
-        let end = line.rfind("\"timeMs\"").and_then(|at| {
-            let before = line[..at].trim_end().strip_suffix(',')?.trim_end().strip_suffix('"')?;
-            Some(before.len())
-        });
-        match (start, end) {
-            (Some(start), Some(end)) if start <= end => {
-                let name = line[start..end].replace('\\', "\\\\").replace('"', "\\\"");
-                format!("{}{name}{}", &line[..start], &line[end..])
-            }
-            _ => line.to_owned(),
-        }
-    };
-    text.lines().map(line).collect::<Vec<String>>().join("\n")
 }
 
 const PROGRAM: &str = "trtexec";
