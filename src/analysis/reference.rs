@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::rules::interval;
 use super::session_noise::{self, MachineNoise};
+use sprag_base::number;
 use sprag_base::stats::{describe, student};
 use sprag_model::baseline::SCHEMA_VERSION;
 use sprag_model::{
@@ -147,9 +148,9 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     let logarithms = behind.iter().map(|level| level.ln());
     let sessions = behind.len().max(1);
     let mean = if is_level { (logarithms.sum::<f64>() / sessions as f64).exp() } else { newest };
-    let value = describe::round_significant(mean, DIGITS);
+    let value = number::round_significant(mean, DIGITS);
     let session_noise =
-        SessionNoise { deviation: describe::round_significant(session_noise.deviation, DIGITS), ..session_noise };
+        SessionNoise { deviation: number::round_significant(session_noise.deviation, DIGITS), ..session_noise };
     let rule = rule(policy, key, Some(&session_noise), sessions);
     BaselineMetric {
         value,

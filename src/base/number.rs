@@ -1,4 +1,4 @@
-//! Numbers in sentences: shares in percent. Pages have a typography of their own.
+//! Numbers rounded, and shares in percent for sentences. Pages have a typography of their own.
 
 /// Such as `8.1 %` with one decimal; zero has no sign.
 pub fn percent(share: f64, decimals: usize) -> String {
@@ -18,6 +18,12 @@ pub fn signed_percent(share: f64, decimals: usize) -> String {
     if is_zero(&text) { text.replace('-', "+") } else { text }
 }
 
+/// `value` rounded to `digits` significant decimal digits.
+pub fn round_significant(value: f64, digits: usize) -> f64 {
+    let precision = digits.saturating_sub(1);
+    format!("{value:.precision$e}").parse().unwrap_or(value)
+}
+
 fn is_zero(text: &str) -> bool {
     !text.contains(|character: char| character.is_alphabetic() || matches!(character, '1'..='9'))
 }
@@ -33,5 +39,12 @@ mod tests {
         assert_eq!([0.02, 0.005, 0.1, 0.000_123_4].map(short_percent), ["2 %", "0.5 %", "10 %", "0.0123 %"]);
         let all = [-1e-9, -0.0, 0.0, -0.00006, 0.12345].map(|share| signed_percent(share, 2));
         assert_eq!(all, ["+0.00 %", "+0.00 %", "+0.00 %", "-0.01 %", "+12.35 %"]);
+    }
+
+    #[test]
+    fn values_are_rounded_to_significant_digits() {
+        assert_eq!(round_significant(1.234567891e-5, 7), 1.234568e-5);
+        assert_eq!(round_significant(0.0, 7), 0.0);
+        assert_eq!(round_significant(-98765.4321, 3), -98800.0);
     }
 }

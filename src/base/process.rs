@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -29,6 +29,9 @@ const OPEN_AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// How long the outputs may stay open after the end of a program whose background processes live on.
 const OPEN_AFTER_EXIT: Duration = Duration::from_millis(300);
+
+/// How long a program may take to say its version.
+const PROBE: Duration = Duration::from_secs(10);
 
 /// A running child process and its group. Dropping it kills the group.
 #[derive(Debug)]
@@ -210,6 +213,16 @@ pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Re
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     capture_started(ProcessGroup::spawn(command, None)?, input, limits)
+}
+
+/// Runs a program that says something of itself, such as its version, and ends soon.
+pub fn probe(command: &mut Command) -> io::Result<Output> {
+    let output = OutputLimit::all(1 << 20);
+    let captured = capture(command, Vec::new(), &Limits::new(PROBE, output, output))?;
+    match captured.end {
+        End::Exited(status) => Ok(Output { status, stdout: captured.stdout, stderr: captured.stderr }),
+        End::TimeOut | End::Overflow => Err(io::Error::new(ErrorKind::TimedOut, "it does not end")),
+    }
 }
 
 /// Like [`capture`], for a program that may prompt at the terminal. When its time is up, it alone is killed.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use chrono::{DateTime, Timelike, Utc};
 
 use crate::doctor::findings::Clock;
-use sprag_base::stats::describe;
+use sprag_base::number;
 use sprag_model::Sample;
 
 /// A sample is preempted when its wall time exceeds its thread time by this share …
@@ -94,7 +94,7 @@ fn examine(mut read: impl FnMut() -> Nanos) -> Clock {
         fastest = fastest.min(taken.seconds() / READINGS as f64);
         resolution = resolution.into_iter().chain(smallest_step(&readings)).min();
     }
-    let digits = |seconds| describe::round_significant(seconds, 3);
+    let digits = |seconds| number::round_significant(seconds, 3);
     Clock { resolution: resolution.map(Nanos::seconds).map(digits), cost: digits(fastest) }
 }
 

@@ -17,6 +17,7 @@ use crate::command::suite::{CommandSuite, warm_up};
 use crate::process::WorkerCommand;
 use crate::task::{self, TaskError};
 use crate::workload::{Order, Workload};
+use sprag_base::process::probe;
 
 const RUNNING_ON_VALGRIND: usize = 0x1001;
 
@@ -225,7 +226,7 @@ impl Valgrind {
     }
 
     fn at(program: &Path) -> Result<Valgrind, String> {
-        let output = Command::new(program).arg("--version").output();
+        let output = probe(Command::new(program).arg("--version"));
         let output = output.map_err(|error| format!("valgrind_failed: `{NAME}` cannot be started: {error}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let text = text.trim();

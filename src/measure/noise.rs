@@ -11,7 +11,7 @@ use crate::process::WorkerCommand;
 use crate::protocol::{CONTROL_SLACK, MOST_PREEMPTED};
 use crate::workload::{Calibration, Class, Companion, Workload};
 use crate::{MeasureError, calibration_kernels, pool};
-use sprag_base::number::percent;
+use sprag_base::number::{self, percent};
 use sprag_base::stats::{bootstrap, describe};
 use sprag_model::{Benchmark, Role};
 
@@ -129,9 +129,9 @@ fn kernel_noise(
     // A spread over five processes follows from that over others by the square root of their number.
     let ordinary = (times.len() as f64 / f64::from(ORDINARY_PROCESSES)).sqrt();
     let detectable = |values: &[f64]| bootstrap::detectable_effect(values, SEED).map(|effect| effect * ordinary);
-    let round = |value: f64| describe::round_significant(value, DIGITS);
+    let round = |value: f64| number::round_significant(value, DIGITS);
     // Ratios lie around 1, so their digits after the point count.
-    let round_ratio = |value: f64| describe::round_significant(value, DIGITS + 2);
+    let round_ratio = |value: f64| number::round_significant(value, DIGITS + 2);
     Some(KernelFindings {
         class: class.word().to_owned(),
         kernel: kernel.name(),
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!((noise.time, noise.within, noise.preempted_share), (2.0, Some(0.0), Some(0.0)));
         assert_eq!((noise.ratio, noise.is_control, noise.companion.as_str()), (Some(1.0), true, "itself"));
         let between = noise.between.expect("there are three processes");
-        assert_eq!(between, describe::round_significant((4.0_f64 / 3.0).sqrt() / (8.0 / 3.0), DIGITS));
+        assert_eq!(between, number::round_significant((4.0_f64 / 3.0).sqrt() / (8.0 / 3.0), DIGITS));
         let [low, high] = noise.ratio_interval.expect("there are three processes");
         assert!(low < 1.0 && high > 2.0 && noise.detectable_time.is_some_and(|effect| effect > 0.1));
         let alone = noise_of(&[&processes[0]]);

@@ -7,6 +7,7 @@ use crate::campaign::Campaign;
 use crate::gpu::throttle::BlockState;
 use crate::plan::{Planned, Turn, WorkerSeries};
 use crate::workload::{Calibration, Companion, Workload};
+use sprag_base::number;
 use sprag_base::stats::{bootstrap, describe};
 use sprag_model::sample::CALIBRATION;
 use sprag_model::{Benchmark, BenchmarkError, Estimate, Measurement, Metric, Role};
@@ -274,7 +275,7 @@ pub fn over_processes(metric: Metric, values: &[f64], n: usize, seed: u64) -> Op
     Some(Estimate {
         workers: values.iter().map(|value| round(*value)).collect(),
         interval: bootstrap::median_interval(values).map(|(low, high)| (round(low), round(high))),
-        detectable: detectable.map(|effect| describe::round_significant(effect, EFFECT_DIGITS)),
+        detectable: detectable.map(|effect| number::round_significant(effect, EFFECT_DIGITS)),
         ..Estimate::new(metric, round(describe::median(values)?), n as u64)
     })
 }
@@ -304,7 +305,7 @@ pub fn throughput(metric: &str, work: f64, time: &Estimate) -> Estimate {
 }
 
 pub fn round(value: f64) -> f64 {
-    describe::round_significant(value, DIGITS)
+    number::round_significant(value, DIGITS)
 }
 
 #[cfg(test)]

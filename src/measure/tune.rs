@@ -14,6 +14,7 @@ use crate::process::WorkerCommand;
 use crate::protocol::Configurations;
 use crate::workload::Workload;
 use crate::{MeasureError, pool};
+use sprag_base::number;
 use sprag_base::stats::describe;
 use sprag_base::words;
 
@@ -146,7 +147,7 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
         (None, Some(_)) => Source::Incumbent,
         (None, None) => Source::Default,
     };
-    let round = |value: f64| describe::round_significant(value, 4);
+    let round = |value: f64| number::round_significant(value, 4);
     let failure = |number: usize| {
         let failed = |worker: &BTreeMap<usize, WorkerSeries>| worker.get(&number)?.failure.clone();
         campaign.broken.get(&number).cloned().or_else(|| campaign.workers.iter().find_map(failed))

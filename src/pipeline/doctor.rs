@@ -12,7 +12,7 @@ use crate::project::{PRIVATE_FOLDER, Project};
 use crate::text::{self, printable};
 use sprag_base::files::{read_bounded, write_atomic};
 use sprag_base::number;
-use sprag_base::process::find_program;
+use sprag_base::process::{find_program, probe};
 use sprag_history::{self as history};
 use sprag_measure::doctor::findings::{
     Ability, ClassFitness, Clock, Findings, INSTRUCTION_COUNTS, KernelFindings, MachineFindings, Pressures, RECORDING,
@@ -112,7 +112,7 @@ pub(crate) fn is_installed(program: &str) -> bool {
 
 fn valgrind() -> Result<String, String> {
     let missing = || "valgrind is not installed".to_owned();
-    let output = Command::new("valgrind").arg("--version").output().map_err(|_| missing())?;
+    let output = probe(Command::new("valgrind").arg("--version")).map_err(|_| missing())?;
     let text = String::from_utf8_lossy(&output.stdout);
     if output.status.success() { Ok(valgrind_version(&text)) } else { Err("valgrind does not run".to_owned()) }
 }

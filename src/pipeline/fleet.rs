@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::config::{Suite, SuiteKind, content_error};
 use crate::error::{Context as _, refuse};
 use crate::project::Project;
-use crate::{cache, study};
+use crate::{cache, study, text};
 use sprag_base::files::read_bounded;
 use sprag_base::text::printable;
 use sprag_base::toml::{TomlError, TomlText};
@@ -352,20 +352,14 @@ impl Plan {
     }
 
     fn table(&self) -> String {
-        let mut text = format!("{:>6} {:>8}  {:<20} {:<20} Suite\n", "Start", "Minutes", "Machine", "Class");
-        for task in &self.tasks {
+        let row = |task: &Task| {
             let FleetMachine { name, class, .. } = self.machine(task);
             let shard = task.shard.map_or_else(String::new, |(one, all)| format!(", shard {one} of {all}"));
             let assumed = if task.is_assumed { " (assumed: never measured here)" } else { "" };
-            let (start, minutes) = (self.start(task), task.minutes);
-            let _ = writeln!(
-                text,
-                "{start:>6} {minutes:8.1}  {name:<20} {:<20} {}{shard}{assumed}",
-                printable(class),
-                task.suite
-            );
-        }
-        text
+            let (start, minutes) = (self.start(task), format!("{:.1}", task.minutes));
+            vec![start, minutes, name.clone(), printable(class), format!("{}{shard}{assumed}", task.suite)]
+        };
+        text::table(["Start", "Minutes", "Machine", "Class", "Suite"], self.tasks.iter().map(row), &[0, 1])
     }
 
     /// The time of day, else the minutes since the first task of the machine.
@@ -593,8 +587,9 @@ mod tests {
         let jobs = &read(PlanFormat::Kubernetes)["items"];
         assert_eq!((jobs[2]["spec"]["completions"].as_u64(), jobs.as_array().map(Vec::len)), (Some(2), Some(3)));
         assert_eq!(read(PlanFormat::Json)["tasks"][2]["assumed"], json!(true));
-        let row = "0.0     15.0  b                    x                    long, shard 2 of 2\n";
-        assert!(plan.text(PlanFormat::Table).expect("it is complete").contains(row));
+        let row = "  0.0     15.0  b        x      long, shard 2 of 2\n";
+        let table = plan.text(PlanFormat::Table).expect("it is complete");
+        assert!(table.contains(row), "{table}");
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod init;
 pub mod doctor;
 pub mod export;
 pub mod dataset;
+pub mod detect;
 pub mod atomic_folder;
 pub mod release;
 pub mod publish;

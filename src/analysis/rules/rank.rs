@@ -12,10 +12,10 @@
 //! the one to take. The interval of this rule is that of the factor between the two sides ([`hodges_lehmann`]).
 
 use super::power;
-use sprag_base::number::percent;
+use sprag_base::number::{self, percent};
 use sprag_base::stats::hodges_lehmann::Location;
 use sprag_base::stats::mann_whitney::{self, Method};
-use sprag_base::stats::{describe, hodges_lehmann, normal};
+use sprag_base::stats::{hodges_lehmann, normal};
 use sprag_model::evidence::Decision;
 use sprag_model::sample_gate::{RankFigures, RankOutcome};
 use sprag_model::{Better, Effect, Evidence, Rule, Verdict};
@@ -183,7 +183,7 @@ fn refusal(base: &[f64], current: &[f64], significance: f64) -> Option<Verdict> 
     if least >= significance {
         let (base, current) = (base.len(), current.len());
         let sizes = format!("{current} samples against {base} are too few");
-        let chance = format!("even if all of them differed, p would be {}", describe::round_significant(least, 2));
+        let chance = format!("even if all of them differed, p would be {}", number::round_significant(least, 2));
         return Some(Verdict::Inconclusive(format!("{sizes}: {chance}, where less than {significance} is needed")));
     }
     let sides = [(base.len(), "the baseline"), (current.len(), "the current run")];

@@ -161,12 +161,6 @@ pub fn variation(values: &[f64]) -> Option<f64> {
     (mean != 0.0).then(|| (squares / (values.len() - 1) as f64).sqrt() / mean.abs())
 }
 
-/// `value` rounded to `digits` significant decimal digits.
-pub fn round_significant(value: f64, digits: usize) -> f64 {
-    let precision = digits.saturating_sub(1);
-    format!("{value:.precision$e}").parse().unwrap_or(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,9 +173,6 @@ mod tests {
         assert_eq!([geometric_mean(&[]), geometric_mean(&[1.0, 0.0])], [None; 2]);
         let mean = geometric_mean(&[1e-300, 1e300]).expect("positive values have a mean");
         assert!((mean - 1.0).abs() < 1e-9, "{mean}");
-        assert_eq!(round_significant(1.234567891e-5, 7), 1.234568e-5);
-        assert_eq!(round_significant(0.0, 7), 0.0);
-        assert_eq!(round_significant(-98765.4321, 3), -98800.0);
         let mut values = [0.0, -1.0, -0.0, f64::INFINITY, 0.0, -f64::INFINITY, 5e-324];
         sort(&mut values);
         let expected = [-f64::INFINITY, -1.0, -0.0, 0.0, 0.0, 5e-324, f64::INFINITY];

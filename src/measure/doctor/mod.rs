@@ -13,7 +13,7 @@ use crate::environment::pressure::{self, Pressure, PressureChange};
 use crate::process::WorkerCommand;
 use crate::suite::description::Observer;
 use crate::{MeasureError, noise};
-use sprag_base::stats::describe;
+use sprag_base::number;
 
 pub mod findings;
 
@@ -81,7 +81,7 @@ fn pressures(change: &PressureChange, cores: usize) -> Pressures {
 }
 
 fn round(value: f64) -> f64 {
-    describe::round_significant(value, 3)
+    number::round_significant(value, 3)
 }
 
 /// A slower clock, in seconds a reading, distorts samples of 20 µs. Ordinary ones take 20 to 50 ns.

@@ -7,10 +7,12 @@ pub mod pressure;
 pub mod redact;
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use sysinfo::System;
 
 use self::cpu::Cpu;
+use sprag_base::process::probe;
 use sprag_model::environment::DURATION;
 use sprag_model::{Environment, Machine};
 
@@ -109,7 +111,7 @@ pub fn cores() -> usize {
 
 /// Such as `glibc 2.36`; absent where the C library does not report it.
 fn libc_version() -> Option<String> {
-    let output = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let output = probe(Command::new("getconf").arg("GNU_LIBC_VERSION")).ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 

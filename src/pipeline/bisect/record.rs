@@ -19,7 +19,7 @@ use crate::text::note;
 use crate::{refuse, trend};
 use sprag_analysis::bisect::question::Session;
 use sprag_base::files::write_atomic;
-use sprag_base::stats::describe;
+use sprag_base::number;
 use sprag_base::text::{printable, shortened};
 use sprag_history::Record;
 use sprag_measure::plan::Protocol;
@@ -115,7 +115,7 @@ pub(super) fn text(run: &Run) -> String {
 }
 
 fn rounded(session: &Session) -> Session {
-    let round = |value: &f64| describe::round_significant(*value, 2 * DIGITS);
+    let round = |value: &f64| number::round_significant(*value, 2 * DIGITS);
     session.iter().map(|(id, pairs)| (id.clone(), pairs.iter().map(round).collect())).collect()
 }
 
@@ -225,7 +225,7 @@ fn event_of(project: &Project, state: &State, culprit: &Culprit) -> crate::Resul
 }
 
 fn bisection(state: &State, report: &BisectReport, culprit: &Culprit) -> Bisection {
-    let round = |value: f64| describe::round_significant(value, DIGITS);
+    let round = |value: f64| number::round_significant(value, DIGITS);
     let line = &state.stages[0].commits;
     let measurement = |one: &BisectMeasurement| BisectMeasurement {
         level: round(one.level),

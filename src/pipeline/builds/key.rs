@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::config::Suite;
+use sprag_base::process::probe;
 use sprag_base::{digest, json};
 use sprag_measure::command::CHECKOUT_WITHOUT;
 
@@ -44,7 +45,7 @@ pub(super) fn key(inputs: &Inputs<'_>, suite: &Suite) -> String {
 pub(super) fn tools(folder: &std::path::Path, machine: &str) -> String {
     let version = |words: &str| {
         let mut words = words.split(' ');
-        let output = Command::new(words.next()?).args(words).current_dir(folder).output().ok()?;
+        let output = probe(Command::new(words.next()?).args(words).current_dir(folder)).ok()?;
         Some(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
     let versions: Vec<Option<String>> = TOOLS.iter().map(|words| version(words)).collect();

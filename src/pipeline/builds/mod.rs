@@ -27,6 +27,7 @@ use crate::error::{Cause, Context as _};
 use crate::project::Project;
 use crate::text::warn;
 use crate::{Advice, Error, refuse};
+use sprag_base::number;
 use sprag_base::stats::describe;
 use sprag_base::{digest, glob};
 use sprag_history as history;
@@ -220,7 +221,7 @@ impl<'a> Builds<'a> {
         let start = Instant::now();
         match make(&slot.folder) {
             Ok(facts) => {
-                let seconds = Some(describe::round_significant(start.elapsed().as_secs_f64(), 3));
+                let seconds = Some(number::round_significant(start.elapsed().as_secs_f64(), 3));
                 slot.finish(Entry { facts, seconds, ..entry }).map_err(on_full_disk)?;
             }
             Err(error) => {

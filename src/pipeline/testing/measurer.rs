@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::testing::{PerformanceData, TestingError, black_box};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
 use sprag_base::files::{read_bounded, write_atomic};
+use sprag_base::process::{End, Limits, OutputLimit, capture, describe_exit};
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
 use sprag_measure::clock;
@@ -23,6 +24,9 @@ const BLOCK: usize = 10;
 
 /// A shorter call is mostly overhead.
 const SHORTEST_CALL: f64 = 5e-9;
+
+/// How long a process of a test may take.
+const LIMIT: Duration = Duration::from_secs(3600);
 
 /// Of what a process reports.
 const MOST_BYTES: usize = 1 << 24;
@@ -233,15 +237,21 @@ fn child(test: &str, call: &str, number: usize, count: usize) -> Result<Performa
     let mut command = Command::new(program);
     command.args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
     command.env(FILE_VARIABLE, &file).env(CALL_VARIABLE, call);
-    let ended = command.output().map_err(|error| fault(error.to_string()))?;
+    let output = OutputLimit::tail(MOST_BYTES);
+    let ended = capture(&mut command, Vec::new(), &Limits::new(LIMIT, output, output));
+    let ended = ended.map_err(|error| fault(error.to_string()))?;
     match read_bounded(&file, MOST_BYTES) {
         Ok(bytes) => from_text(&bytes).map_err(fault),
-        Err(_) if ended.status.success() => {
+        Err(_) if matches!(ended.end, End::Exited(status) if status.success()) => {
             Err(fault(format!("it never measured; does the test runner call the test `{test}`?")))
         }
         Err(_) => {
             let said = String::from_utf8_lossy(&ended.stderr);
-            Err(fault(format!("it ended with {} and said:\n{}", ended.status, end_of(&said))))
+            let end = match ended.end {
+                End::Exited(status) => describe_exit(status),
+                End::TimeOut | End::Overflow => format!("took longer than {} minutes", LIMIT.as_secs() / 60),
+            };
+            Err(fault(format!("it {end} and said:\n{}", end_of(&said))))
         }
     }
 }
