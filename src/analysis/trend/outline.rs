@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::axis::{self, Axis, Pooled};
 use super::common::CommonNoise;
 use super::identity::{self, RecordedEvent};
-use super::self_test;
-use super::series_changes::{Detection, SeriesChanges, Setting, is_considered};
+use super::self_test::{self, Residues};
+use super::series_changes::{Detection, SeriesChanges, Setting, Tested, is_considered};
 use sprag_model::trend::Tables;
 use sprag_model::{
     Analysis, CommitLine, Environment, EventRecord, NamedMachine, PooledPoint, RunHead, Series, SeriesAnalysis,
@@ -204,9 +204,14 @@ impl<'o> Detector<'o> {
         let reported = identity::reported_ranges(&self.recorded, &series.id, &axis);
         let setting = listed.setting.clone();
         let own = SeriesChanges::new(series, axis, listed.judged, setting, &reported, pooled, &self.outline.common);
-        let factor = self_test::needed(&own);
+        let mut residues = Residues::new(&own);
+        let factor = residues.as_ref().map_or(1.0, self_test::needed);
         let mut own = own.raised(factor, &reported, pooled);
-        own.tested = self_test::tested(&own, self.outline.orders);
+        if factor > 1.0 {
+            residues = Residues::new(&own);
+        }
+        own.tested =
+            residues.map_or_else(Tested::default, |residues| self_test::tested(&residues, self.outline.orders));
         own.detection.thinned()
     }
 

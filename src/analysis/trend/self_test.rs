@@ -12,10 +12,11 @@ use std::ops::Range;
 use super::series_changes::{MOST_RAISE, SeriesChanges, Tested};
 use crate::changes::context::Context;
 use crate::changes::detect::changes_in_context;
+use crate::changes::sensitivity::Sensitivity;
 use sprag_base::digest;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
-use sprag_model::{Better, Budget, Changes, SelfTest};
+use sprag_model::{Better, Budget, Changes, SelfTest, Series};
 
 const BLOCK: usize = 10;
 
@@ -50,9 +51,9 @@ pub(super) fn orders(points: usize) -> usize {
 }
 
 /// The test of a series in so many orders.
-pub(super) fn tested(analysed: &SeriesChanges<'_>, orders: usize) -> Tested {
-    let Simulated { points, found } = simulated(analysed, orders, "test");
-    Tested { points, alarms: found.iter().map(alarms_of).collect() }
+pub(super) fn tested(residues: &Residues<'_>, orders: usize) -> Tested {
+    let alarms = residues.in_orders(orders, "test").iter().map(alarms_of).collect();
+    Tested { points: residues.values.len(), alarms }
 }
 
 /// The budget of these series, tested.
@@ -95,65 +96,78 @@ fn are_too_many(middle: usize, expected: f64, (alarms, times): (usize, usize)) -
 
 /// By what factor the limits of a series must be higher, so that noise like its own does not alarm: as the clearest alarm in some
 /// orders of its residues, if there are several.
-pub(super) fn needed(analysed: &SeriesChanges<'_>) -> f64 {
+pub(super) fn needed(residues: &Residues<'_>) -> f64 {
+    let alarms = |in_orders: &[Changes]| in_orders.iter().map(alarms_of).sum::<usize>();
     // Few series alarm in the first order; more orders only say how often these do.
-    if simulated(analysed, 1, "first").alarms() == 0 {
+    if alarms(&residues.in_orders(1, "first")) == 0 {
         return 1.0;
     }
-    let limits = simulated(analysed, TRIALS, "limits");
-    let scores = limits.found.iter().flat_map(|changes| changes.points.iter().map(|point| point.score));
-    if limits.alarms() < FEWEST_ALARMS { 1.0 } else { scores.fold(LEAST_RAISE, f64::max).min(MOST_RAISE) }
+    let limits = residues.in_orders(TRIALS, "limits");
+    let scores = limits.iter().flat_map(|changes| changes.points.iter().map(|point| point.score));
+    if alarms(&limits) < FEWEST_ALARMS { 1.0 } else { scores.fold(LEAST_RAISE, f64::max).min(MOST_RAISE) }
 }
 
-fn alarms_of(found: &Changes) -> usize {
-    found.points.len() + found.drifts.len()
+fn alarms_of(changes: &Changes) -> usize {
+    changes.points.len() + changes.drifts.len()
 }
 
-/// The residues of a series in several orders.
-#[derive(Default)]
-struct Simulated {
-    points: usize,
-    /// What is found in each order.
-    found: Vec<Changes>,
+/// What is left of the points of a series without its changes, in their order, on the scale of its noise.
+pub(super) struct Residues<'a> {
+    series: &'a Series,
+    sensitivity: Sensitivity,
+    is_relative: bool,
+    /// The newest level of the series.
+    level: f64,
+    values: Vec<f64>,
 }
 
-impl Simulated {
-    fn alarms(&self) -> usize {
-        self.found.iter().map(alarms_of).sum()
+impl<'a> Residues<'a> {
+    /// None where the noise of the series is unknown.
+    pub(super) fn new(analysed: &SeriesChanges<'a>) -> Option<Residues<'a>> {
+        let is_relative = analysed.changes.noise?.is_relative;
+        let mut residues = Residues {
+            series: analysed.series,
+            sensitivity: analysed.setting.sensitivity,
+            is_relative,
+            level: analysed.changes.points.last().map_or(analysed.values[0], |point| point.after.value),
+            values: without_changes(&analysed.values, &analysed.changes),
+        };
+        // Newest points that are outliers may be the first of a new level.
+        let newest = analysed.apart.as_ref().map_or(0, |apart| analysed.values.len() - apart.begin);
+        residues.values.truncate(residues.values.len().saturating_sub(newest));
+        // What is detected in them in their own order is not noise, though it was too little among the changes of the series.
+        let values = residues.in_units(&[&residues.values]);
+        let more = residues.changes(&values);
+        let is_same_scale = more.noise.is_some_and(|noise| noise.is_relative == is_relative);
+        if alarms_of(&more) + more.modes.len() > 0 && is_same_scale {
+            residues.values = without_changes(&values, &more);
+        }
+        Some(residues)
     }
-}
 
-/// What is found in the residues of a series, in so many orders; those of another `purpose` are others.
-fn simulated(analysed: &SeriesChanges<'_>, times: usize, purpose: &str) -> Simulated {
-    let Some(noise) = analysed.changes.noise else { return Simulated::default() };
-    let level = analysed.changes.points.last().map_or(analysed.values[0], |point| point.after.value);
-    let in_units = |residue: &f64| if noise.is_relative { level * residue.exp() } else { level + residue };
-    let context = Context { more_is_better: analysed.series.metric.better == Better::Higher, ..Context::default() };
-    let found = |residues: &[&[f64]]| {
-        let values: Vec<f64> = residues.iter().copied().flatten().map(in_units).collect();
-        changes_in_context(&values, &analysed.setting.sensitivity, &context)
-    };
-    let mut left = residues(&analysed.values, &analysed.changes);
-    // Newest points that are outliers may be the first of a new level.
-    let newest = analysed.apart.as_ref().map_or(0, |apart| analysed.values.len() - apart.begin);
-    left.truncate(left.len().saturating_sub(newest));
-    // What is found in them in their own order is not noise, though it was too little among the changes of the series.
-    let more = found(&[&left]);
-    if alarms_of(&more) + more.modes.len() > 0 && more.noise.is_some_and(|again| again.is_relative == noise.is_relative)
-    {
-        let values: Vec<f64> = left.iter().map(in_units).collect();
-        left = residues(&values, &more);
+    fn in_units(&self, blocks: &[&[f64]]) -> Vec<f64> {
+        let in_units = |residue: &f64| if self.is_relative { self.level * residue.exp() } else { self.level + residue };
+        blocks.iter().copied().flatten().map(in_units).collect()
     }
-    let seed = digest::sha256_hex(format!("{}{purpose}", analysed.series.id).as_bytes());
-    let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
-    let mut order = || {
-        // The blocks begin at other places in each order.
-        let (first, rest) = left.split_at(random.below(BLOCK).min(left.len()));
-        let mut blocks: Vec<&[f64]> = std::iter::once(first).chain(rest.chunks(BLOCK)).collect();
-        blocks.chunks_mut(NEAR).for_each(|near| random.shuffle(near));
-        found(&blocks)
-    };
-    Simulated { points: left.len(), found: (0..times).map(|_| order()).collect() }
+
+    fn changes(&self, values: &[f64]) -> Changes {
+        let more_is_better = self.series.metric.better == Better::Higher;
+        changes_in_context(values, &self.sensitivity, &Context { more_is_better, ..Context::default() })
+    }
+
+    /// What is detected in them in so many orders; those of another `purpose` are others.
+    fn in_orders(&self, times: usize, purpose: &str) -> Vec<Changes> {
+        let seed = digest::sha256_hex(format!("{}{purpose}", self.series.id).as_bytes());
+        let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
+        let mut order = || {
+            // The blocks begin at other places in each order.
+            let (first, rest) = self.values.split_at(random.below(BLOCK).min(self.values.len()));
+            let mut blocks: Vec<&[f64]> = std::iter::once(first).chain(rest.chunks(BLOCK)).collect();
+            blocks.chunks_mut(NEAR).for_each(|near| random.shuffle(near));
+            self.changes(&self.in_units(&blocks))
+        };
+        (0..times).map(|_| order()).collect()
+    }
 }
 
 /// The points of a segment, strays drawn in towards the median: at an end one of them would bend the line.
@@ -178,7 +192,7 @@ fn course(segment: &[f64], place: usize) -> f64 {
 
 /// What is left of each point without the levels that were found, on the scale of the noise; and without what moves more
 /// slowly than the blocks, as their order would make steps of it. Points of drifts and of two modes are left out.
-fn residues(values: &[f64], found: &Changes) -> Vec<f64> {
+fn without_changes(values: &[f64], found: &Changes) -> Vec<f64> {
     let is_relative = found.noise.is_some_and(|noise| noise.is_relative);
     let on_scale = |value: &f64| if is_relative { value.ln() } else { *value };
     let mut left: Vec<f64> = values.iter().map(on_scale).collect();
@@ -213,7 +227,6 @@ mod tests {
     use super::*;
     use crate::trend::axis::pooled;
     use crate::trend::example::{analysed, noisy};
-    use sprag_model::Series;
 
     #[test]
     fn chances_are_those_of_poisson() {
@@ -238,9 +251,9 @@ mod tests {
         }
         let series = [creep];
         let mut all = analysed(&series);
-        all[0].tested = tested(&all[0], 1);
+        all[0].tested = tested(&Residues::new(&all[0]).unwrap(), 1);
         assert_eq!((all[0].changes.points.len(), all[0].changes.drifts.len()), (1, 1));
-        let left = residues(&all[0].values, &all[0].changes);
+        let left = without_changes(&all[0].values, &all[0].changes);
         let drift = &all[0].changes.drifts[0];
         assert_eq!(left.len(), 250 - (drift.end - drift.begin));
         assert_eq!(budget(&all, 0.05).self_test.left_out, Some(drift.end - drift.begin));
@@ -266,7 +279,7 @@ mod tests {
         let all: Vec<Series> = (0..12).map(rough).collect();
         let mut after = Vec::new();
         for one in analysed(&all) {
-            let (factor, before) = (needed(&one), one.changes.points.len());
+            let (factor, before) = (needed(&Residues::new(&one).unwrap()), one.changes.points.len());
             let points = pooled(one.series, &one.axis);
             let one = one.raised(factor, &[], &points);
             let places: Vec<usize> = one.changes.points.iter().map(|point| point.index).collect();
@@ -280,7 +293,7 @@ mod tests {
         assert!(raised > 0);
         assert_eq!(budget(&after, 0.05).raised, Some(raised));
         let calm = [noisy("calm", 300, 1, &[(0, 1.0)], 1)];
-        assert_eq!(needed(&analysed(&calm)[0]), 1.0);
+        assert_eq!(needed(&Residues::new(&analysed(&calm)[0]).unwrap()), 1.0);
     }
 
     #[test]
@@ -288,7 +301,7 @@ mod tests {
         let quiet: Vec<Series> =
             (0..10).map(|seed| noisy(&format!("s{seed}"), 300, 1, &[(0, 1.0), (100, 1.3), (170, 0.9)], seed)).collect();
         let mut all = analysed(&quiet);
-        all.iter_mut().for_each(|one| one.tested = tested(one, orders(3000)));
+        all.iter_mut().for_each(|one| one.tested = tested(&Residues::new(one).unwrap(), orders(3000)));
         let budget = budget(&all, 0.05);
         assert_eq!((budget.points, budget.self_test.points), (3000, 21_000));
         assert!((budget.allowed - 0.05).abs() < 1e-12 && (budget.expected - 0.15).abs() < 1e-12);
