@@ -81,7 +81,7 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
             .iter()
             .map(|(ramp, score)| {
                 let chance = chance::of_score(*score, sensitivity.budget);
-                estimate::drift(ramp, without_changes(ramp, &cuts), values, &input, chance)
+                estimate::drift(ramp, without_changes(ramp, &cuts), &input, chance)
             })
             .collect(),
         modes,
@@ -134,7 +134,7 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
     }
     scored.retain_mut(|(ramp, _)| {
         let was_reported = context.reported_drifts.iter().any(|range| shared(range, [ramp.begin, ramp.end]) > 0);
-        let beyond = drifts::beyond_scatter(ramp, without_changes(ramp, &steps)[0], input);
+        let beyond = drifts::beyond_scatter(ramp, without_changes(ramp, &steps), input);
         ramp.is_retained |= beyond < 1.0;
         beyond >= if was_reported { RETAINED } else { 1.0 }
     });
@@ -164,14 +164,11 @@ fn wide_and_apart(steps: &mut Vec<usize>, ramps: Vec<Ramp>, proven: &[usize]) ->
 }
 
 /// The longest part of a ramp between the changes within it, and the points between these.
-fn without_changes(ramp: &Ramp, cuts: &[usize]) -> [[usize; 2]; 2] {
+fn without_changes(ramp: &Ramp, cuts: &[usize]) -> [usize; 2] {
     let within: Vec<usize> = cuts.iter().copied().filter(|cut| ramp.around.0 < *cut && *cut < ramp.around.1).collect();
     let bounds: Vec<usize> = std::iter::once(ramp.around.0).chain(within).chain([ramp.around.1]).collect();
-    let parts = bounds.windows(2).map(|pair| {
-        let [begin, end] = [pair[0], pair[1]].map(|bound| bound.clamp(ramp.begin, ramp.end));
-        [[begin, end], [pair[0], pair[1]]]
-    });
-    parts.max_by_key(|[[begin, end], _]| end - begin).unwrap_or([[ramp.begin, ramp.end], [ramp.begin, ramp.end]])
+    let parts = bounds.windows(2).map(|pair| [pair[0], pair[1]].map(|bound| bound.clamp(ramp.begin, ramp.end)));
+    parts.max_by_key(|[begin, end]| end - begin).unwrap_or([ramp.begin, ramp.end])
 }
 
 /// How many points of a range lie from the first to before the second of two.

@@ -20,9 +20,6 @@ const NORMAL_95: f64 = 1.96;
 /// The error of how far a ramp leads over that with given ends, as counted.
 const RAMP_ENDS: f64 = 2.0;
 
-/// Points on either side of the end of a drift among which its level is chosen.
-const AT_END: usize = 5;
-
 /// A number on the scale of the series with half the width of its interval.
 #[derive(Clone, Copy)]
 pub(super) struct Estimate {
@@ -60,22 +57,10 @@ impl Estimate {
     }
 }
 
-/// A part of a ramp with its levels, which are those of points there, and its rate; `chance` is that of its score, or of the clearest
-/// of the steps that it explains. The second two places are those between which no change is.
-pub(super) fn drift(
-    ramp: &Ramp,
-    [[first, last], [from, to]]: [[usize; 2]; 2],
-    values: &[f64],
-    input: &Input<'_>,
-    chance: f64,
-) -> Drift {
+/// The places `first..last` of a ramp, with the levels that its course has at their ends, and its rate; `chance` is that of its
+/// score, or of the clearest of the steps that it explains.
+pub(super) fn drift(ramp: &Ramp, [first, last]: [usize; 2], input: &Input<'_>, chance: f64) -> Drift {
     let Input { scaled, noise, .. } = *input;
-    // Of the points near an end the one nearest to the course.
-    let nearest = |place: usize, level: f64| {
-        let near = place.saturating_sub(AT_END).max(from)..(place + AT_END).min(to);
-        let distance = |place: &usize| (scaled.values[*place] - level).abs();
-        near.min_by(|one, other| distance(one).total_cmp(&distance(other))).map_or(f64::NAN, |place| values[place])
-    };
     let width = (ramp.end - ramp.begin) as f64;
     let (begin, end) = ramp.around;
     // The course without the ramp is flat: where it begins is what is left over.
@@ -86,11 +71,15 @@ pub(super) fn drift(
     let error = noise.deviation * noise.inflation * (12.0 / width.powi(3)).sqrt();
     let of = |slope: f64| scaled.share(slope, before);
     let (one, other) = (of(slope - NORMAL_95 * error), of(slope + NORMAL_95 * error));
+    // A change within the ramp cuts it.
+    let from = if first == ramp.begin { 0.0 } else { ramp.behind(first) };
+    let to = if last == ramp.end { 1.0 } else { ramp.behind(last.saturating_sub(1)) };
+    let course = |share: f64| scaled.in_units(before + ramp.size * share);
     Drift {
         begin: first,
         end: last,
-        before: nearest(first, before + ramp.size * ramp.behind(first)),
-        after: nearest(last, before + ramp.size * ramp.behind(last.saturating_sub(1))),
+        before: course(from),
+        after: course(to),
         rate: Level { value: of(slope), lower: one.min(other), upper: one.max(other) },
         chance,
         is_carried: ramp.is_retained,
