@@ -90,7 +90,7 @@ const pixelsOf = (svg) => {
       continue;
     }
     // A canvas draws no dot of no length.
-    const shape = new Path2D(one.localName === "path" ? one.getAttribute("d").replace(/h0(?![.\d])/g, "h.01h-.01") : undefined);
+    const shape = new Path2D(one.localName === "path" ? one.getAttribute("d").replace(/h0(?![.\d])/g, "h.01") : undefined);
     if (one.localName === "circle") shape.arc(at("cx"), at("cy"), at("r"), 0, 2 * Math.PI);
     if (fill !== "none") pen.fill(shape);
     if (stroke !== "none") pen.stroke(shape);
@@ -151,10 +151,12 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
   // A narrow window shows the axis next to the rest, by this name.
   draw("g", "", { id: "trend-y" }).append(...made.filter(({ localName }) => localName === "text"));
   for (const [flags, kind, label, base] of [[trend.environments, "envl", "halo env", 44], [trend.releases, "rel", "halo strong", 26]]) {
-    let free = Infinity;
+    let free = Infinity, drawn = Infinity;
     for (const [place, text] of [...flags].reverse()) {
       if (!shown(place)) continue;
       const at = x(place), wide = text.length * SIZE * 0.58, isLeft = at + wide + 4 > Math.min(right, free);
+      if (drawn - at < 5) continue;
+      drawn = at;
       path(kind, `M${at} ${base - 10}V${bottom}`);
       if (isLeft && at - wide < left) continue;
       if (isLeft && at > free) continue;
@@ -269,9 +271,9 @@ async function loadMeasured(isWanted, most) {
 }
 const MOST_FILES = 4;
 
-// The ends that hold all intervals but the widest twentieth, as src/report/chart/trend.rs has it.
+// The ends that hold all intervals but the widest hundredth, as src/report/chart/trend.rs has it.
 const usualEnds = (band) => {
-  const [low, high] = [0, 1].map((side) => band.map(({ ends }) => ends[side]).sort((a, b) => a - b)), rank = Math.floor(band.length / 20);
+  const [low, high] = [0, 1].map((side) => band.map(({ ends }) => ends[side]).sort((a, b) => a - b)), rank = Math.floor(band.length / 100);
   return band.length ? [low[rank], high.at(-1 - rank)] : [];
 };
 

@@ -81,7 +81,7 @@ fn a_week_without_an_event_claims_no_change() {
 fn coverage_says_from_when_its_schedule_is_seen() {
     let site = site(|_| ());
     let coverage = page(&site, link::COVERAGE).replace('\u{202f}', " ");
-    assert!(coverage.contains("Every suite ran within its schedule, seen from the newest run on "), "{coverage}");
+    assert!(coverage.contains("No suite is overdue, seen from the newest run on "), "{coverage}");
     assert!(page(&site, link::COVERAGE).contains("id=\"stale\""), "the script compares the same run with today");
 }
 
@@ -98,7 +98,7 @@ fn without_baselines_pages_open_with_events() {
     };
     let digest = h1(link::DIGEST);
     assert!(digest.contains("2 open regressions") && !digest.contains("no verdict"), "{digest}");
-    assert!(page(&site, link::DIGEST).contains(" trends judged</dd>"));
+    assert!(page(&site, link::DIGEST).contains(" trends examined</dd>"));
     for one in site.iter().filter(|page| page.path.starts_with("series/") && page.path != link::SERIES_LIST) {
         let title = h1(&one.path);
         assert!(!title.contains("baseline") && title.contains(": "), "{title}");

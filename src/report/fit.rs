@@ -6,7 +6,9 @@ use std::ops::Range;
 use crate::mark::Tone;
 use crate::number::{self, count, counted};
 use crate::text::{capital, short_commit, shortened};
-use sprag_model::{Better, Drift, Event, EventKind, Level, Member, Metric, NamedCommit, NotJudged, Scale, SeriesTrend};
+use sprag_model::{
+    Better, Drift, Event, EventKind, Level, Member, Metric, Modes, NamedCommit, NotJudged, Scale, SeriesTrend,
+};
 
 #[cfg(test)]
 pub(crate) mod example;
@@ -260,6 +262,11 @@ impl Fit<'_> {
             words = format!("after {}, {words}", counted(first, "earlier change", "earlier changes"));
         }
         capital(&words) + "." + &self.modes(scale) + &self.new_environment()
+    }
+
+    /// Those between which it alternates up to the newest point.
+    pub fn present_modes(&self) -> Option<&Modes> {
+        self.series.changes.modes.last().filter(|modes| modes.end == self.series.pooled.len())
     }
 
     /// Between which levels it alternates, the newest time.

@@ -211,7 +211,7 @@ fn complete(totals: &Totals, trend: &Trend) -> Fact {
         0 => Phrase::default(),
         total => {
             let total = counted(total, "series is", "series are");
-            format!("In the trends {} of {total} judged.", count(trend.coverage.judged)).into()
+            format!("In the trends {} of {total} examined.", count(trend.coverage.judged)).into()
         }
     };
     let question = "Is it complete?";
@@ -229,7 +229,7 @@ fn complete(totals: &Totals, trend: &Trend) -> Fact {
     let note = if rest.is_empty() { "None is left out.".to_owned() } else { format!("{}.", rest.join(", ")) };
     if totals.is_of_trends(trend) {
         let note = "No suite has a baseline: these pages show trends and events, and the gate judges nothing.";
-        let answer = format!("{} of {} trends judged", count(trend.coverage.judged), count(trend.coverage.total));
+        let answer = format!("{} of {} trends examined", count(trend.coverage.judged), count(trend.coverage.total));
         return Fact::new(question, answer, note);
     }
     let answer = format!("{} of {} judged", count(counts.judged()), count(counts.total()));
@@ -413,9 +413,9 @@ pub(super) fn open_regressions(trend: &Trend) -> impl Iterator<Item = &Event> {
     trend.events.iter().filter(|one| one.is_open_regression())
 }
 
+/// The first in the list of events, which is ordered by certainty, size and reach.
 fn worst_regression(trend: &Trend) -> Option<&Event> {
-    let size = |of: &Event| leading_member(of).and_then(|one| one.worse).unwrap_or(0.0);
-    open_regressions(trend).reduce(|worst, next| if size(next) > size(worst) { next } else { worst })
+    open_regressions(trend).next()
 }
 
 /// The ids of the series that a summary names.

@@ -12,6 +12,9 @@ const LONGEST: usize = 60;
 /// The values before the change that a picture is about, at least.
 const LEAD: usize = 15;
 
+/// A change among so many of the newest values is in view with them.
+pub const RECENT: usize = LONGEST - LEAD;
+
 /// The most dots under fitted levels, so that a list of a thousand sparklines stays small.
 const DOTS: usize = 15;
 
@@ -28,7 +31,7 @@ pub struct Spark {
     /// The fitted levels and ramps: the values that each spans, and where it begins and ends.
     pub levels: Vec<(Range<usize>, f64, f64)>,
     pub baseline: Option<f64>,
-    /// The first value after the change that the picture is about: it is in view, and its step has the tone.
+    /// The first value after the change that the picture is about: it is in view, and its step or ramp has the tone.
     pub change: Option<usize>,
     pub tone: Tone,
     pub label: String,
@@ -61,7 +64,7 @@ pub fn draw(spark: &Spark) -> String {
         let median = axis::median(&group.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
         svg.dot("dots", at((group[group.len() / 2].0, median)));
     }
-    let rise = spark.change.and_then(|at| step(&line, at.checked_sub(shown.start)? as f64 - 0.5));
+    let rise = spark.change.and_then(|at| rise(&line, at.checked_sub(shown.start)? as f64 - 0.5));
     if !line.is_empty() {
         svg.line("level", line.into_iter().map(at));
     }
@@ -87,9 +90,9 @@ fn shown(spark: &Spark) -> Range<usize> {
     }
 }
 
-/// The two ends of the step at that place of the line.
-fn step(line: &[(f64, f64)], place: f64) -> Option<[(f64, f64); 2]> {
-    let is_there = |pair: &&[(f64, f64)]| pair.iter().all(|(at, _)| (at - place).abs() < 0.25);
+/// The two ends of the step or ramp that begins at that place of the line.
+fn rise(line: &[(f64, f64)], place: f64) -> Option<[(f64, f64); 2]> {
+    let is_there = |pair: &&[(f64, f64)]| (pair[0].0 - place).abs() < 0.75 && pair[0].1 != pair[1].1;
     line.windows(2).find(is_there).map(|pair| [pair[0], pair[1]])
 }
 
@@ -148,6 +151,8 @@ mod tests {
         assert!(svg.len() < 600, "{}", svg.len());
         let ramp = Spark { levels: vec![(0..50, 1.0, 2.0), (50..100, 2.0, 2.0)], ..spark };
         assert_eq!(line(&ramp, 25..100), [(0.0, 1.5), (24.5, 2.0), (25.0, 2.0), (74.0, 2.0)]);
+        let drift = Spark { levels: vec![(0..60, 1.0, 1.0), (60..100, 1.0, 1.1)], change: Some(60), ..ramp };
+        assert!(draw(&drift).contains("class=\"rise worse\""), "{}", draw(&drift));
     }
 
     #[test]

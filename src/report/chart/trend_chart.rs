@@ -8,7 +8,7 @@ use super::axis;
 use super::fitted;
 use super::labels::{Area, Field, LabelRow, text_width};
 use super::svg::{Anchor, At, Svg, rectangle};
-use super::trend::{BOTTOM, Dot, HEIGHT, LEFT, POINTS, Plot, RIGHT, TEXT, TOP, Trend, WIDTH, units};
+use super::trend::{BOTTOM, Dot, Flag, HEIGHT, LEFT, POINTS, Plot, RIGHT, TEXT, TOP, Trend, WIDTH, units};
 use crate::mark::Tone;
 use crate::number;
 use crate::text::short_commit;
@@ -16,6 +16,9 @@ use crate::text::short_commit;
 /// The base lines of the labels of releases and of environments.
 const RELEASE_ROW: i32 = 26;
 const ENVIRONMENT_ROW: i32 = 44;
+
+/// Lines of releases nearer to a newer one are left out, in tenths of a unit: hundreds of them would be a wall.
+const CLOSEST_FLAGS: i32 = 50;
 
 /// So many runs have a dot each; of more several share one, about [`POOLED`] in all. The script draws parts in full.
 const SINGLE: usize = 200;
@@ -195,21 +198,27 @@ fn flags(plot: &Plot<'_>, svg: &mut Svg) {
         (&trend.environments, "envl", "halo env", ENVIRONMENT_ROW),
         (&trend.releases, "rel", "halo strong", RELEASE_ROW),
     ];
-    for (flags, class, _, base) in rows {
-        for flag in flags.iter().filter(|flag| plot.shows(flag.place)) {
+    // The newest come first, for they matter most where there is no room for all.
+    let rows = rows.map(|(flags, line, class, base)| {
+        let mut shown: Vec<(i32, &Flag)> = Vec::new();
+        for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
             let x = plot.x(flag.place);
-            svg.stroke(class, [(x, 10 * (base - 10)), (x, 10 * BOTTOM)]);
+            if shown.last().is_none_or(|(last, _)| last - x >= CLOSEST_FLAGS) {
+                shown.push((x, flag));
+            }
         }
+        (shown, line, class, base)
+    });
+    for (flags, line, _, base) in &rows {
+        flags.iter().rev().for_each(|(x, _)| svg.stroke(line, [(*x, 10 * (base - 10)), (*x, 10 * BOTTOM)]));
     }
-    let shown = trend.releases.iter().filter(|flag| plot.shows(flag.place));
-    let releases: Vec<f64> = shown.map(|flag| units(plot.x(flag.place))).collect();
+    let releases: Vec<f64> = rows[1].0.iter().map(|(x, _)| units(*x)).collect();
     for (flags, _, class, base) in rows {
         // The line of a release goes through the row below its own.
         let crossed = if base == ENVIRONMENT_ROW { &releases[..] } else { &[] };
         let mut row = LabelRow::new((f64::from(LEFT), f64::from(RIGHT)), TEXT);
-        // The newest come first, for they matter most where there is no room for all.
-        for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
-            if let Some((at, anchor)) = row.place_near(units(plot.x(flag.place)), &flag.label, crossed) {
+        for (x, flag) in flags {
+            if let Some((at, anchor)) = row.place_near(units(x), &flag.label, crossed) {
                 svg.text(class, &flag.label, ((at * 10.0) as i32, 10 * base), anchor);
             }
         }
@@ -338,7 +347,7 @@ fn date_axis(plot: &Plot<'_>, svg: &mut Svg) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trend::{Flag, example};
+    use super::super::trend::example;
     use super::*;
 
     fn trend(values: &[f64]) -> Trend {

@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::chart::spark::{self, Spark};
-use crate::fit::Fit;
+use crate::fit::{Fit, Turn};
 use crate::mark::{Mark, Tone};
 use crate::phrase::Phrase;
 use crate::{date, link, number, reasons};
@@ -189,14 +189,16 @@ pub(super) fn sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> Strin
         });
     };
     let metric = &series.series.metric;
-    let open = fit.turns.last().filter(|turn| turn.is_open(metric));
+    // An older change that asks for nothing would move the newest values out of view.
+    let is_marked = |turn: &&Turn<'_>| turn.is_open(metric) || turn.begin + spark::RECENT >= fit.series.pooled.len();
+    let marked = fit.turns.last().filter(is_marked);
     let level = number::quantity(metric.unit.scale(level), level);
     let label = match fit.turns.len() {
         0 => format!("Flat at {level}"),
         turns => format!("{}, now at {level}", number::counted(turns, "change", "changes")),
     };
-    let tone = open.map_or(Tone::Plain, |turn| turn.tone(metric));
-    fitted_spark(fit, (None, open.map(|turn| turn.begin)), tone, label)
+    let tone = marked.map_or(Tone::Plain, |turn| turn.tone(metric));
+    fitted_spark(fit, (None, marked.map(|turn| turn.begin)), tone, label)
 }
 
 /// With the level to compare with, and the first point after the change that the picture is about.

@@ -1,4 +1,4 @@
-//! What is judged, and what not and why: by suite and machine, and each series that is not.
+//! What is examined for changes, and what not and why: by suite and machine, and each series that is not.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ pub(crate) fn coverage(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     let trend = catalog.trend;
     let (judged, total) = (trend.coverage.judged, trend.coverage.total);
     let headline = match total - judged {
-        0 if total == 0 => "No series yet, so nothing is judged".to_owned(),
-        0 => format!("All of {} judged", counted(total, "series is", "series are")),
+        0 if total == 0 => "No series yet, so nothing is examined".to_owned(),
+        0 => format!("All of {} examined", counted(total, "series is", "series are")),
         rest => {
             let reasons = if rest == 1 { "with its reason" } else { "each with its reason" };
-            format!("{} of {} series judged; {} not, {reasons}", count(judged), count(total), count(rest))
+            format!("{} of {} series examined; {} not, {reasons}", count(judged), count(total), count(rest))
         }
     };
     let sheet = Sheet {
@@ -36,14 +36,14 @@ fn lede(trend: &Trend, judged: usize) -> Phrase {
     let lede = match trend.schedule.iter().filter(|due| due.stale).count() {
         0 => {
             let day = trend.as_of.map_or(String::new(), date::day);
-            Phrase::plain(format!("Every suite ran within its schedule, seen from the newest run on {day}."))
+            Phrase::plain(format!("No suite is overdue, seen from the newest run on {day}."))
         }
         some => Phrase::default()
             .strong(format!("{} stale", counted(some, "suite is", "suites are")))
             .text(": its present state is unknown."),
     };
     lede.text(format!(
-        " A trend without an event shows no change only where it is judged: in {}.",
+        " A trend without an event shows no change only where it is examined: in {}.",
         counted(judged, "series", "series")
     ))
 }
@@ -62,19 +62,21 @@ fn places(catalog: &Catalog<'_>) -> Option<Section> {
     let rows = catalog.trend.schedule.iter().map(|due| (due, of_place(due)));
     let judged = |all: &[&SeriesTrend]| all.iter().filter(|one| is_judged(one)).count();
     let note = "Detectable: the minimum detectable effect, the median over the series. It is the smallest change that shows in four \
-                cases of five once eight points are measured after it.";
-    Rows::new("Judged series by suite and machine", rows)
+                cases of five once eight points are measured after it. A series can have several reasons.";
+    Rows::new("Examined series by suite and machine", rows)
         .column("Suite", "", |(due, _)| due.suite.clone())
         .column("Machine", "place", |(due, _)| {
             Phrase::default().to(catalog.machine_page(&due.machine.id), due.machine.name.clone())
         })
-        .column("Judged", "n", |(_, all)| count(judged(all)))
+        .column("Examined", "n", |(_, all)| count(judged(all)))
         .column("Of", "n named", |(_, all)| count(all.len()))
         .column("Share", "n opt2", |(_, all)| {
             or_none((!all.is_empty()).then(|| judged(all) as f64 / all.len() as f64), percent_size)
         })
-        .column("Detectable", "n opt2", |(_, all)| cell::median_detectable(all.iter().filter_map(|one| one.detectable)))
-        .column("Not judged, and why", "full any", |(_, all)| reasons(all))
+        .column("Detectable", "n opt2", |(_, all)| {
+            cell::median_detectable(all.iter().filter(|one| is_judged(one)).filter_map(|one| one.detectable))
+        })
+        .column("Not examined, and why", "full any", |(_, all)| reasons(all))
         .column("Newest run, UTC", "nb opt", |(due, _)| date::moment(due.newest))
         .column("Schedule at the newest run", "", |(due, _)| match due.stale {
             true => {
@@ -96,7 +98,7 @@ fn reasons(all: &[&SeriesTrend]) -> String {
         |(word, series): (&&str, &usize)| format!("{}: {}", counted(*series, "series", "series"), reason(word).0);
     match (all.is_empty(), reasons.is_empty()) {
         (true, _) => "it has no series".to_owned(),
-        (_, true) => "all judged".to_owned(),
+        (_, true) => "all examined".to_owned(),
         _ => reasons.iter().map(words).collect::<Vec<String>>().join("; "),
     }
 }
@@ -115,7 +117,7 @@ fn unjudged(catalog: &Catalog<'_>) -> Section {
         let all = one.not_judged.iter().map(|one| reason(one.word()).1);
         all.reduce(|words, next| words.text("; ").join(next)).unwrap_or_default()
     };
-    Rows::grouped("Series that are not judged, with the reason", groups.into_iter().map(group))
+    Rows::grouped("Series that are not examined, with the reason", groups.into_iter().map(group))
         .column("Benchmark", "full", |one| {
             Phrase::page_name(catalog.series_page(&one.series), crate::text::decoded(&one.benchmark))
         })
@@ -124,7 +126,7 @@ fn unjudged(catalog: &Catalog<'_>) -> Section {
             one.not_judged.iter().map(why_not_judged).collect::<Vec<String>>().join("; ")
         })
         .column("What to do", "opt", what)
-        .section("unjudged", "Not judged", "", "Every series is judged.")
+        .section("unjudged", "Not examined", "", "Every series is examined.")
         .paragraph(number::beyond(
             all.len(),
             ROWS,

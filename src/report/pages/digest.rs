@@ -29,6 +29,9 @@ const WEEK_ROWS: usize = 12;
 /// How many failed benchmarks of a suite, damaged records and warnings are named.
 const NAMED: usize = 50;
 
+/// The longest reason why a record is left out, in characters.
+const REASON: usize = 200;
+
 const LATE: usize = 5;
 
 pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
@@ -292,7 +295,7 @@ fn records(history: &HistoryFacts) -> Option<Section> {
     let section = Rows::new("Records that are left out", history.quarantined.iter().chain(&history.retracted))
         .first(NAMED)
         .column("File", "full", |record| Phrase::code(record.path.clone()))
-        .column("Reason", "any", |record| record.reason.clone())
+        .column("Reason", "any", |record| shortened(&record.reason, REASON))
         .section("records", "Records", note, "")
         .items(history.warnings.iter().take(NAMED).map(warning));
     (!section.blocks.is_empty()).then_some(section)

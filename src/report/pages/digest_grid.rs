@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::cell::{self, Judgement, failure};
 use super::frame::prelude::*;
+use crate::fit::Turn;
 use crate::reasons;
 use crate::text::{capital, short_commit};
 use sprag_model::{Comparison, Counts, Metric, Scale, SuiteAnalysis, Verdict};
@@ -54,8 +55,15 @@ pub(super) fn sections(catalog: &Catalog<'_>) -> Vec<Section> {
             None => suites.push(vec![suite]),
         }
     }
-    let grids: Vec<_> = suites.into_iter().map(|group| (rows(&group), group)).collect();
+    let mut grids: Vec<_> = suites.into_iter().map(|group| (rows(&group), group)).collect();
     let any_verdict = grids.iter().any(|(rows, _)| rows.iter().any(GridRow::has_verdict));
+    if !any_verdict {
+        let size = |row: &GridRow<'_>| {
+            let turns = row.comparisons().filter_map(|one| newest_turn(catalog, one)?.relative);
+            turns.map(|one| one.value.abs()).fold(0.0, f64::max)
+        };
+        grids.iter_mut().for_each(|(rows, _)| rows.sort_by(|one, other| size(other).total_cmp(&size(one))));
+    }
     let all = |most: usize| grids.iter().map(|(rows, _)| rows.len().min(most)).sum::<usize>();
     let most = (FEWEST_ROWS..=ROWS).rev().find(|most| all(*most) <= ROWS).unwrap_or(FEWEST_ROWS);
     let grids = grids.into_iter().enumerate();
@@ -140,8 +148,8 @@ fn table<'a>(
     let machines = group.iter().map(|suite| suite.machine_name.as_str()).enumerate();
     let machines: Vec<(usize, &str)> = machines.filter(|(place, _)| !group[*place].comparisons.is_empty()).collect();
     let names: Vec<&str> = machines.iter().map(|(_, name)| *name).collect();
-    let judged = if any_verdict { "judged metrics" } else { "metrics" };
-    let caption = format!("{} on {}: {judged}, worst first", group[0].suite, names.join(", "));
+    let what = if any_verdict { "judged metrics, worst first" } else { "metrics, largest newest change first" };
+    let caption = format!("{} on {}: {what}", group[0].suite, names.join(", "));
     // One metric and unit needs no row of its own.
     let (head, table) = match <[_; 1]>::try_from(groups) {
         Ok([(heading, rows)]) => (capital(&heading), Rows::new(caption, rows)),
@@ -196,14 +204,17 @@ fn change(comparison: &Comparison) -> Phrase {
 
 /// The newest change of its trend, where no metric has a baseline.
 fn turn(catalog: &Catalog<'_>, comparison: &Comparison) -> Phrase {
-    let fit = comparison.series.as_deref().and_then(|id| catalog.fit(id));
-    let Some(fit) = fit.filter(|fit| fit.newest_level().is_some()) else { return number::NONE.into() };
-    match fit.turns.last() {
-        None => "flat".into(),
-        Some(turn) => {
-            cell::tinted(turn.tone(&comparison.metric), or_none(turn.relative, |one| number::percent(one.value)))
-        }
+    if let Some(turn) = newest_turn(catalog, comparison) {
+        return cell::tinted(turn.tone(&comparison.metric), or_none(turn.relative, |one| number::percent(one.value)));
     }
+    let fit = comparison.series.as_deref().and_then(|id| catalog.fit(id));
+    let level = fit.as_ref().and_then(|fit| Some((fit.newest_level()?, fit.present_modes().is_some())));
+    level.map_or(number::NONE, |(_, has_modes)| if has_modes { "two modes" } else { "flat" }).into()
+}
+
+fn newest_turn<'a>(catalog: &Catalog<'a>, comparison: &Comparison) -> Option<Turn<'a>> {
+    let fit = catalog.fit(comparison.series.as_deref()?)?;
+    fit.newest_level().and(fit.turns.last().copied())
 }
 
 /// How many rows are left out, and where they are.
@@ -262,7 +273,7 @@ fn run_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phra
     let rollup = suite.rollup.as_ref().filter(|_| suite.counts.judged() > 0);
     match rollup.and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
         Some((series, change)) => {
-            let mean = format!(" Geometric mean of {} judged series against the baseline: ", count(series));
+            let mean = format!(" Geometric mean of {} series against the baseline: ", count(series));
             note.text(format!("{mean}{} (positive is worse).", number::percent(change)))
         }
         None => note,

@@ -48,28 +48,31 @@ pub(super) fn feeds() -> Phrase {
     Phrase::plain("Feeds: ").link(link::ATOM_FEED, "Atom").text(", ").link(link::JSON_FEED, "JSON").text(".")
 }
 
-fn groups(catalog: &Catalog<'_>) -> [Section; 6] {
-    let group = |id, heading, note: &str, nothing, is: &dyn Fn(&Event) -> bool| {
-        let events = catalog.trend.events.iter().filter(|one| is(one));
-        section(catalog, events, EVENTS, (id, heading), note.into(), nothing)
+/// Those with events, but what is present in any case.
+fn groups(catalog: &Catalog<'_>) -> Vec<Section> {
+    let nothing = "No change of level is present.";
+    let group = |id, heading, note: &str, is: &dyn Fn(&Event) -> bool| {
+        let events: Vec<&Event> = catalog.trend.events.iter().filter(|one| is(one)).collect();
+        let section = section(catalog, events.iter().copied(), EVENTS, (id, heading), note.into(), nothing);
+        (!events.is_empty() || id == "present").then_some(section)
     };
     let is_kind = |kind: EventKind| move |one: &Event| summary::is_listed(one) && one.kind == kind;
     let is_reverted = |one: &Event| one.sure && one.state != EventState::Present;
-    let change = "Changes of level that are still present, the worst first.";
+    let change = "Changes of level that are still present, first those that matter most: by certainty, size and number of series.";
     let chance = "Findings this weak include more false alarms than the budget allows. More runs decide.";
-    let reverted = "A later event brought the levels back.";
+    let reverted = "A later event undid more than half of the change.";
     let machines = "The machine, or what is installed on it, changed. No commit is the cause.";
-    let no_machine = "No event is attributed to the environment.";
     let modes = "Series that alternate between the same two levels. No commit is the cause; the change is that between the two levels.";
     let drifts = "Levels that moved evenly over many commits. No single commit is the cause.";
-    [
-        group("present", "Present changes", change, "No change of level is present.", &is_kind(EventKind::Change)),
-        group("chance", "Possible chance", chance, "No event is possible chance.", &|one| !one.sure),
-        group("reverted", "Reverted", reverted, "No event was reverted.", &is_reverted),
-        group("machines", "Environment", machines, no_machine, &is_kind(EventKind::Environment)),
-        group("drifts", "Drifts", drifts, "No series drifted.", &is_kind(EventKind::Drift)),
-        group("modes", "Two modes", modes, "No series alternates between two levels.", &is_kind(EventKind::Bimodal)),
-    ]
+    let groups = [
+        group("present", "Present changes", change, &is_kind(EventKind::Change)),
+        group("drifts", "Drifts", drifts, &is_kind(EventKind::Drift)),
+        group("modes", "Two modes", modes, &is_kind(EventKind::Bimodal)),
+        group("machines", "Environment", machines, &is_kind(EventKind::Environment)),
+        group("chance", "Possible chance", chance, &|one| !one.sure),
+        group("reverted", "Reverted", reverted, &is_reverted),
+    ];
+    groups.into_iter().flatten().collect()
 }
 
 pub(super) fn section<'a>(

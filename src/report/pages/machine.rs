@@ -88,7 +88,7 @@ fn suites(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
         .column("Newest run, UTC", "nb", |(_, runs, _)| cell::began(catalog, runs[0]))
         .column("Status", "", |(_, runs, _)| Mark::of_status(runs[0].status))
         .column("Runs", "n opt2", |(_, runs, _)| count(runs.len()))
-        .column("Series judged", "n named", |(.., all)| {
+        .column("Series examined", "n named", |(.., all)| {
             let judged = all.iter().filter(|one| one.not_judged.is_empty()).count();
             format!("{} of {}", count(judged), count(all.len()))
         })

@@ -21,7 +21,7 @@ const CELLS: usize = 2500;
 
 const TAG: usize = 40;
 
-const LEGEND: &str = "<ul class=\"legend\"><li><i class=\"b3\"></i>▼ better, 7 % or more</li><li><i class=\"b2\"></i>3 to 7 %</li><li><i class=\"b1\"></i>below 3 %</li><li><i></i>no change</li><li><i class=\"w1\"></i>▲ worse, below 3 %</li><li><i class=\"w2\"></i>3 to 7 %</li><li><i class=\"w3\"></i>7 % or more</li><li><i class=\"nc\"></i>not judged, with the reason</li></ul>";
+const LEGEND: &str = "<ul class=\"legend\"><li><i class=\"b3\"></i>▼ better, 7 % or more</li><li><i class=\"b2\"></i>3 to 7 %</li><li><i class=\"b1\"></i>below 3 %</li><li><i></i>no change</li><li><i class=\"w1\"></i>▲ worse, below 3 %</li><li><i class=\"w2\"></i>3 to 7 %</li><li><i class=\"w3\"></i>7 % or more</li><li><i class=\"nc\"></i>not compared, with the reason</li></ul>";
 
 #[derive(Template)]
 #[template(path = "partials/heat.html")]
@@ -35,6 +35,8 @@ struct HeatTable {
 
 struct HeatRow {
     name: String,
+    /// Of the series in its first cell.
+    page: String,
     variant: String,
     cells: Vec<HeatCell>,
 }
@@ -144,8 +146,8 @@ fn headline(places: &[MachineSeries<'_>], suite: &str) -> Phrase {
     let cells = |n: usize| counted(n, "cell", "cells");
     if worse + better == 0 {
         return Phrase::plain(match judged {
-            0 => format!("None of {} in {suite} is judged", cells(all)),
-            some => format!("None of {} in {suite} changed", counted(some, "judged cell", "judged cells")),
+            0 => format!("None of {} in {suite} is compared", cells(all)),
+            some => format!("None of {} in {suite} changed", counted(some, "compared cell", "compared cells")),
         });
     }
     let mut headline = Phrase::default();
@@ -156,7 +158,7 @@ fn headline(places: &[MachineSeries<'_>], suite: &str) -> Phrase {
         let (join, better) = if worse > 0 { (", ", count(better)) } else { ("", cells(better)) };
         headline = headline.text(join).mark(Mark::new(Tone::Better, "▼", format!("{better} {}", words[1])));
     }
-    headline.text(format!(" in {suite}, {} of {} judged", count(judged), count(all)))
+    headline.text(format!(" in {suite}, {} of {} compared", count(judged), count(all)))
 }
 
 /// What the cells of a machine show, and why its newest run failed or was skipped.
@@ -235,6 +237,7 @@ fn table(catalog: &Catalog<'_>, places: &[MachineSeries<'_>], all: &[Placed<'_>]
     };
     let row = |((name, Parameters(params), variant), cells): (Kernel<'_>, BTreeMap<_, HeatCell>)| HeatRow {
         name: format!("{name}{params}"),
+        page: cells.values().next().map_or_else(String::new, |cell| cell.page.clone()),
         variant: format!("@{variant}"),
         cells: columns.iter().map(|column| cells.get(column).cloned().unwrap_or_else(absent)).collect(),
     };

@@ -43,7 +43,7 @@ pub(crate) fn method(catalog: &Catalog<'_>, settings: &Settings) -> Result<Page,
     let content = Sheet {
         headline: "How changes are judged".into(),
         lede: Phrase::plain("Every rule with its constants, and its measured error rates. ")
-            .link(link::COVERAGE, "What is judged, and what not and why")
+            .link(link::COVERAGE, "What is examined, and what not and why")
             .text("."),
         facts: facts(&catalog.trend.budget),
         sections,
@@ -102,7 +102,7 @@ fn verdicts() -> Section {
         (Mark::new(Tone::Better, "▼", better_word(&time)), "The same in the good direction."),
         (
             Mark::new(Tone::Plain, "=", "no change"),
-            "The whole interval is within the tolerance. A change below the minimum detectable effect may still be there.",
+            "The whole interval is within the tolerance, or the change is within a tolerance that is assumed, as its noise is unknown. A change below the minimum detectable effect may still be there.",
         ),
         (
             Mark::new(Tone::Doubt, "?", "inconclusive"),

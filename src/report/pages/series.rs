@@ -28,7 +28,6 @@ struct SeriesPage {
     data: String,
     /// How many runs share a dot; empty where none do.
     several: String,
-    is_fitted: bool,
     /// Whether it has enough runs to look at parts of them.
     has_parts: bool,
     others: Vec<(&'static str, Vec<(String, String)>)>,
@@ -57,6 +56,8 @@ impl SeriesPage {
 struct ChartPage<'a> {
     title: &'a str,
     headline: String,
+    /// Its suite and machine.
+    place: String,
     sentence: &'a str,
     to: &'a str,
     chart: &'a str,
@@ -125,7 +126,8 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<P
     let embedded = alone.clone().map(|path| {
         let (title, headline, sentence, to, chart) =
             (&*title, headline.words(), &*sentence, &*link::series(&series.id), &*chart);
-        page(path, &ChartPage { title, headline, sentence, to, chart })
+        let place = format!("{} on {}", series.suite, series.machine_name);
+        page(path, &ChartPage { title, headline, place, sentence, to, chart })
     });
     let template = SeriesPage {
         frame: Frame::new(catalog, &path, "Series", &title, sentence.clone()).for_subject(catalog, newest),
@@ -142,7 +144,6 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<P
         alone,
         data: script::data(&trend, series_chart::names_commits(catalog, &trend)),
         several: if several > 1 { count(several) } else { String::new() },
-        is_fitted: trend.fit.is_some(),
         is_marked: points.iter().any(|row| !row.marks.is_empty()),
         points,
         points_note,
@@ -285,10 +286,10 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
     }
     let judged = all.iter().filter(|series| series.judged).count();
     let rest = match all.iter().all(|series| series.series.role.is_tracked()) {
-        true => "one metric a benchmark. The others are for the reader.",
+        true => "one metric a benchmark. The others are reported only.",
         false => {
-            "one metric of each tracked benchmark. Its other metrics are for the reader, and so are controls, calibration kernels \
-             and kernels on several threads."
+            "one metric of each tracked benchmark. Its other metrics, controls, calibration kernels and kernels on several \
+             threads are reported only."
         }
     };
     let with_page = all.iter().filter(|one| catalog.has_page(&one.series.id)).count();

@@ -180,7 +180,8 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
         let of_points = || (place(turn.range.0.saturating_sub(1)) + 0.5, place(turn.range.1) + 0.5);
         Some(suspects(catalog, fit, event).unwrap_or_else(of_points))
     });
-    Some(Fitted { lines, turns: turns.collect(), suspects: open.collect(), newest: number::quantity(scale, newest) })
+    let newest = fit.present_modes().map_or_else(|| number::quantity(scale, newest), |_| "two modes".to_owned());
+    Some(Fitted { lines, turns: turns.collect(), suspects: open.collect(), newest })
 }
 
 /// Of the newest modes in a level their two levels.

@@ -18,6 +18,10 @@ pub(super) fn story(fit: &Fit<'_>) -> Phrase {
     let points = counted(fit.series.pooled.len(), "point", "points");
     let Some(level) = fit.newest_level() else { return format!("{points}, too few to fit a level").into() };
     let level = number::quantity(metric.unit.scale(level), level);
+    if let Some(modes) = fit.present_modes() {
+        let [low, high] = [modes.low, modes.high].map(|level| number::quantity(metric.unit.scale(level), level));
+        return Phrase::from(Mark::new(Tone::Doubt, "⇅", "two modes")).text(format!(", {low} and {high}, {points}"));
+    }
     let Some(turn) = fit.turns.last() else { return format!("flat at {level}, {points}").into() };
     let size = turn.relative.map_or(String::new(), |relative| percent_size(relative.value) + " ");
     let way = if turn.is_worse(metric) { worse_word(metric) } else { better_word(metric) };
@@ -29,7 +33,7 @@ pub(super) fn story(fit: &Fit<'_>) -> Phrase {
     };
     let day = |index: usize| fit.series.pooled.get(index).map_or(String::new(), |point| date::day(point.time));
     let when = match turn.is_drift && turn.end < fit.series.pooled.len() {
-        true => format!(" from {} to {}", day(turn.begin), day(turn.end)),
+        true => format!(" from {} to {}", day(turn.begin), day(turn.end.max(1) - 1)),
         false => format!(" since {}", day(turn.begin)),
     };
     let cause = match (turn.facts(), part) {
@@ -47,6 +51,7 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
     let metric = &fit.series.metric;
     let note = "Numbers as in the chart, newest first. Chance: how often a point of a series without changes gives a change this clear.";
     let nothing = match fit.newest_level() {
+        Some(_) if fit.present_modes().is_some() => "No change and no drift: the series alternates between two levels.",
         Some(_) => "No change and no drift was found in this series.",
         None => "Too few points to find a change.",
     };
@@ -194,8 +199,8 @@ fn facts(series: &SeriesTrend, scale: Scale) -> [(&'static str, String, String);
         false => format!("one a commit and environment; {left_out} left out"),
     };
     let judged = match series.not_judged.as_slice() {
-        [] => ("judged", "a change from now on is reported".to_owned()),
-        reasons => ("not judged", reasons.iter().map(why_not_judged).collect::<Vec<String>>().join("; ")),
+        [] => ("examined", "a change from now on is reported".to_owned()),
+        reasons => ("not examined", reasons.iter().map(why_not_judged).collect::<Vec<String>>().join("; ")),
     };
     [
         ("Noise", noise.0, noise.1),
@@ -356,7 +361,7 @@ mod tests {
             "Minimum detectable effect: ±2.5 % (in four cases of five, once 8 points are measured after it)",
             "Smallest change reported: 1.0 % (sensitivity balanced)",
             "Points: 40 (one a commit and environment)",
-            "Newest state: judged (a change from now on is reported)",
+            "Newest state: examined (a change from now on is reported)",
         ];
         assert_eq!(of(&one), expected);
         one.not_judged = vec![NotJudged::TooShort { points: 3, needed: 8 }, NotJudged::NoCommit];
@@ -365,7 +370,7 @@ mod tests {
         assert_eq!(result[0], "Noise: – (too few points)");
         assert!(result[3].ends_with("2 runs with uncommitted changes left out)"), "{result:?}");
         let none = "none of its runs is of a commit that is known";
-        assert_eq!(result[4], format!("Newest state: not judged (it has 3 points, and 8 are needed; {none})"));
+        assert_eq!(result[4], format!("Newest state: not examined (it has 3 points, and 8 are needed; {none})"));
         (one.exact, one.detectable) = (true, Some(0.01));
         assert!(of(&one)[0].starts_with("Noise: none") && of(&one)[1].ends_with("±1.0 % (at once)"));
     }

@@ -52,10 +52,10 @@ fn what_is_in_doubt_is_listed_when_asked_for() {
 #[test]
 fn a_history_in_which_nothing_changed_is_short() {
     insta::assert_snapshot!(table(&example::quiet(), false), @r"
-    = no change; 42 of 42 series are judged.
+    = no change; 42 of 42 series are examined.
     kernels at c0ffeec of refs/heads/perf, as of 21 Nov 2026, 04:00 UTC, 1,204 runs.
 
-    Coverage: 42 of 42 series are judged
+    Coverage: 42 of 42 series are examined
       With eight points after it, a change of 2.0 % would be seen in nine in ten of these series.
 
     Schedule
@@ -104,7 +104,7 @@ fn words_agree_with_their_numbers() {
     let (machine, command) = (one.events[0].machines[0].clone(), vec!["sprag".to_owned()]);
     one.events[0].next = Some(NextStep { machine, commit: commit(7), runs: 1, left: 1.0, command, checkout: false });
     for part in [
-        "▲ 1 open regression; 1 of 1 series is judged.",
+        "▲ 1 open regression; 1 of 1 series is examined.",
         ", 1 run.",
         "the newest run is 2 days old, 1 day is allowed.",
         "1 of 41 series measured there moved",
@@ -122,7 +122,7 @@ fn words_agree_with_their_numbers() {
     let other = many.newest[0].series[0].clone();
     many.newest[0].series.push(other);
     for part in [
-        "▲ 2 open regressions; 1 of 2 series are judged.",
+        "▲ 2 open regressions; 1 of 2 series are examined.",
         "; and 1 more series",
         "Unconfirmed: the newest values of 2 series are outside their usual range",
     ] {
@@ -198,7 +198,7 @@ fn a_budget_that_is_exceeded_is_warned_of() {
     trend.coverage.judged = 0;
     trend.coverage.reasons = example::trend().coverage.reasons[1..].to_vec();
     let stale = "the most common reason: the newest point is too old for the schedule.";
-    both_say(&trend, &format!("? not enough data; 0 of 42 series are judged; {stale}"));
+    both_say(&trend, &format!("? not enough data; 0 of 42 series are examined; {stale}"));
 }
 
 #[test]

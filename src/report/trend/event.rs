@@ -169,7 +169,8 @@ pub(crate) fn sentence(event: &Event) -> Phrase {
         }
         EventKind::Bimodal => {
             let have = if more.is_empty() { "has" } else { "have" };
-            subject.text(format!("{more} {have} two modes: one is ")).mark(size)
+            let apart = lead.relative.map_or("apart".to_owned(), |one| number::percent_size(one.value) + " apart");
+            subject.text(format!("{more} {have} two modes, ")).mark(Mark { word: apart, ..size })
         }
         EventKind::Environment | EventKind::Change => subject.text(format!("{more}{is}")).mark(size),
     };

@@ -48,7 +48,7 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
     let reason = coverage.reasons.first().filter(|_| coverage.judged == 0);
     let reason = reason.map(|one| format!("; the most common reason: {}", words::name(words::reason(&one.reason).0)));
     let judged = format!(
-        "; {} of {} judged{}",
+        "; {} of {} examined{}",
         count(coverage.judged),
         counted(coverage.total, "series is", "series are"),
         reason.unwrap_or_default()

@@ -56,7 +56,7 @@ fn table<T>(
 fn coverage(trend: &Trend) -> Option<Section> {
     let coverage = &trend.coverage;
     let total = counted(coverage.total, "series is", "series are");
-    let title = format!("Coverage: {} of {total} judged", count(coverage.judged));
+    let title = format!("Coverage: {} of {total} examined", count(coverage.judged));
     let columns = [("Series", "n"), ("Why not", ""), ("What to do", "")];
     let rows = coverage.reasons.iter().take(MOST_ROWS).map(|one| {
         let (why, what) = words::reason(&one.reason);
