@@ -15,6 +15,7 @@ use sprag_base::stats::describe;
 use sprag_history as history;
 use sprag_model::schema::patterns;
 use sprag_model::{BisectEffect, BisectMeasurement, SkippedCommit};
+use sprag_report::sheet::markdown::{code, plain};
 
 const JSON_VERSION: u32 = 1;
 
@@ -586,7 +587,6 @@ pub fn terminal(report: &BisectReport) -> String {
     text
 }
 
-/// What it took.
 fn spent(report: &BisectReport) -> String {
     let measured = text::count(report.measurements.len(), "measurement");
     let ends = text::count(report.end_sessions, "session");
@@ -595,8 +595,6 @@ fn spent(report: &BisectReport) -> String {
 
 /// The report as GitHub Markdown.
 pub fn markdown(report: &BisectReport) -> String {
-    let code = |text: &str| format!("`{}`", printable(text).replace('`', "'"));
-    let cell = |text: &str| printable(text).replace('|', "\\|");
     let end = |place: usize| {
         let (name, sha) = (&report.ends[place], text::short(&report.end_commits[place], 12));
         if *name == sha { code(name) } else { format!("{} ({sha})", code(name)) }
@@ -623,9 +621,9 @@ pub fn markdown(report: &BisectReport) -> String {
             text.push_str(&format!("\n{}:\n", one_of(culprit)));
         }
         for commit in &culprit.commits {
-            let (sha, subject) = (text::short(&commit.sha, 12), cell(&commit.subject));
+            let (sha, subject) = (text::short(&commit.sha, 12), plain(&commit.subject));
             let share = if is_one { format!(", {}", text::probability(culprit.probability)) } else { String::new() };
-            text.push_str(&format!("\n**{sha}** {subject} ({}{share})\n\n", cell(&commit.author)));
+            text.push_str(&format!("\n**{sha}** {subject} ({}{share})\n\n", plain(&commit.author)));
             for file in &commit.files {
                 text.push_str(&format!("- {} +{} -{}\n", code(&file.path), file.added, file.removed));
             }
@@ -643,17 +641,34 @@ pub fn markdown(report: &BisectReport) -> String {
         for one in suspects {
             let level = one.level.map_or_else(|| text::NONE.to_owned(), |level| format!("{level:.2}"));
             let (sha, probability) = (text::short(&one.sha, 12), text::probability(one.probability));
-            text.push_str(&format!("| {sha} | {probability} | {level} | {} |\n", cell(&one.subject)));
+            text.push_str(&format!("| {sha} | {probability} | {level} | {} |\n", plain(&one.subject)));
         }
         let unlisted = unlisted_of(report, suspects);
         text.push_str(&if unlisted.is_empty() { unlisted } else { format!("\n{unlisted}") });
     }
     for one in &report.skipped {
-        let reason = printable(&one.reason).replace('\n', " ");
-        text.push_str(&format!("\nSkipped {}: {reason}\n", text::short(&one.commit, 12)));
+        text.push_str(&format!("\nSkipped {}: {}\n", text::short(&one.commit, 12), plain(&one.reason)));
     }
     if !report.reproduce.is_empty() {
         text.push_str(&format!("\nReproduce:\n\n    {}\n", report.reproduce.replace('\n', "\n    ")));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_acts_in_markdown() {
+        let mut state = State::default();
+        state.suite.push_str("cpu`<i>");
+        state.stages.push(Stage { commits: vec!["a".repeat(40), "b".repeat(40)], ..Stage::default() });
+        let mut report = without_question(&state, 5);
+        let (commit, reason) = ("a".repeat(40), "<img> @someone\n# x".to_owned());
+        report.skipped.push(SkippedCommit { commit, reason });
+        let text = markdown(&report);
+        assert!(text.contains("Bisection of <code>cpu&#96;&#60;i&#62;</code> from"), "{text}");
+        assert!(text.contains("Skipped aaaaaaaaaaaa: &lt;img&gt; &#64;&#8203;someone↵"), "{text}");
+    }
 }

@@ -149,7 +149,7 @@ fn mark(mark: &Mark) -> String {
 }
 
 /// Words without a meaning to Markdown, or to GitHub, which finds people and issues unless a character stops it.
-fn plain(words: &str) -> String {
+pub fn plain(words: &str) -> String {
     let mut escaped = String::with_capacity(words.len());
     let words = visible(words);
     let mut rest = words.chars().peekable();
@@ -180,7 +180,7 @@ fn plain(words: &str) -> String {
 }
 
 /// A name in fixed width. What ends a cell or a code span is written as HTML, because dialects escape it differently in a span.
-fn code(name: &str) -> String {
+pub fn code(name: &str) -> String {
     let name = visible(name);
     if name.trim().is_empty() {
         return "<code></code>".to_owned();

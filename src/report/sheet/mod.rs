@@ -7,7 +7,7 @@ use crate::mark::Tone;
 use crate::number::{count, counted};
 use crate::phrase::{Fact, Phrase};
 
-pub(crate) mod markdown;
+pub mod markdown;
 pub mod terminal;
 
 #[derive(Clone, Debug, Default, PartialEq)]
