@@ -45,7 +45,6 @@ impl Hasher for HashInput {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Never called.
     fn finish(&self) -> u64 {
         0
     }

@@ -8,7 +8,6 @@ use half::{bf16, f16};
 
 /// A number that kernels read and write.
 pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static {
-    /// Exact.
     fn to_f32(self) -> f32;
     /// The nearest value, ties to even. Beyond the range it is infinite, or the largest number of a type without infinity.
     fn from_f32(value: f32) -> Self;

@@ -30,7 +30,6 @@ pub struct Sides<'a> {
 pub struct PairedResult {
     /// The judged metric of each benchmark, in the order of the suite.
     pub benchmarks: Vec<Paired>,
-    /// Other metrics.
     pub shown: Vec<Paired>,
     pub new: Vec<New>,
     /// What the ids name, with their versions.

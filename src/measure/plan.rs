@@ -115,7 +115,6 @@ pub enum Message {
         /// Whether the system permitted the requested processor; absent where none was requested.
         pinned: Option<bool>,
     },
-    /// The last message.
     Report(WorkerReport),
 }
 

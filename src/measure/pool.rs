@@ -263,7 +263,6 @@ fn calibration_blocks<'a>(
 /// With fewer clean samples a 95th percentile is one of the few largest.
 pub const FEWEST_FOR_P95: usize = 100;
 
-/// Recorded digits.
 const DIGITS: usize = 7;
 
 /// Digits of a detectable effect, which is an estimate of a spread.

@@ -50,7 +50,6 @@ pub enum FsckStatus {
     Damaged,
 }
 
-/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {

@@ -50,7 +50,6 @@ pub enum RunStatus {
     Ok,
     /// It could not run here, such as a GPU suite on a machine without a GPU.
     Skipped,
-    /// It broke.
     Failed,
 }
 

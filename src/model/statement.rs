@@ -54,7 +54,6 @@ pub enum TestOutcome {
     Failed,
 }
 
-/// The predicate.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestResult {
@@ -78,7 +77,6 @@ pub struct Envelope {
     pub signatures: Vec<Signature>,
 }
 
-/// A signature.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {

@@ -305,7 +305,6 @@ mod tests {
     use sprag_base::files::write_atomic;
     use sprag_model::{Benchmark, Estimate, Machine, Measurement, Metric, RecordedRun, Run};
 
-    /// With its record.
     fn run(suite: &str, day: &str, value: f64) -> (RecordedRun, String) {
         let benchmark = Benchmark::new(suite, "pack", &[], "fast").expect("plain words");
         let time: DateTime<Utc> = format!("{day}T03:04:05Z").parse().expect("a time");

@@ -87,7 +87,6 @@ pub fn percent_interval((low, high): (f64, f64)) -> String {
     if is_closed { terminal::typed(&number::percent_interval((low, high))) } else { NONE.to_owned() }
 }
 
-/// `8.1 %`.
 pub fn percent_size(share: f64) -> String {
     terminal::typed(&number::percent_size(share))
 }

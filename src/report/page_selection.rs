@@ -103,7 +103,6 @@ fn newest_events(events: &[Event]) -> Vec<&Event> {
     ordered
 }
 
-/// Measured or not.
 fn in_range(event: &Event) -> impl Iterator<Item = &str> {
     let suspects = event.suspects.iter().filter(|_| event.kind == EventKind::Change).map(|suspect| &suspect.commit);
     event.last_good.iter().chain([&event.first_bad]).chain(suspects).map(|commit| commit.sha.as_str())

@@ -40,7 +40,6 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ends {
     Differ(Box<Question>),
-    /// Not certain yet.
     Unclear,
     /// No benchmark differs by as much as matters.
     Alike,

@@ -95,7 +95,6 @@ fn name(benchmark: usize) -> String {
 pub struct Trial {
     /// None where the ends did not differ for certain.
     pub clusters: Vec<Cluster>,
-    /// What was measured.
     pub search: Option<Search>,
     /// Sessions of the ends, and of the commits between them.
     pub ends: usize,

@@ -16,7 +16,6 @@ pub(super) struct Side<'a> {
     pub(super) points: &'a [f64],
     /// In order of size.
     pub(super) sorted: Vec<f64>,
-    /// The trimmed mean.
     pub(super) level: f64,
     /// The deviation about the level, far ones drawn in.
     pub(super) deviation: f64,
@@ -31,7 +30,6 @@ impl<'a> Side<'a> {
         Side { points, sorted, level, deviation }
     }
 
-    /// The median.
     pub(super) fn middle(&self) -> f64 {
         median_of_sorted(&self.sorted)
     }

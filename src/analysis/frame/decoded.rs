@@ -189,7 +189,6 @@ impl DecodedRuns {
     }
 }
 
-/// What [`DecodedRuns::to_bytes`] writes.
 type Cached = (Vec<Cell>, Vec<Common>, Vec<(usize, RunHead)>, Vec<Content>);
 
 /// What many runs have in common.

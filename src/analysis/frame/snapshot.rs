@@ -59,7 +59,6 @@ pub struct SnapshotRow<'a> {
     pub sha256: &'a str,
     /// Its place in the list of all runs, from 0 on, as in a proof.
     pub entry: usize,
-    /// Its record.
     pub record: &'a str,
 }
 

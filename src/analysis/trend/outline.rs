@@ -66,7 +66,6 @@ pub struct Outline {
 /// A series as far as it is known without its points.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Listed {
-    /// Without its points.
     pub series: Series,
     pub(super) judged: bool,
     pub(super) at_tip: bool,

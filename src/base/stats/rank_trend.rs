@@ -21,7 +21,6 @@ pub struct Trend {
     pub variance: f64,
     /// The score in standard deviations, with the continuity correction; zero where all values are equal.
     pub z: f64,
-    /// The two-sided p-value.
     pub two_sided: f64,
     /// Kendall's tau a: the score as a share of all pairs.
     pub tau_a: f64,

@@ -89,7 +89,6 @@ pub fn is_long(value: &Value) -> bool {
     value.as_str().and_then(|text| text.strip_prefix(MARK)).is_some_and(is_beyond_64_bits)
 }
 
-/// Finite or not.
 pub fn number(value: f64) -> Value {
     match WORDS.iter().find(|(_, word)| word.total_cmp(&value).is_eq() || (word.is_nan() && value.is_nan())) {
         Some((word, _)) => Value::String(format!("{MARK}{word}")),

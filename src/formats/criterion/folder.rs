@@ -62,7 +62,6 @@ fn folder_and_file(output: &Output) -> Option<(&str, &str)> {
     output.name.rsplit_once("/new/")
 }
 
-/// `benchmark.json`.
 #[derive(Deserialize)]
 struct Identity {
     group_id: String,
@@ -83,7 +82,6 @@ impl Identity {
     }
 }
 
-/// `sample.json`.
 #[derive(Deserialize)]
 struct Sampled {
     iters: Vec<f64>,

@@ -137,7 +137,6 @@ fn make_writable(_folder: &Path) {}
 mod tests {
     use super::*;
 
-    /// Removes nothing.
     fn idle() -> WorkerCommand {
         WorkerCommand { program: "/bin/sh".into(), arguments: ["-c", "cat"].map(str::to_owned).to_vec() }
     }

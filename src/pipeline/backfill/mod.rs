@@ -33,7 +33,6 @@ use sprag_model::{CommitOnLine, Machine, Metric, Run, RunStatus, Shard};
 #[derive(Clone, Debug)]
 pub struct BackfillRequest {
     pub folder: PathBuf,
-    /// Or an event.
     pub range: Option<String>,
     pub event: Option<String>,
     pub every: Option<usize>,

@@ -185,7 +185,6 @@ struct Run<'a> {
     before: f64,
     /// What builds and pairs took before it began.
     seconds: Seconds,
-    /// Measurements now.
     steps: u32,
     /// Sessions of the ends, with those of before.
     most_ends: usize,

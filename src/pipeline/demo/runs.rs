@@ -216,7 +216,6 @@ struct Bench {
     facts: BTreeMap<String, String>,
 }
 
-/// Its compiler changes.
 const UPGRADED: &str = "bench-epyc";
 
 /// It is away for weeks.

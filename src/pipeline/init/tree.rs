@@ -95,7 +95,6 @@ pub(super) fn join(folder: &str, name: &str) -> String {
 /// A suite to offer, with what showed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Offer {
-    /// The framework.
     pub title: &'static str,
     /// The file that shows it.
     pub place: String,

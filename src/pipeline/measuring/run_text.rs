@@ -7,7 +7,6 @@ use sprag_model::metric::{INSTRUCTIONS, LIMIT_SHARE, RATIO};
 use sprag_model::sample::CALIBRATION;
 use sprag_model::{Estimate, Measurement, ParityStatus, Run, Unit};
 
-/// Columns with numbers.
 const NUMBERS: [usize; 6] = [1, 2, 4, 5, 6, 8];
 
 /// Kernels first, then controls and calibration, then failures.

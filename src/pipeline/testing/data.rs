@@ -34,7 +34,6 @@ pub struct PerformanceData {
     unit: Option<Unit>,
 }
 
-/// Name and samples.
 type Subsection = (String, Vec<f64>);
 
 impl PerformanceData {

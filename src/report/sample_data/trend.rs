@@ -20,7 +20,6 @@ struct Planted {
     direction: Direction,
     /// The first commit that certainly has it; of a drift, the first after its ramp.
     at: usize,
-    /// With their probabilities.
     suspects: Vec<(usize, f64)>,
     reverted_by: Option<&'static str>,
     false_discovery: f64,

@@ -40,7 +40,6 @@ pub const TARGETS: [&str; 4] = ["cpu", "torch", "triton", "tensorrt"];
 pub struct Kind {
     pub key: &'static str,
     pub label: &'static str,
-    /// The default.
     pub path: &'static str,
     pub producer: &'static str,
     pub for_tensorrt: bool,

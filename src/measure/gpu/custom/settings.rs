@@ -236,7 +236,6 @@ impl ElementType {
         }
     }
 
-    /// As in `sprag.toml`.
     pub fn word(self) -> String {
         format!("{self:?}").to_lowercase()
     }
