@@ -22,7 +22,7 @@ const ALL: usize = usize::MAX / 4;
 /// Each constant, what it is without effect, and how it is set so.
 type Ablation = (&'static str, &'static str, fn(&mut Tuning));
 
-const ABLATIONS: [Ablation; 52] = [
+const ABLATIONS: [Ablation; 47] = [
     ("isolated", "no clipping", |t| t.isolated = f64::INFINITY),
     ("chance_correlation", "0", |t| t.chance_correlation = 0.0),
     ("certain_penalty", "that of a change", |t| t.certain_penalty = 12.0),
@@ -36,7 +36,6 @@ const ABLATIONS: [Ablation; 52] = [
     ("surroundings_factor", "1", |t| t.surroundings_factor = 1.0),
     ("relief", "0", |t| t.relief = 0.0),
     ("most_relief", "a half", |t| t.most_relief = 0.5),
-    ("certain_score", "never", |t| t.certain_score = f64::INFINITY),
     ("nearby", "no such test", |t| t.nearby = 0),
     ("fewest_nearby", "as many as `nearby`", |t| t.fewest_nearby = t.nearby),
     ("large", "0", |t| t.large = 0.0),
@@ -67,12 +66,8 @@ const ABLATIONS: [Ablation; 52] = [
     ("ramp_width", "1", |t| t.ramp_width = 1.0),
     ("ramp_discount", "0", |t| t.ramp_discount = 0.0),
     ("ramp_next_to_step", "0", |t| t.ramp_next_to_step = 0.0),
-    ("step_next_to_ramp", "0", |t| t.step_next_to_ramp = 0.0),
-    ("drift_length", "1", |t| t.drift_length = 1.0),
     ("newest_margin", "no such test", |t| t.newest_points = ALL),
     ("newest_points", "1", |t| t.newest_points = 1),
-    ("drift_saving", "1", |t| t.drift_saving = 1.0),
-    ("drift_steady", "1", |t| t.drift_steady = 1.0),
     ("drift_reach", "0", |t| t.drift_reach = 0.0),
     ("drift_width", "any", |t| t.drift_width = 0),
 ];

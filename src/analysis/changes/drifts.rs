@@ -50,7 +50,7 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     }
     let sums = Sums::new(&drawn);
     let course = sums.best(NARROWEST, None, |_| 0.0)?;
-    let clear = ((sums.flat(&[]) - course.cost) / (tuning.drift_saving * sensitivity.penalty)).max(0.0).sqrt();
+    let clear = ((sums.flat(&[]) - course.cost) / sensitivity.penalty).max(0.0).sqrt();
     // Steps that are none by themselves may still be the better explanation.
     let stairs = sums.flat(&candidates) + sensitivity.penalty * candidates.len() as f64;
     let size = course.size * noise.deviation;
@@ -59,11 +59,10 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     let margin = if least < 1.0 { 0.0 } else { sensitivity.penalty };
     let is_ramp = course.cost + margin <= stairs;
     // What leads far enough need not lie about one straight ramp.
-    let far = led(values, scaled.is_logarithmic()) / (tuning.drift_length * sensitivity.clear);
+    let far = led(values, scaled.is_logarithmic()) / sensitivity.clear;
     let mut score = far;
     if clear >= least && is_wide && is_ramp {
-        let straight = clear
-            .min(steady(&drawn, &course, tuning.clipped) / (sensitivity.steady * noise.doubt * tuning.drift_steady));
+        let straight = clear.min(steady(&drawn, &course, tuning.clipped) / (sensitivity.steady * noise.doubt));
         score = score.max(straight);
     }
     if score < least {
@@ -216,7 +215,6 @@ mod tests {
     use crate::changes::context::Context;
     use crate::changes::detect::{self};
     use crate::changes::sensitivity::Sensitivity;
-    use crate::changes::tuning::Tuning;
     use sprag_base::stats::random::SplitMix64;
 
     /// Points on a line that leads so far, with that noise, which is autocorrelated by `rho`.
@@ -307,11 +305,8 @@ mod tests {
                 })
                 .collect()
         };
-        let far = (0..2000)
-            .filter(|seed| {
-                super::led(&walk(60 + seed % 140), true) > Tuning::FITTED.drift_length * Sensitivity::BALANCED.clear
-            })
-            .count();
+        let far =
+            (0..2000).filter(|seed| super::led(&walk(60 + seed % 140), true) > Sensitivity::BALANCED.clear).count();
         assert!(far <= 4, "{far} of 2,000 walks");
     }
 

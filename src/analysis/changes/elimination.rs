@@ -79,9 +79,8 @@ impl<'a> Elimination<'a> {
         let mut turns = vec![0_u32; last + 1];
         let mut queue: BinaryHeap<(Least, Reverse<usize>, u32)> =
             (1..last).map(|place| (Least(self.gain(place)), Reverse(place), 0)).collect();
-        let stays: Vec<bool> = (0..=last).map(|place| self.is_certain(place)).collect();
         while let Some((_, Reverse(place), turn)) = queue.pop() {
-            if gone[place] || turn != turns[place] || stays[place] || self.score(place) >= 1.0 {
+            if gone[place] || turn != turns[place] || self.score(place) >= 1.0 {
                 continue;
             }
             gone[place] = true;
@@ -128,20 +127,6 @@ impl<'a> Elimination<'a> {
                 (self.after[before], self.before[after]) = (after, before);
             }
         }
-    }
-
-    /// Whether a change stays whatever becomes of its neighbours: two sides of enough points prove it several times over, and it is
-    /// no stair between others in one direction, which may be a ramp.
-    fn is_certain(&mut self, place: usize) -> bool {
-        let [begin, cut, end] = self.bounds(place);
-        let tuning = self.input.tuning();
-        if (cut - begin).min(end - cut) < tuning.fewest_around || self.score(place) < tuning.certain_score {
-            return false;
-        }
-        let last = self.cuts.len() - 1;
-        let step = self.step(place);
-        let is_stair = |other: usize| (1..last).contains(&other) && self.step(other) * step > 0.0;
-        !is_stair(self.before[place]) && !is_stair(self.after[place])
     }
 
     /// How far each of the cuts clears its limits.

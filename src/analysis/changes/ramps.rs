@@ -148,12 +148,10 @@ impl Stairs<'_> {
             plain.cost += (price - of_ramp(plain.end - plain.begin)).max(0.0);
         }
         let climb = Climb { points: &points, begin: self.begin(), steps: &cuts, rises };
-        let clear = tuning.step_next_to_ramp * self.input.sensitivity.clear;
-        let is_there = |cut: usize| climb.is_clear([0, cut, points.len()], clear);
         let with_step = cuts
             .iter()
             .filter_map(|cut| Some((sums.best(NARROWEST, Some(*cut), next_to_step)?, cut + self.begin())))
-            .filter(|(course, cut)| course.step.is_some() && self.counts(course.size) && is_there(cut - self.begin()))
+            .filter(|(course, _)| course.step.is_some() && self.counts(course.size))
             .min_by(|a, b| a.0.cost.total_cmp(&b.0.cost));
         let step_price = with_step.map_or(f64::INFINITY, |(course, _)| course.cost + price);
         if plain.cost < stairs && plain.cost <= step_price {

@@ -29,8 +29,6 @@ pub struct Tuning {
     pub relief: f64,
     /// The share of the limits that stays at least.
     pub most_relief: f64,
-    /// How far a change must clear its limits among all candidates to stay whatever becomes of its neighbours.
-    pub certain_score: f64,
     /// Points on either side by which a step may be large enough alone.
     pub nearby: usize,
     /// The fewest of these points.
@@ -91,18 +89,10 @@ pub struct Tuning {
     pub ramp_discount: f64,
     /// What a ramp next to a step costs more than that step, in squares of the deviation.
     pub ramp_next_to_step: f64,
-    /// How clear a step next to a ramp must be of the slope around it, as a share of the limit of means.
-    pub step_next_to_ramp: f64,
-    /// How far a bent drift must lead beyond chance, as a multiple of the limit of means.
-    pub drift_length: f64,
     /// How many more squares than a step a ramp that goes on may leave to delay the newest step, in squares of the deviation.
     pub newest_margin: f64,
     /// The fewest points after a newest step without which it is not tested again.
     pub newest_points: usize,
-    /// The squares that a drift without steps must save, in penalties of a change.
-    pub drift_saving: f64,
-    /// How clear a drift without steps must be of autocorrelated noise, as a multiple of the limit of a step.
-    pub drift_steady: f64,
     /// How far a drift must lead, in deviations of its points about it.
     pub drift_reach: f64,
     /// The points of the narrowest drift without steps, or a third of its segment.
@@ -130,7 +120,6 @@ impl Tuning {
         surroundings_factor: 1.16,
         relief: 0.08,
         most_relief: 0.75,
-        certain_score: 2.0,
         nearby: 8,
         fewest_nearby: 5,
         large: 7.0,
@@ -161,12 +150,8 @@ impl Tuning {
         ramp_width: 46.0,
         ramp_discount: 12.0,
         ramp_next_to_step: 4.5,
-        step_next_to_ramp: 0.5,
-        drift_length: 1.08,
         newest_margin: 4.0,
         newest_points: 8,
-        drift_saving: 2.0,
-        drift_steady: 1.03,
         drift_reach: 1.8,
         drift_width: 50,
     };
