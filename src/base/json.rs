@@ -245,6 +245,16 @@ pub fn check_size(bytes: &[u8]) -> Result<(), serde_json::Error> {
     }
 }
 
+/// Whether arrays and objects are nested at most so deep.
+pub fn is_shallow(value: &Value, most: usize) -> bool {
+    match (value, most.checked_sub(1)) {
+        (Value::Array(items), Some(most)) => items.iter().all(|item| is_shallow(item, most)),
+        (Value::Object(items), Some(most)) => items.values().all(|item| is_shallow(item, most)),
+        (Value::Array(_) | Value::Object(_), None) => false,
+        _ => true,
+    }
+}
+
 /// The line of the first integer outside the range of `i64` and `u64`, which a float would change. The text need not be JSON.
 pub fn long_integer(bytes: &[u8]) -> Option<usize> {
     let (mut line, mut place) = (1, 0);

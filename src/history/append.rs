@@ -22,6 +22,7 @@ use crate::past::{record_digest, vouches};
 use crate::repository::{Store, signature_at};
 use crate::state::{MANY_FILES, Pending, Step, Watch, pause};
 use crate::target::{Target, tip};
+use sprag_base::json;
 use sprag_model::event_record::EventRecord;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::retraction::Retraction;
@@ -288,15 +289,15 @@ pub struct Record {
     pub subject: String,
     /// The blob that [`store_blobs`] wrote.
     pub(crate) stored: Option<Oid>,
-    /// Whether the bytes were made of a run that a record can hold.
-    pub(crate) is_checked: bool,
+    /// The path of the run that the bytes were made of, if a record can hold it.
+    pub(crate) checked: Option<String>,
 }
 
 impl Record {
     pub fn from_run(run: &Run) -> Record {
         let (_, path, bytes) = run.to_record();
-        let is_checked = bytes.len() <= MAX_RECORD_BYTES && run.check().is_ok();
-        Record { is_checked, ..Record::auxiliary(path, bytes, run.subject()) }
+        let is_sound = bytes.len() <= MAX_RECORD_BYTES && json::check_size(&bytes).is_ok() && run.check().is_ok();
+        Record { checked: is_sound.then(|| path.clone()), ..Record::auxiliary(path, bytes, run.subject()) }
     }
 
     pub fn from_event(record: &EventRecord) -> Record {
@@ -311,12 +312,12 @@ impl Record {
 
     /// A file in a folder whose name begins with an underscore. Readers that do not know the folder ignore it.
     pub fn auxiliary(path: String, bytes: Vec<u8>, subject: String) -> Record {
-        Record { path, bytes, subject, stored: None, is_checked: false }
+        Record { path, bytes, subject, stored: None, checked: None }
     }
 
     /// Whether it is as it was made of a run, and may be recorded.
     fn is_intact(&self) -> bool {
-        self.is_checked && vouches(&self.path, record_digest(&self.bytes).as_ref())
+        self.checked.as_ref() == Some(&self.path) && vouches(&self.path, record_digest(&self.bytes).as_ref())
     }
 }
 

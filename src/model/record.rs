@@ -37,6 +37,9 @@ pub const MAX_RECORD_BYTES: usize = 32 << 20;
 /// The years in which a run can have been measured.
 pub const YEARS: RangeInclusive<i32> = 1970..=9999;
 
+/// Below a field of a record. The reader of JSON goes 127 deep, two of which are above.
+const MOST_NESTED: usize = 125;
+
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     #[error("holds {0} bytes, more than the {MAX_RECORD_BYTES} that a record may have")]
@@ -76,6 +79,9 @@ impl Run {
 
     fn check_head(&self) -> Result<(), String> {
         check_suite(&self.suite)?;
+        if self.config.values().chain(&self.autotune).any(|value| !json::is_shallow(value, MOST_NESTED)) {
+            return Err(format!("has values that are nested more than {MOST_NESTED} deep"));
+        }
         check_hex("machine.id", &self.machine.id, 16)?;
         self.commit.iter().try_for_each(|commit| check_hex("commit.sha", &commit.sha, 40))?;
         if self.environment.key != Environment::key_of(&self.environment.facts) {
@@ -585,6 +591,19 @@ mod tests {
         assert_eq!(version(&with(|one| one.estimates[0].detectable = Some(0.01))), 2);
         let wrong = text(&run()).replace("\"schema_version\":1", "\"schema_version\":2");
         assert!(matches!(Run::from_record(wrong.as_bytes()), Err(RecordError::NotCanonical)));
+    }
+
+    #[test]
+    fn values_are_nested_as_deep_as_they_can_be_read() {
+        for (depth, is_sound) in [(MOST_NESTED, true), (MOST_NESTED + 1, false)] {
+            let nested = (0..depth).fold(Value::Null, |inner, _| json!([inner]));
+            let (mut one, mut other) = (run(), run());
+            one.config.insert("x".to_owned(), nested.clone());
+            other.autotune.push(nested);
+            for run in [one, other] {
+                assert_eq!((run.check().is_ok(), Run::from_record(&run.to_record().2).is_ok()), (is_sound, is_sound));
+            }
+        }
     }
 
     #[test]
