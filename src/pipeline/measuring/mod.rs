@@ -243,7 +243,12 @@ pub fn foresee(project: &Project, suite: &str, filters: &[String], commit: Optio
         return None;
     }
     let machine = environment::machine(project.machine_name().as_deref(), None);
-    let last = Records::open(project).ok()?.newest(suite, machine.short_id()).ok().flatten()?.run;
+    let newest = Records::open(project).and_then(|records| records.newest(suite, machine.short_id()));
+    let newest = newest.unwrap_or_else(|error| {
+        warn(&format!("the last run of `{suite}` was not read: {}", error.chain()));
+        None
+    });
+    let last = newest?.run;
     let benchmarks = || last.measurements.iter().map(|one| &one.benchmark);
     if benchmarks().any(|one| filters.iter().any(|text| one.id().contains(text.as_str()))) {
         return None;

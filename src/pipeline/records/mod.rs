@@ -4,6 +4,7 @@ mod add;
 mod archive;
 mod integrity;
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -55,7 +56,9 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
     let (mut heads, quarantined) = heads(&project, store, options.branch.is_none(), &entries)?;
     let quarantined = listing.quarantined.len() + quarantined;
     heads.sort_by(|a, b| (b.timestamp, &b.path).cmp(&(a.timestamp, &a.path)));
-    let runs: Vec<LoggedRun> = heads.into_iter().map(|head| logged(head, &listing)).collect();
+    let retracted: HashMap<&str, &String> =
+        listing.retracted.iter().map(|(entry, words)| (entry.path.as_str(), words)).collect();
+    let runs: Vec<LoggedRun> = heads.into_iter().map(|head| logged(head, &listing, &retracted)).collect();
     let filter = Filter::new(options, &runs, store)?;
     let is_empty = runs.is_empty();
     let mut runs: Vec<LoggedRun> = runs.into_iter().filter(|run| filter.takes(run)).collect();
@@ -98,9 +101,9 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
 }
 
 /// Says of a run why the analysis leaves it out.
-fn logged(head: RunHead, listing: &Listing) -> LoggedRun {
-    let retracted = listing.retracted.iter().find(|(entry, _)| entry.path == head.path).map(|(_, words)| words.clone());
-    let left_out = retracted.or_else(|| listing.check_time(head.timestamp).err());
+fn logged(head: RunHead, listing: &Listing, retracted: &HashMap<&str, &String>) -> LoggedRun {
+    let words = retracted.get(head.path.as_str()).map(|words| (*words).clone());
+    let left_out = words.or_else(|| listing.check_time(head.timestamp).err());
     let mut run = LoggedRun::new(head);
     if let Some(words) = left_out {
         run.quality.clean = false;
