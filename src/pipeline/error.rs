@@ -117,7 +117,10 @@ impl Error {
         let sync = || self.cause::<SyncError>().and_then(SyncError::hint);
         let replay = || self.cause::<VerifyError>().and_then(VerifyError::hint).map(str::to_owned);
         let release = || self.cause::<ReleaseError>().and_then(ReleaseError::hint);
-        let path = || self.cause::<io::Error>().filter(|error| error.kind() == io::ErrorKind::NotFound);
+        let path = || {
+            self.cause::<io::Error>()
+                .filter(|error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+        };
         let path = || path().map(|_| "check the path".to_owned());
         own().or_else(suite).or_else(history).or_else(sync).or_else(replay).or_else(release).or_else(path)
     }

@@ -168,6 +168,16 @@ fn runs_come_back_from_earlier_commits_where_their_snapshot_is_lost() {
         .prints(&["is not here, and was not checked", "`sprag history archive --restore`"]);
     let url = format!("file://{}", sandbox.project.display());
     sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
+    sandbox.git(&["clone", "-q", "--filter=blob:none", "--no-checkout", &url, "../partial"]);
+    let words = ["1 note of an archive is not here", "hint: run `git fetch --refetch --no-filter`"];
+    restore("../partial").expect(2).says(&words);
+    sandbox
+        .sprag(&["-C", "../partial", "history", "fsck"])
+        .expect(0)
+        .prints(&["/_archive/", "not here, as in a partial clone"]);
+    let below = format!("{}/x", sandbox.project.join("sprag.toml").display());
+    sandbox.sprag(&["history", "archive", "--restore", &below]).expect(2).says(&["hint: check the path"]);
     restore("../shallow").expect(2).says(&["earlier commits with the runs of `runs-2026-", "git fetch --unshallow"]);
     let words = ["restored 45 runs of 2026-05 to 2026-06 from earlier commits, as `runs-2026-", "` is not there"];
     restore(".").expect(0).prints(&words);
@@ -206,6 +216,12 @@ fn a_root_is_of_all_runs_or_there_is_none() {
     fs::remove_file(sandbox.project.join(".git/objects").join(&blob[..2]).join(&blob[2..])).expect("an object");
     let ended = sandbox.sprag(&["history", "root"]).expect(4);
     ended.says(&["the history is damaged", &run, "hint: run `sprag history fsck`"]);
+    sandbox.sprag(&["history", "fsck"]).expect(4).prints(&[&run, "was archived, and its content cannot be read"]);
+    let name = fs::read_dir(sandbox.project.join("../snapshots")).expect("a folder").next().expect("a snapshot");
+    let name = name.expect("an entry").file_name().into_string().expect("a name");
+    sandbox.sprag(&["history", "archive", "--restore", &name]).expect(0).prints(&["restored 45 runs"]);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    assert_eq!(sandbox.sprag(&["history", "root"]).expect(0).out[..64], root[..64]);
 }
 
 #[test]
@@ -215,6 +231,9 @@ fn a_run_says_why_it_uses_no_earlier_configurations() {
     sandbox.write("sprag.toml", "[history]\narchive = \"../snapshots\"\n");
     let ended = sandbox.sprag(&["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan"]).expect(0);
     ended.says(&["the configurations of the last run of `cpu` are not used", "runs-2026-", "cut short or replaced"]);
+    sandbox.append("sprag.toml", "[suites.theirs]\nkind = \"command\"\ncommand = [\"true\"]\n");
+    let ended = sandbox.sprag(&["run", "--quick", "--suite", "theirs", "--filter", "x"]);
+    ended.says(&["the last run of `theirs` was not read", "runs-2026-", "cut short or replaced"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Moves runs of past months into snapshots outside git, a Parquet file a year, and back.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::{Advice, refuse, snapshots};
 use sprag_analysis::frame::{MOST_BYTES, MOST_RUNS, SnapshotRow, SnapshotWriter};
 use sprag_base::digest::Digest;
 use sprag_base::files::{AtomicFile, open, sha256_of_file};
-use sprag_history::{self as history, Entries, Entry, HistoryError, PastMonths, Record, Target};
+use sprag_history::{self as history, Entries, Entry, HistoryError, PastMonth, PastMonths, Record, Target};
 use sprag_measure::clock;
 use sprag_model::{Archive, MerkleTree, archive};
 
@@ -64,7 +64,7 @@ pub fn archive(folder: &Path, before: &str, place: Option<&Path>, out: &mut dyn 
     }
     check_parent(&place, "--out")?;
     fs::create_dir_all(&place).with_context(|| format!("cannot make `{}`", place.display()))?;
-    let (runs, notes) = write(&project, &place, &past, &entries)?;
+    let (runs, notes) = write(&project, &place, &past, &entries, MOST_BYTES as u64)?;
     // Until then, a power cut may take the names back.
     history::sync_folder(&place)?;
     let records: Vec<Record> = notes.iter().map(|(_, note)| record(note)).collect();
@@ -127,19 +127,25 @@ fn check_place(project: &Project, place: &Path) -> crate::Result<()> {
 /// Each with the place of its snapshot.
 type Notes = Vec<(PathBuf, Archive)>;
 
-/// Writes a snapshot of each year. Returns the runs, and a note a snapshot.
-fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) -> crate::Result<(Vec<Entry>, Notes)> {
+/// Writes a snapshot of each year, or several where one would have more than `most` bytes. Returns the runs, and a note a snapshot.
+fn write(
+    project: &Project,
+    place: &Path,
+    past: &PastMonths,
+    entries: &Entries,
+    most: u64,
+) -> crate::Result<(Vec<Entry>, Notes)> {
     let places: HashMap<&str, usize> = entries.runs.iter().enumerate().map(|(n, run)| (run.path.as_str(), n)).collect();
     let of_run = |run: &Entry| places.get(run.path.as_str()).copied();
-    let mut years: BTreeMap<&str, (Vec<Entry>, BTreeMap<String, String>)> = BTreeMap::new();
+    let mut years: BTreeMap<&str, Vec<&PastMonth>> = BTreeMap::new();
     for month in &past.months {
-        let (runs, folders) = years.entry(month.folder.split('/').nth(1).unwrap_or_default()).or_default();
-        runs.extend(month.entries.iter().cloned());
-        folders.insert(month.folder.clone(), month.tree.clone());
+        years.entry(month.folder.split('/').nth(1).unwrap_or_default()).or_default().push(month);
     }
+    let mut parts: VecDeque<(&str, Vec<&PastMonth>)> = years.into_iter().collect();
     let earlier_notes = history::archives(project.store()?, &project.target()?)?;
     let (mut all, mut notes) = (Vec::new(), Vec::new());
-    for (year, (mut runs, folders)) in years {
+    while let Some((year, mut months)) = parts.pop_front() {
+        let mut runs: Vec<Entry> = months.iter().flat_map(|month| month.entries.iter().cloned()).collect();
         runs.sort_by(|a, b| a.path.cmp(&b.path));
         let digests: Option<Vec<(usize, Digest)>> =
             runs.iter().map(|run| of_run(run).map(|place| (place, entries.runs[place].digest))).collect();
@@ -156,25 +162,42 @@ fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) 
             history_root: entries.tree.root(),
             history_size: entries.tree.len() as u64,
             commit: past.commit.clone(),
-            folders,
+            folders: months.iter().map(|month| (month.folder.clone(), month.tree.clone())).collect(),
             time: clock::now().trunc_subsecs(0),
             restored: false,
         };
-        check_size(year, 0, note.runs)?;
-        // As a command that was killed leaves it.
-        let was_there = fs::symlink_metadata(&path).is_ok();
-        if !was_there {
-            write_year(project, &path, &runs, &digests)?;
-        }
-        let measure = || Ok::<_, std::io::Error>((fs::metadata(&path)?.len(), sha256_of_file(&path)?));
-        let (bytes, sha256) = measure().with_context(|| format!("cannot read `{}`", path.display()))?;
-        note.bytes = bytes;
-        note.sha256 = sha256.parse().context("a SHA-256 has 64 digits")?;
-        if let Err(refused) = check_size(year, bytes, note.runs) {
+        if note.runs <= MOST_RUNS {
+            // As a command that was killed leaves it.
+            let was_there = fs::symlink_metadata(&path).is_ok();
             if !was_there {
+                write_part(project, &path, &runs, &digests)?;
+            }
+            let measure = || Ok::<_, std::io::Error>((fs::metadata(&path)?.len(), sha256_of_file(&path)?));
+            let (bytes, sha256) = measure().with_context(|| format!("cannot read `{}`", path.display()))?;
+            note.bytes = bytes;
+            note.sha256 = sha256.parse().context("a SHA-256 has 64 digits")?;
+            if bytes > most && !was_there {
                 fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
             }
-            return Err(refused);
+        }
+        // No command could read it.
+        if note.runs > MOST_RUNS || note.bytes > most {
+            if let [month] = &months[..] {
+                return refuse(
+                    format!(
+                        "the snapshot of `{}` would have {} runs and {} bytes",
+                        month.folder, note.runs, note.bytes
+                    ),
+                    format!(
+                        "a month of a suite is in one snapshot, of at most {MOST_RUNS} runs and {most} bytes: leave it on \
+                         the branch, by an earlier `--before`"
+                    ),
+                );
+            }
+            let later = months.split_off(months.len() / 2);
+            parts.push_front((year, later));
+            parts.push_front((year, months));
+            continue;
         }
         // Nothing leaves the branch that cannot be read back.
         let opened = snapshots::open(place, &note)?;
@@ -188,7 +211,11 @@ fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) 
             }),
         })?;
         if let Some(earlier) = earlier_notes.iter().find(|earlier| earlier.file == note.file) {
-            note.time = time_after(earlier, note.time);
+            note.time = time_after(earlier.time, note.time);
+            if note.time == earlier.time {
+                let message = format!("`{}` has a note of the last second that one can have", note.file);
+                return refuse(message, "leave these months on the branch, by an earlier `--before`");
+            }
         }
         all.extend(runs);
         notes.push((path, note));
@@ -196,24 +223,13 @@ fn write(project: &Project, place: &Path, past: &PastMonths, entries: &Entries) 
     Ok((all, notes))
 }
 
-/// Refuses what no command could read.
-fn check_size(year: &str, bytes: u64, runs: u64) -> crate::Result<()> {
-    if runs <= MOST_RUNS && bytes <= MOST_BYTES as u64 {
-        return Ok(());
-    }
-    let message = format!("the snapshot of {year} would have {runs} runs and {bytes} bytes");
-    let hint = format!(
-        "a snapshot has up to {MOST_RUNS} runs and {MOST_BYTES} bytes: archive fewer months at a time, by an earlier `--before`"
-    );
-    refuse(message, hint)
+/// A time at which a note decides over an earlier one. Of two of the last second that a note can have, that which restores does.
+fn time_after(earlier: DateTime<Utc>, time: DateTime<Utc>) -> DateTime<Utc> {
+    let after = earlier.checked_add_signed(TimeDelta::seconds(1)).filter(|after| after.year() <= 9999);
+    after.map_or(earlier, |after| time.max(after))
 }
 
-/// A time at which a note decides over an earlier one.
-fn time_after(earlier: &Archive, time: DateTime<Utc>) -> DateTime<Utc> {
-    earlier.time.checked_add_signed(TimeDelta::seconds(1)).map_or(time, |after| time.max(after))
-}
-
-fn write_year(project: &Project, path: &Path, runs: &[Entry], digests: &[(usize, Digest)]) -> crate::Result<()> {
+fn write_part(project: &Project, path: &Path, runs: &[Entry], digests: &[(usize, Digest)]) -> crate::Result<()> {
     let mut writer = SnapshotWriter::new(AtomicFile::create(path)?)?;
     let mut digests = digests.iter();
     history::each_record::<crate::Error>(project.store()?, runs, &mut |run, bytes, recorded| {
@@ -236,8 +252,15 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let archive = archives.iter().find(|archive| archive.file == name && !archive.restored);
-        match open(&folder.join(file)) {
-            Err(error) if error.kind() == ErrorKind::NotFound && archive.is_some() => {}
+        let mut full = folder.join(file);
+        if let Some(place) = project.config.history.archive.as_ref().filter(|_| file.components().count() == 1)
+            && !full.exists()
+        {
+            full = project.root.join(place).join(file);
+        }
+        match open(&full) {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) && archive.is_some() => {}
             opened => drop(opened.with_context(|| format!("cannot read `{}`", file.display()))?),
         }
         let Some(archive) = archive else {
@@ -245,7 +268,6 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
             let hint = "restore files that `sprag history archive` wrote, under their names; was it restored already?";
             return Err(Advice::new(message, hint).because(Cause::Damaged).into());
         };
-        let full = folder.join(file);
         let root = full.parent().unwrap_or(folder);
         let mut part = Vec::new();
         let source = match snapshots::open(root, archive)? {
@@ -268,7 +290,7 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
             }
         };
         records.append(&mut part);
-        let time = time_after(archive, clock::now().trunc_subsecs(0));
+        let time = time_after(archive.time, clock::now().trunc_subsecs(0));
         let note = Archive { time, restored: true, ..archive.clone() };
         records.push(record(&note));
         restored.push((note, source));
@@ -285,18 +307,53 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sprag_history::Author;
+    use sprag_model::{Machine, Run};
 
     #[test]
-    fn a_snapshot_that_no_command_could_read_is_not_written() {
-        let most = MOST_BYTES as u64;
-        assert!(check_size("2024", most, MOST_RUNS).is_ok());
-        for (bytes, runs) in [(most + 1, 1), (1, MOST_RUNS + 1)] {
-            let error = check_size("2024", bytes, runs).expect_err("it is too large");
-            assert!(
-                error.to_string().contains(&format!("of 2024 would have {runs} runs and {bytes} bytes")),
-                "{error}"
-            );
-            assert!(error.hint().is_some_and(|hint| hint.contains("fewer months at a time")));
+    fn a_year_that_is_too_large_is_written_in_parts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let author = Author { name: "Ada".to_owned(), email: "ada@example.com".to_owned() };
+        let store = history::create(folder.path(), &author).expect("a repository");
+        let target = history::target(&store, Some("records")).expect("a branch");
+        let run = |month: u32, day: u32| {
+            let time = format!("2024-{month:02}-{day:02}T03:04:05Z").parse().expect("a time");
+            Record::from_run(&Run::new("cpu", time, Machine::named("bench-1", "Example CPU")))
+        };
+        let records: Vec<Record> = (1..=4).flat_map(|month| (1..=2 * month).map(move |day| run(month, day))).collect();
+        history::append(&store, &target, &records, clock::now()).expect("they can be recorded");
+        let past = history::past_months(&store, &target, &|_, _| true).expect("months");
+        let entries = history::entries(&store, &target).expect("a list");
+        std::fs::write(folder.path().join("sprag.toml"), "[history]\nref = \"records\"\n").expect("a file");
+        let project = Project::open(folder.path()).expect("a project");
+        let written = |name: &str, most: u64| {
+            let place = folder.path().join(name);
+            fs::create_dir(&place).expect("a folder");
+            let written = write(&project, &place, &past, &entries, most);
+            let files = fs::read_dir(place).expect("a folder").count();
+            written
+                .map(|(runs, notes)| (runs.len(), files, notes.into_iter().map(|(_, note)| note).collect::<Vec<_>>()))
+        };
+        let (_, _, whole) = written("whole", u64::MAX).expect("one snapshot");
+        let (runs, files, parts) = written("parts", whole[0].bytes - 1).expect("several");
+        assert_eq!((whole.len(), runs, files), (1, 20, parts.len()));
+        assert_eq!(parts.iter().map(|note| note.runs).collect::<Vec<_>>(), [6, 14]);
+        assert_eq!(Archive::months(&parts[1..]), "2024-03 to 2024-04");
+        let error = written("small", 1).expect_err("no month is so small");
+        assert!(error.to_string().contains("the snapshot of `cpu/2024/01` would have 2 runs and"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("leave it on the branch")));
+        assert_eq!(fs::read_dir(folder.path().join("small")).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_note_outlasts_an_earlier_one_of_any_time() {
+        let time = |text: &str| text.parse::<DateTime<Utc>>().expect("a time");
+        for (earlier, expected) in [
+            ("2026-05-04T03:02:01Z", "2026-05-04T03:02:03Z"),
+            ("2102-05-04T03:02:01Z", "2102-05-04T03:02:02Z"),
+            ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(time_after(time(earlier), time("2026-05-04T03:02:03Z")), time(expected));
         }
     }
 }
