@@ -16,7 +16,7 @@ use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_formats::npy::Array;
 use sprag_formats::registry::{self, FORMATS};
 use sprag_formats::{criterion, custom, word};
-use sprag_model::autotune::Store;
+use sprag_model::autotune::TuneStore;
 use sprag_model::baseline::Baseline;
 use sprag_model::event_record::EventRecord;
 use sprag_model::foreign::{Output, Reported};
@@ -25,7 +25,7 @@ use sprag_model::proof::Proof;
 use sprag_model::retraction::Retraction;
 use sprag_model::run::Run;
 use sprag_pipeline::config::Config;
-use sprag_pipeline::import::convert::{self, NO_MACHINE, Place, Source};
+use sprag_pipeline::import::convert::{self, NO_MACHINE, ImportTarget, ImportSource};
 
 const TARGET: &str = "SPRAG_FUZZ";
 
@@ -113,12 +113,12 @@ fn import(format: &Format, outputs: &[Output]) {
     let Ok(imported) = format.read(outputs) else { return };
     assert!(!imported.runs.is_empty(), "a source without a run is refused");
     let Imported { tool, tool_version, runs, .. } = imported;
-    let from = Source { format: format.name, tool, tool_version };
+    let from = ImportSource { format: format.name, tool, tool_version };
     for source in runs {
         let named = source.commit.as_ref();
         let mut times = [source.time, named.and_then(|commit| commit.time)].into_iter().flatten();
         let time = times.find(convert::is_recordable).unwrap_or_default();
-        let place = Place {
+        let place = ImportTarget {
             suite: word::suite(source.suite.as_deref().unwrap_or(&from.tool), &|_| false),
             commit: named.and_then(|commit| convert::described(commit, commit.time.unwrap_or(time))),
             machine: source.machine.clone().unwrap_or_else(|| NO_MACHINE.to_owned()),
@@ -164,11 +164,11 @@ fn baseline(bytes: &[u8]) {
 }
 
 fn autotune(bytes: &[u8]) {
-    if let Ok(reading) = Store::from_json(bytes)
+    if let Ok(reading) = TuneStore::from_json(bytes)
         && reading.damage.is_none()
     {
         let text = reading.store.to_json();
-        let second = Store::from_json(text.as_bytes()).ok().filter(|second| second.damage.is_none());
+        let second = TuneStore::from_json(text.as_bytes()).ok().filter(|second| second.damage.is_none());
         assert_eq!(second.expect("it reads back").store.to_json(), text);
     }
 }

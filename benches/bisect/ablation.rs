@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use rayon::prelude::*;
-use sprag_analysis::bisect::cluster::Finding;
-use sprag_analysis::bisect::simulation::{History, Trial, bisect_by};
-use sprag_analysis::bisect::tuning::Tuning;
+use sprag_analysis::bisect::cluster::Ruling;
+use sprag_analysis::bisect::simulation::{Scenario, Trial, bisect_by};
+use sprag_analysis::bisect::tuning::Fitting;
 
 use super::documented::documented;
 use super::{CONFIDENCE, MOST, PAIRS};
@@ -14,7 +14,7 @@ use super::{CONFIDENCE, MOST, PAIRS};
 const SOURCE: &str = include_str!("../../src/analysis/bisect/tuning.rs");
 
 /// Each constant, what it is without effect, and how it is set so.
-type Ablation = (&'static str, &'static str, fn(&mut Tuning));
+type Ablation = (&'static str, &'static str, fn(&mut Fitting));
 
 const NONE: f64 = 1e-12;
 
@@ -44,12 +44,12 @@ const ABLATIONS: [Ablation; 22] = [
 ];
 
 /// The histories of 64 suspects of a set, by their seed, and whether a trial of one is right; absent where no commit is to blame.
-type Set = (fn(u64) -> History, Option<fn(&Trial) -> bool>);
+type Set = (fn(u64) -> Scenario, Option<fn(&Trial) -> bool>);
 
-const ONE: [fn(u64) -> History; 5] = [
-    |seed| History::random(64, 1.05, 0.01, 0.1, seed),
-    |seed| History::random(64, 1.05, 0.02, 0.3, seed),
-    |seed| History::random(64, 1.05, 0.04, 0.1, seed),
+const ONE: [fn(u64) -> Scenario; 5] = [
+    |seed| Scenario::random(64, 1.05, 0.01, 0.1, seed),
+    |seed| Scenario::random(64, 1.05, 0.02, 0.3, seed),
+    |seed| Scenario::random(64, 1.05, 0.04, 0.1, seed),
     |seed| changed(seed, &|history| history.disturbed = 0.1),
     |seed| changed(seed, &|history| (history.session_noise, history.build_noise) = (0.01, 0.01)),
 ];
@@ -74,14 +74,14 @@ const OTHERS: [Set; 7] = [
     ),
 ];
 
-fn changed(seed: u64, change: &dyn Fn(&mut History)) -> History {
-    let mut history = History::random(64, 1.05, 0.01, 0.1, seed);
+fn changed(seed: u64, change: &dyn Fn(&mut Scenario)) -> Scenario {
+    let mut history = Scenario::random(64, 1.05, 0.01, 0.1, seed);
     change(&mut history);
     history
 }
 
-fn with(seed: u64, noise: f64, steps: &dyn Fn(usize) -> Vec<Vec<(usize, f64)>>) -> History {
-    let mut history = History::random(64, 1.05, noise, 0.1, seed);
+fn with(seed: u64, noise: f64, steps: &dyn Fn(usize) -> Vec<Vec<(usize, f64)>>) -> Scenario {
+    let mut history = Scenario::random(64, 1.05, noise, 0.1, seed);
     history.steps = steps(history.steps[0][0].0);
     history
 }
@@ -91,11 +91,11 @@ fn other(first: usize) -> usize {
 }
 
 fn has_two(trial: &Trial) -> bool {
-    matches!(trial.finding(), Some(Finding::Two(..))) || trial.is_right
+    matches!(trial.finding(), Some(Ruling::Two(..))) || trial.is_right
 }
 
 fn has_last(trial: &Trial) -> bool {
-    matches!(trial.finding(), Some(Finding::Culprit(group) | Finding::Redone(group, _)) if group.contains(52))
+    matches!(trial.finding(), Some(Ruling::Culprit(group) | Ruling::Redone(group, _)) if group.contains(52))
 }
 
 fn is_right(trial: &Trial) -> bool {
@@ -111,7 +111,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(set: &Set, tuning: &Tuning, runs: u64) -> Counts {
+    fn of(set: &Set, tuning: &Fitting, runs: u64) -> Counts {
         let trial = |seed: u64| {
             let trial = bisect_by(&mut set.0(seed), (PAIRS, CONFIDENCE, MOST), tuning);
             let is_named =
@@ -139,7 +139,7 @@ impl Counts {
     }
 }
 
-fn figures(tuning: &Tuning, runs: u64) -> String {
+fn figures(tuning: &Fitting, runs: u64) -> String {
     let sum = |sets: &[Set]| sets.iter().map(|set| Counts::of(set, tuning, runs)).fold(Counts::default(), Counts::and);
     let one = sum(&ONE.map(|history| (history, Some(is_right as fn(&Trial) -> bool))));
     let equal: Set = (|seed| with(seed, 0.01, &|_| vec![Vec::new()]), None);
@@ -162,10 +162,10 @@ pub(crate) fn write(runs: u64, out: &mut dyn Write) -> io::Result<()> {
          | constant | value | meaning | without it | one: wrong | open | measured | several: wrong | open | measured | equal |\n\
          |---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|\n\
          | all | | | | {} |",
-        figures(&Tuning::FITTED, runs)
+        figures(&Fitting::FITTED, runs)
     )?;
     for (name, without, neutralise) in ABLATIONS {
-        let mut tuning = Tuning::FITTED;
+        let mut tuning = Fitting::FITTED;
         neutralise(&mut tuning);
         let (meaning, value) =
             documented(SOURCE, name).ok_or_else(|| io::Error::other(format!("no constant {name}")))?;

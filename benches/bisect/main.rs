@@ -14,8 +14,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use rayon::prelude::*;
-use sprag_analysis::bisect::cluster::Finding;
-use sprag_analysis::bisect::simulation::{History, Trial, bisect};
+use sprag_analysis::bisect::cluster::Ruling;
+use sprag_analysis::bisect::simulation::{Scenario, Trial, bisect};
 
 use others::Answer;
 
@@ -73,7 +73,7 @@ fn main() -> io::Result<ExitCode> {
     for suspects in [16, 64, 256, 1024] {
         for step in [0.01, 0.02, 0.05, 0.1, 0.5] {
             for noise in [0.003, 0.01, 0.02, 0.05] {
-                let deviations = f64::ln_1p(step) / History::new(suspects, &[], noise, 0).deviation(PAIRS);
+                let deviations = f64::ln_1p(step) / Scenario::new(suspects, &[], noise, 0).deviation(PAIRS);
                 let row = row(suspects, step, noise, runs);
                 let bound = others::bound(suspects, deviations, 1.0 - CONFIDENCE);
                 let share = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
@@ -114,19 +114,19 @@ fn main() -> io::Result<ExitCode> {
 
 fn row(suspects: usize, step: f64, noise: f64, runs: u64) -> Row {
     // One commit of ten is broken.
-    let history = |seed: u64| History::random(suspects, 1.0 + step, noise, 0.1, seed);
+    let history = |seed: u64| Scenario::random(suspects, 1.0 + step, noise, 0.1, seed);
     let trials: Vec<Trial> =
         (0..runs).into_par_iter().map(|seed| bisect(&mut history(seed), PAIRS, CONFIDENCE, MOST)).collect();
-    let named: Vec<&Trial> = trials.iter().filter(|one| matches!(one.finding(), Some(Finding::Culprit(_)))).collect();
+    let named: Vec<&Trial> = trials.iter().filter(|one| matches!(one.finding(), Some(Ruling::Culprit(_)))).collect();
     let count = named.len().max(1) as f64;
-    let other = |way: fn(&mut History) -> Answer| {
+    let other = |way: fn(&mut Scenario) -> Answer| {
         let answers: Vec<Answer> = (0..runs).into_par_iter().map(|seed| way(&mut history(seed))).collect();
         let right = answers.iter().filter(|one| one.is_right).count() as f64 / runs as f64;
         (median(answers.iter().map(|one| one.pairs as f64 / PAIRS as f64)), right)
     };
     Row {
         named: named.len(),
-        open: trials.iter().filter(|one| one.finding() == Some(Finding::Open)).count(),
+        open: trials.iter().filter(|one| one.finding() == Some(Ruling::Open)).count(),
         right: named.iter().filter(|one| one.is_right).count(),
         claimed: named.iter().map(|one| one.claim).sum::<f64>() / count,
         measurements: median(trials.iter().map(|one| one.measurements as f64)),
@@ -144,14 +144,14 @@ fn two_culprits(runs: u64, out: &mut dyn Write) -> io::Result<()> {
         let trials: Vec<(Vec<usize>, Trial)> = (0..runs)
             .into_par_iter()
             .map(|seed| {
-                let mut history = History::random(suspects, 1.0 + parts[0], 0.01, 0.1, seed);
+                let mut history = Scenario::random(suspects, 1.0 + parts[0], 0.01, 0.1, seed);
                 let second = 1 + (history.steps[0][0].0 + suspects / 3) % suspects;
                 history.steps[0].push((second, 1.0 + parts[1]));
                 (history.steps[0].iter().map(|one| one.0).collect(), bisect(&mut history, PAIRS, CONFIDENCE, MOST))
             })
             .collect();
         let named = |one: &(Vec<usize>, Trial)| match one.1.finding() {
-            Some(Finding::Two(groups, _)) => {
+            Some(Ruling::Two(groups, _)) => {
                 let is_named = |suspect: &usize| groups.iter().any(|group| group.contains(*suspect));
                 one.0.iter().filter(|suspect| is_named(suspect)).count()
             }
@@ -159,7 +159,7 @@ fn two_culprits(runs: u64, out: &mut dyn Write) -> io::Result<()> {
         };
         let counts = [2, 1, 0].map(|wanted| trials.iter().filter(|one| named(one) == wanted).count() as f64);
         let [both, one, wrong] = counts.map(|count| 100.0 * count / runs as f64);
-        let deviations = f64::ln_1p(parts[0]) / History::new(suspects, &[], 0.01, 0).deviation(PAIRS);
+        let deviations = f64::ln_1p(parts[0]) / Scenario::new(suspects, &[], 0.01, 0).deviation(PAIRS);
         let taken = median(trials.iter().map(|one| one.1.measurements as f64));
         let parts = parts.map(|part| format!("{:.0} %", 100.0 * part)).join(" and ");
         writeln!(
@@ -190,7 +190,7 @@ fn several_benchmarks(runs: u64, out: &mut dyn Write) -> io::Result<()> {
         let trials: Vec<Trial> = (0..runs)
             .into_par_iter()
             .map(|seed| {
-                let random = |seed: u64| History::random(64, 1.05, noise, 0.1, seed);
+                let random = |seed: u64| Scenario::random(64, 1.05, noise, 0.1, seed);
                 let mut history = random(seed);
                 let first = history.steps[0].clone();
                 let group = |(place, count): (usize, &usize)| {
@@ -207,13 +207,13 @@ fn several_benchmarks(runs: u64, out: &mut dyn Write) -> io::Result<()> {
         let is_named = |one: &&Trial| one.clusters.iter().all(|cluster| !cluster.finding.groups().is_empty());
         let is_right = |trial: &&Trial| match trial.finding() {
             // Which commit is first measured decides whether the earlier change shows.
-            Some(Finding::Culprit(group) | Finding::Redone(group, _)) if groups.is_empty() => group.contains(52),
+            Some(Ruling::Culprit(group) | Ruling::Redone(group, _)) if groups.is_empty() => group.contains(52),
             _ => trial.is_right,
         };
         let right = trials.iter().filter(is_named).filter(is_right).count();
         let open = trials.iter().filter(|one| !is_named(one)).count();
         let share = |count: usize| 100.0 * count as f64 / runs as f64;
-        let deviations = f64::ln_1p(0.05) / History::new(64, &[], noise, 0).deviation(PAIRS);
+        let deviations = f64::ln_1p(0.05) / Scenario::new(64, &[], noise, 0).deviation(PAIRS);
         let taken = median(trials.iter().map(|one| one.measurements as f64));
         writeln!(
             out,

@@ -1,6 +1,6 @@
 //! Other ways to find a commit, on the same histories, and the bound that no way can beat.
 
-use sprag_analysis::bisect::simulation::History;
+use sprag_analysis::bisect::simulation::Scenario;
 use sprag_analysis::interleaved::evidence;
 use sprag_analysis::rules::interval;
 use sprag_base::stats::describe;
@@ -23,17 +23,17 @@ const VOTING: usize = 4;
 const MOST_VOTES: usize = 15;
 
 /// `git bisect run sprag compare GOOD HEAD --measure --bisect`: what is inconclusive is skipped.
-pub(crate) fn git(history: &mut History) -> Answer {
+pub(crate) fn git(history: &mut Scenario) -> Answer {
     compared(history, 1)
 }
 
 /// The same, where a comparison is repeated with all pairs so far.
-pub(crate) fn repeated(history: &mut History) -> Answer {
+pub(crate) fn repeated(history: &mut Scenario) -> Answer {
     compared(history, REPEATS)
 }
 
-fn compared(history: &mut History, repeats: usize) -> Answer {
-    middle_first(history, &mut |history: &mut History, commit| {
+fn compared(history: &mut Scenario, repeats: usize) -> Answer {
+    middle_first(history, &mut |history: &mut Scenario, commit| {
         let mut ratios = Vec::new();
         for _ in 0..repeats {
             ratios.extend(history.pairs(0, commit, COMPARED).into_iter().map(f64::exp));
@@ -48,11 +48,11 @@ fn compared(history: &mut History, repeats: usize) -> Answer {
 }
 
 /// The middle first, by majority votes on which side of half the step a session is; the ends are measured before.
-pub(crate) fn votes(history: &mut History) -> Answer {
+pub(crate) fn votes(history: &mut Scenario) -> Answer {
     let bad = history.suspects;
     let ends: Vec<f64> = (0..3).flat_map(|_| history.pairs(0, bad, VOTING)).collect();
     let half = describe::median(&ends).unwrap_or(0.0) / 2.0;
-    let mut answer = middle_first(history, &mut |history: &mut History, commit| {
+    let mut answer = middle_first(history, &mut |history: &mut Scenario, commit| {
         let (mut lead, mut votes) = (0_i32, 0);
         while lead.abs() < 2 && votes < MOST_VOTES {
             let level = describe::mean(&history.pairs(0, commit, VOTING)).unwrap_or(0.0);
@@ -66,10 +66,10 @@ pub(crate) fn votes(history: &mut History) -> Answer {
 }
 
 /// Whether a commit is bad, if the pairs decide it, and how many pairs that took.
-type Ask<'a> = dyn FnMut(&mut History, usize) -> (Option<bool>, usize) + 'a;
+type Ask<'a> = dyn FnMut(&mut Scenario, usize) -> (Option<bool>, usize) + 'a;
 
 /// Asks of the middle whether it is bad; what is broken or undecided is skipped for its nearest neighbour, as git does.
-fn middle_first(history: &mut History, ask: &mut Ask<'_>) -> Answer {
+fn middle_first(history: &mut Scenario, ask: &mut Ask<'_>) -> Answer {
     let (mut good, mut bad, mut pairs) = (0_usize, history.suspects, 0);
     let mut skipped = history.broken.clone();
     loop {

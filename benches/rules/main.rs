@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use rayon::prelude::*;
 use serde_json::Value;
-use sprag_analysis::interleaved::{self, Order};
+use sprag_analysis::interleaved::{self, PairOrder};
 use sprag_base::stats::random::SplitMix64;
 
 use noise::{NOISES, Noise};
@@ -137,7 +137,7 @@ fn of_recorded() -> Table {
     for (name, processes) in kernels {
         let processes: Vec<Vec<f64>> = serde_json::from_value(processes.clone()).expect("lists of numbers");
         let share = |(_, slowdown, tolerance): (&str, f64, f64)| {
-            interleaved::called(&processes, 10, Order::Turned, slowdown, tolerance).share()
+            interleaved::called(&processes, 10, PairOrder::Turned, slowdown, tolerance).share()
         };
         table.set(name, RECORDED.map(share).to_vec());
     }

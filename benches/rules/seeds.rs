@@ -22,7 +22,7 @@ const ALLOWANCES: [(f64, f64); 3] = [(0.75, 2e-3), (0.5, 1e-3), (0.1, 0.0)];
 
 /// Which rules call the second side slower.
 pub(crate) fn calls(base: &[f64], current: &[f64]) -> Vec<bool> {
-    let parameters = rank::Parameters::new(0.01, 0.05, 3.0);
+    let parameters = rank::RankParameters::new(0.01, 0.05, 3.0);
     let tt_metal = |n: usize| rank::figures(&base[..n], &current[..n], &parameters).outcome == RankOutcome::Up;
     // A plain mean takes the place of Criterion's estimate.
     let mean = |samples: &[f64]| samples.iter().sum::<f64>() / samples.len() as f64;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use rayon::prelude::*;
 use sprag_analysis::compare;
-use sprag_analysis::reference::{self, Level, MetricHistory};
+use sprag_analysis::reference::{self, Ground, MetricHistory};
 use sprag_analysis::rules;
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
@@ -92,7 +92,7 @@ fn is_called(sessions: &[f64], current: f64, metric: &Metric, choice: Choice) ->
         sessions.iter().enumerate().map(|(number, value)| (day(number), *value)).collect();
     let history = MetricHistory { metric, interval: None, spread: None, own: &past[past.len() - 1..], past: &past };
     let policy = Policy { exceptions: Vec::new(), default: choice };
-    let entry = reference::entry("a time", &history, Level::Joined, &policy);
+    let entry = reference::entry("a time", &history, Ground::Joined, &policy);
     let evidence = compare::evidence(&entry, metric, &[(day(sessions.len()), current)], None);
     rules::decide(&entry.rule, &evidence).verdict == Verdict::Regressed
 }

@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use ndarray::{ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, ArrayViewMut4, Axis, Zip, s};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sprag_kernels::Form;
-use sprag_kernels::fused::{self, Affine, Choice};
-use sprag_kernels::fusion::{self, Gate};
-use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, Parameters, ScanShape};
+use sprag_kernels::fused::{self, Affine, FusedChoice};
+use sprag_kernels::fusion::{self, Mix};
+use sprag_kernels::scan::{self, DEFAULT_CLAMP, ScanOrder, Recurrence, ScanShape};
 use sprag_kernels::shape::MapShape;
 use sprag_kernels::tile::{Overlap, Placement, Tiles, pack, unpack_levels};
 
@@ -189,7 +189,7 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
     };
     for &config in unpack_levels::CANDIDATES {
         let name = ours(config == unpack_levels::CANDIDATES[0], &config.name());
-        let mut scratch = unpack_levels::Scratch::default();
+        let mut scratch = unpack_levels::UnpackScratch::default();
         case(
             "unpack in place",
             &name,
@@ -198,7 +198,7 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
                     .expect("a good call");
             }),
         );
-        let mut scratch = unpack_levels::Scratch::default();
+        let mut scratch = unpack_levels::UnpackScratch::default();
         case(
             "unpack with copy",
             &name,
@@ -209,7 +209,7 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
         );
     }
     let config = unpack_levels::CANDIDATES[0];
-    let mut scratch = unpack_levels::Scratch::default();
+    let mut scratch = unpack_levels::UnpackScratch::default();
     case(
         "unpack in place",
         "ours, 2 threads",
@@ -218,7 +218,7 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
             pool.install(call).expect("a good call");
         }),
     );
-    let mut scratch = unpack_levels::Scratch::default();
+    let mut scratch = unpack_levels::UnpackScratch::default();
     case(
         "unpack with copy",
         "ours, 2 threads",
@@ -248,7 +248,7 @@ fn unpacks<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
 }
 
 fn fuseds<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
-    let choice = Choice { indices: &data.ids, tile_size: TILE, require_unique: true };
+    let choice = FusedChoice { indices: &data.ids, tile_size: TILE, require_unique: true };
     let affine = Affine::default();
     let mut expected = vec![0.0; SHAPE.elements()];
     fused::run(Form::Reference, &data.base[..], SHAPE, &choice, &affine, &mut expected, &mut Default::default())
@@ -299,7 +299,7 @@ fn fusions<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
         boundary: &data.boundary[..],
         uncertainty: &data.uncertainty[..],
     };
-    let gate = Gate::default();
+    let gate = Mix::default();
     let (mut alpha, mut expected) = (vec![0.0; SHAPE.pixels()], vec![0.0; SHAPE.elements()]);
     fusion::run(Form::Reference, &inputs, SHAPE, &gate, &mut alpha, &mut expected).expect("a good call");
     let mut case = |name: &str, call: Box<dyn Fn(&mut [f32], &mut [f32]) + 'a>| {
@@ -349,7 +349,7 @@ fn fusions<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) 
 fn scans<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
     let [decay, input_gain, output_gain, state_bias] = &data.lists;
     let inputs = scan::ScanInputs { tokens: &data.tokens[..], shape: SCAN, init_state: None, clamp: DEFAULT_CLAMP };
-    let direction = Direction::Forward(Parameters { decay, input_gain, output_gain, state_bias });
+    let direction = ScanOrder::Forward(Recurrence { decay, input_gain, output_gain, state_bias });
     let mut expected = vec![0.0; SCAN.elements()];
     let mut state = vec![0.0; SCAN.states()];
     scan::run(Form::Reference, &inputs, &direction, &mut expected, &mut state, &mut Default::default())
@@ -362,7 +362,7 @@ fn scans<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
         cases.push((format!("scan/{name}"), timed, data.copy(2)));
     };
     for &config in scan::CANDIDATES {
-        let (mut scratch, mut state) = (scan::Scratch::default(), state.clone());
+        let (mut scratch, mut state) = (scan::Buffers::default(), state.clone());
         case(
             &ours(config == scan::CANDIDATES[0], &config.name()),
             Box::new(move |y| {
@@ -370,7 +370,7 @@ fn scans<'a>(data: &'a Data, pool: &'a ThreadPool, cases: &mut Vec<Case<'a>>) {
             }),
         );
     }
-    let (mut scratch, mut final_state) = (scan::Scratch::default(), state.clone());
+    let (mut scratch, mut final_state) = (scan::Buffers::default(), state.clone());
     case(
         "ours, 2 threads",
         Box::new(move |y| {

@@ -14,7 +14,7 @@ use sprag_base::stats::{describe, normal};
 
 /// A benchmark at one commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct BenchmarkLevel {
     /// The logarithm of its value.
     pub log: f64,
     /// The standard error that its processes leave; absent where too few ran.
@@ -22,7 +22,7 @@ pub struct Level {
 }
 
 /// The levels of a benchmark by the positions of their commits.
-pub type Levels = BTreeMap<usize, Level>;
+pub type CommitLevels = BTreeMap<usize, BenchmarkLevel>;
 
 /// The chance that any benchmark differs at two neighbours without a change. More would measure for nothing.
 const CHANCE: f64 = 0.01;
@@ -37,7 +37,7 @@ const FEWEST_DIFFERENCES: usize = 5;
 const MEDIAN_DEVIATION: f64 = 0.6745;
 
 /// Whether a benchmark differs between two commits. Each has the smallest change that matters.
-pub fn differ(benchmarks: &[(Levels, f64)], from: usize, to: usize) -> bool {
+pub fn differ(benchmarks: &[(CommitLevels, f64)], from: usize, to: usize) -> bool {
     let both: Vec<(f64, f64, f64)> = benchmarks
         .iter()
         .filter_map(|(levels, least)| {
@@ -50,7 +50,7 @@ pub fn differ(benchmarks: &[(Levels, f64)], from: usize, to: usize) -> bool {
 }
 
 /// That of the difference of two levels.
-fn deviation(levels: &Levels, from: usize, to: usize) -> f64 {
+fn deviation(levels: &CommitLevels, from: usize, to: usize) -> f64 {
     let errors = [from, to].map(|at| levels.get(&at).and_then(|level| level.error).unwrap_or(ASSUMED_ERROR));
     let of_processes = errors[0].hypot(errors[1]);
     let others = levels.iter().zip(levels.iter().skip(1)).filter(|((one, _), (next, _))| **next <= from || **one >= to);
@@ -60,7 +60,7 @@ fn deviation(levels: &Levels, from: usize, to: usize) -> f64 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
+pub enum Phase {
     Open,
     Measured,
     /// It failed, or another machine measures it.
@@ -68,7 +68,7 @@ pub enum Point {
 }
 
 /// The position of the next commit among `points`, oldest first. `step` is a number of commits; `differ` compares two positions.
-pub fn next(points: &[Point], step: Option<usize>, differ: &mut dyn FnMut(usize, usize) -> bool) -> Option<usize> {
+pub fn next(points: &[Phase], step: Option<usize>, differ: &mut dyn FnMut(usize, usize) -> bool) -> Option<usize> {
     grid(points, step).or_else(|| middle(points, differ)).or_else(|| match step {
         None => middle(points, &mut |_, _| true),
         Some(_) => None,
@@ -76,37 +76,37 @@ pub fn next(points: &[Point], step: Option<usize>, differ: &mut dyn FnMut(usize,
 }
 
 /// The commits that are measured if no neighbours differ, in their order.
-pub fn planned(points: &[Point], step: Option<usize>) -> Vec<usize> {
+pub fn planned(points: &[Phase], step: Option<usize>) -> Vec<usize> {
     let mut points = points.to_vec();
     let next = || {
         let next = next(&points, step, &mut |_, _| false)?;
-        points[next] = Point::Measured;
+        points[next] = Phase::Measured;
         Some(next)
     };
     std::iter::from_fn(next).collect()
 }
 
 /// The end or the commit of the grid that is open and farthest from the measured ones; of equal ones the newest.
-fn grid(points: &[Point], step: Option<usize>) -> Option<usize> {
-    let usable = |at: &usize| points[*at] != Point::Closed;
+fn grid(points: &[Phase], step: Option<usize>) -> Option<usize> {
+    let usable = |at: &usize| points[*at] != Phase::Closed;
     let ends = [(0..points.len()).rev().find(usable), (0..points.len()).find(usable)];
-    if let Some(end) = ends.into_iter().flatten().find(|at| points[*at] == Point::Open) {
+    if let Some(end) = ends.into_iter().flatten().find(|at| points[*at] == Phase::Open) {
         return Some(end);
     }
     let grid = step.into_iter().flat_map(|step| (0..points.len()).step_by(step.max(1)));
     let distance = |at: usize| {
-        let measured = |other: &usize| points[*other] == Point::Measured;
+        let measured = |other: &usize| points[*other] == Phase::Measured;
         let before = (0..at).rev().find(measured).map(|before| at - before);
         let after = (at + 1..points.len()).find(measured).map(|after| after - at);
         before.into_iter().chain(after).min()
     };
-    grid.filter(|at| points[*at] == Point::Open).max_by_key(|at| distance(*at))
+    grid.filter(|at| points[*at] == Phase::Open).max_by_key(|at| distance(*at))
 }
 
 /// The middle of the gap with most open commits whose ends differ; of equal gaps the newest.
-fn middle(points: &[Point], differ: &mut dyn FnMut(usize, usize) -> bool) -> Option<usize> {
-    let measured: Vec<usize> = (0..points.len()).filter(|at| points[*at] == Point::Measured).collect();
-    let open = |from: usize, to: usize| (from + 1..to).filter(|at| points[*at] == Point::Open);
+fn middle(points: &[Phase], differ: &mut dyn FnMut(usize, usize) -> bool) -> Option<usize> {
+    let measured: Vec<usize> = (0..points.len()).filter(|at| points[*at] == Phase::Measured).collect();
+    let open = |from: usize, to: usize| (from + 1..to).filter(|at| points[*at] == Phase::Open);
     let mut gaps: Vec<(usize, usize)> = measured.windows(2).map(|ends| (ends[0], ends[1])).collect();
     gaps.retain(|(from, to)| open(*from, *to).next().is_some());
     gaps.sort_by_key(|(from, to)| std::cmp::Reverse((open(*from, *to).count(), *to)));
@@ -121,12 +121,12 @@ mod tests {
     /// Letters are levels of open commits, `#` is closed; gives the positions in their order.
     fn order(levels: &str, step: Option<usize>) -> Vec<usize> {
         let levels: Vec<char> = levels.chars().collect();
-        let mut points: Vec<Point> =
-            levels.iter().map(|level| if *level == '#' { Point::Closed } else { Point::Open }).collect();
+        let mut points: Vec<Phase> =
+            levels.iter().map(|level| if *level == '#' { Phase::Closed } else { Phase::Open }).collect();
         let mut order = Vec::new();
         while let Some(at) = next(&points, step, &mut |a, b| levels[a] != levels[b]) {
-            assert_eq!(points[at], Point::Open);
-            points[at] = Point::Measured;
+            assert_eq!(points[at], Phase::Open);
+            points[at] = Phase::Measured;
             order.push(at);
         }
         order
@@ -155,10 +155,10 @@ mod tests {
 
     #[test]
     fn neighbours_differ_by_more_than_their_noise_whatever_a_gate_tolerates() {
-        let levels = |values: &[f64], error: Option<f64>| -> Levels {
-            values.iter().map(|value: &f64| Level { log: value.ln(), error }).enumerate().collect()
+        let levels = |values: &[f64], error: Option<f64>| -> CommitLevels {
+            values.iter().map(|value: &f64| BenchmarkLevel { log: value.ln(), error }).enumerate().collect()
         };
-        let check = |name: &str, benchmarks: &[(Levels, f64)], expected: bool| {
+        let check = |name: &str, benchmarks: &[(CommitLevels, f64)], expected: bool| {
             assert_eq!(differ(benchmarks, 0, 1), expected, "{name}");
         };
         let quiet = Some(0.001);
@@ -172,7 +172,7 @@ mod tests {
         check("beyond it", &[(levels(&[&[1.0, 1.12], &sessions[2..]].concat(), quiet), 0.004)], true);
         let many = vec![(levels(&[1.0, 1.0045], quiet), 0.004); 50];
         check("one of many by chance", &many, false);
-        check("none at both commits", &[([(1, Level { log: 0.0, error: None })].into(), 0.004)], false);
+        check("none at both commits", &[([(1, BenchmarkLevel { log: 0.0, error: None })].into(), 0.004)], false);
     }
 
     #[test]
@@ -185,11 +185,11 @@ mod tests {
 
     #[test]
     fn what_is_measured_already_is_the_start() {
-        use Point::{Closed, Measured, Open};
+        use Phase::{Closed, Measured, Open};
         let points = [Open, Measured, Open, Open, Open, Measured, Closed];
         assert_eq!(next(&points, Some(3), &mut |_, _| false), Some(0));
         assert_eq!(planned(&points, Some(3)), [0, 3]);
-        assert_eq!(planned(&[Point::Open; 5], None), [4, 0, 2, 3, 1]);
+        assert_eq!(planned(&[Phase::Open; 5], None), [4, 0, 2, 3, 1]);
         let points = [Measured, Open, Closed, Open, Measured];
         assert_eq!(next(&points, Some(4), &mut |_, _| true), Some(1));
         assert_eq!(next(&points, Some(4), &mut |_, _| false), None);

@@ -15,7 +15,7 @@ use super::disagreement::disagreements;
 use super::rules::remedy::{CONFIRM, TURNS, refit};
 use super::{compare, rollup, sentence, tip};
 
-pub struct Input<'a> {
+pub struct DigestInput<'a> {
     pub project: &'a str,
     pub every_days: u32,
     pub history: HistoryFacts,
@@ -91,7 +91,7 @@ fn is_other_part(one: &RunHead, newest: &RunHead) -> bool {
 }
 
 /// Judges the newest run of every suite on every machine, and says what each series shows.
-pub fn analyse(input: Input<'_>) -> Analysis {
+pub fn analyse(input: DigestInput<'_>) -> Analysis {
     let mut suites = suite_findings(&input);
     let baselines: Vec<&Baseline> = input.baselines.iter().filter_map(|file| file.content.as_ref().ok()).collect();
     let newest_runs: BTreeSet<&str> = input.newest.iter().flat_map(|newest| newest.parts.iter().copied()).collect();
@@ -180,7 +180,7 @@ pub fn judge(run: &Run, selected: &Result<(&str, &Baseline), NoBaseline>) -> Vec
     }
 }
 
-fn suite_findings(input: &Input<'_>) -> Vec<SuiteAnalysis> {
+fn suite_findings(input: &DigestInput<'_>) -> Vec<SuiteAnalysis> {
     let finding = |newest: &Newest<'_>| {
         let head = newest.complete.newest();
         let mut run = newest.complete.run(input.records)?.into_owned();
@@ -253,7 +253,7 @@ mod tests {
 
     fn analysed(records: &[RecordedRun], baselines: &[BaselineFile]) -> Analysis {
         let heads: Vec<RunHead> = records.iter().map(RunHead::new).collect();
-        analyse(Input {
+        analyse(DigestInput {
             project: "p",
             every_days: 7,
             history: HistoryFacts::default(),

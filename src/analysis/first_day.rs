@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::compare;
 use crate::example;
-use crate::reference::{self, Level};
+use crate::reference::{self, Ground};
 use sprag_base::stats::random::SplitMix64;
 use sprag_base::stats::{bootstrap, describe};
 use sprag_model::{Choice, Estimate, Metric, Policy, RecordedRun, Rule, Run, Verdict};
@@ -110,7 +110,7 @@ fn check(machine: Machine, factors: &[f64], recorded: &[Vec<f64>], (seed, tolera
     let policy = Policy { exceptions: Vec::new(), default: rule.unwrap_or(Choice::Learnt) };
     let [base, current] = machine.pair(factors, recorded, &mut SplitMix64::new(seed));
     let base = RecordedRun { path: String::new(), id: String::new(), run: run(1, &base) };
-    let baseline = reference::baseline(&[&base], &[], Level::Joined, &policy, &[]).expect("there are times");
+    let baseline = reference::baseline(&[&base], &[], Ground::Joined, &policy, &[]).expect("there are times");
     let is_next_day = matches!(machine, Machine::Simulated { sessions, .. } if sessions > 0.0);
     let mut current = run(if is_next_day { 2 } else { 1 }, &current);
     current.timestamp += TimeDelta::minutes(10);

@@ -11,7 +11,7 @@ use sprag_model::{Better, Evidence, Side, Verdict};
 
 /// Which process of a pair is the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum PairOrder {
     /// The first of every pair.
     Same,
     /// The first of one pair and the second of the next: what changes from process to process does not look like a difference.
@@ -35,14 +35,14 @@ impl Called {
 
 /// Judges every window of so many pairs by the rule `interval`. `processes` holds the samples of each, in the order in which
 /// they ran; what is called current is slower by the factor `slowdown`, which is 1 where the code is identical.
-pub fn called(processes: &[Vec<f64>], pairs: usize, order: Order, slowdown: f64, tolerance: f64) -> Called {
+pub fn called(processes: &[Vec<f64>], pairs: usize, order: PairOrder, slowdown: f64, tolerance: f64) -> Called {
     // Each process makes a pair with its neighbour in many windows.
     let neighbours: Vec<f64> =
         processes.windows(2).map(|pair| pair_ratio::of_processes(&pair[0], &pair[1]).unwrap_or(f64::NAN)).collect();
     let mut called = Called::default();
     for window in neighbours.windows((2 * pairs).saturating_sub(1).max(1)) {
         let ratio = |(place, ratio): (usize, &f64)| {
-            let turned = order == Order::Turned && place % 2 == 1;
+            let turned = order == PairOrder::Turned && place % 2 == 1;
             if turned { 1.0 / ratio } else { *ratio }
         };
         let ratios: Vec<f64> = window.iter().step_by(2).enumerate().map(ratio).collect();
@@ -70,7 +70,7 @@ mod tests {
     fn every_window_is_judged_both_ways_and_a_true_change_is_seen() {
         let mut random = SplitMix64::new(5);
         let levels: Vec<Vec<f64>> = (0..80).map(|_| vec![100.0 * (1.0 + 0.01 * random.normal())]).collect();
-        for order in [Order::Same, Order::Turned] {
+        for order in [PairOrder::Same, PairOrder::Turned] {
             let quiet = called(&levels, 10, order, 1.0, 0.0);
             assert_eq!(quiet.verdicts, 2 * 61);
             assert!(quiet.share() <= 0.05, "{quiet:?}");
@@ -84,10 +84,10 @@ mod tests {
         let slow = |places: [usize; 2]| -> Vec<Vec<f64>> {
             (0..80).map(|place| vec![if places.contains(&(place % 4)) { 1.05 } else { 1.0 }]).collect()
         };
-        let share = |levels: &[Vec<f64>], order: Order| called(levels, 10, order, 1.0, 0.0).share();
-        assert_eq!(share(&slow([1, 3]), Order::Turned), 0.0);
-        assert!(share(&slow([1, 3]), Order::Same) > 0.4);
-        assert!(share(&slow([1, 2]), Order::Turned) > 0.2);
-        assert_eq!(share(&slow([1, 2]), Order::Same), 0.0);
+        let share = |levels: &[Vec<f64>], order: PairOrder| called(levels, 10, order, 1.0, 0.0).share();
+        assert_eq!(share(&slow([1, 3]), PairOrder::Turned), 0.0);
+        assert!(share(&slow([1, 3]), PairOrder::Same) > 0.4);
+        assert!(share(&slow([1, 2]), PairOrder::Turned) > 0.2);
+        assert_eq!(share(&slow([1, 2]), PairOrder::Same), 0.0);
     }
 }

@@ -22,7 +22,7 @@ const STEP: f64 = 0.001;
 
 /// Whose level the base is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum Ground {
     /// That of the base runs alone, as when two commits are compared.
     Own,
     /// That of the base runs and of the sessions before them, back to where the level last moved.
@@ -38,7 +38,7 @@ pub enum Level {
 pub fn baseline(
     base: &[&RecordedRun],
     before: &[&RecordedRun],
-    level: Level,
+    level: Ground,
     policy: &Policy,
     doctor: &[f64],
 ) -> Option<Baseline> {
@@ -126,7 +126,7 @@ pub struct MetricHistory<'a> {
     pub past: &'a [(DateTime<Utc>, f64)],
 }
 
-pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Policy) -> BaselineMetric {
+pub fn entry(key: &str, history: &MetricHistory<'_>, level: Ground, policy: &Policy) -> BaselineMetric {
     let MetricHistory { metric, interval, spread, own, past } = *history;
     let newest = own.iter().max_by_key(|(time, _)| *time).map_or(0.0, |(_, value)| *value);
     // A zero has no logarithm, and so no level: the value itself is used.
@@ -139,10 +139,10 @@ pub fn entry(key: &str, history: &MetricHistory<'_>, level: Level, policy: &Poli
     let stepped = before_a_step(&levels, within, spread, metric).filter(|_| is_level);
     let behind = match level {
         _ if !is_level => Vec::new(),
-        Level::Joined | Level::Settled if stepped.is_none() => session_noise::present(&levels, within).to_vec(),
-        Level::Settled => session_noise::present(&levels[..levels.len() - 1], within).to_vec(),
-        Level::Joined => levels[levels.len() - 1..].to_vec(),
-        Level::Own => session_noise::sessions(own),
+        Ground::Joined | Ground::Settled if stepped.is_none() => session_noise::present(&levels, within).to_vec(),
+        Ground::Settled => session_noise::present(&levels[..levels.len() - 1], within).to_vec(),
+        Ground::Joined => levels[levels.len() - 1..].to_vec(),
+        Ground::Own => session_noise::sessions(own),
     };
     let session_noise = stepped.unwrap_or_else(|| session_noise::estimate(&levels, within, spread, metric));
     let logarithms = behind.iter().map(|level| level.ln());
@@ -230,7 +230,7 @@ mod tests {
         values.iter().enumerate().map(run).collect()
     }
 
-    fn taken(before: &[f64], own: f64, level: Level) -> BaselineMetric {
+    fn taken(before: &[f64], own: f64, level: Ground) -> BaselineMetric {
         let all = runs(&[before, &[own]].concat());
         let (last, before) = all.split_last().expect("there is one");
         let before: Vec<&RecordedRun> = before.iter().collect();
@@ -241,28 +241,28 @@ mod tests {
 
     #[test]
     fn sessions_that_agree_are_joined() {
-        let alone = taken(&[], 1.0, Level::Joined);
+        let alone = taken(&[], 1.0, Ground::Joined);
         assert_eq!((alone.value, alone.sessions, alone.session_noise.map(|one| one.sessions)), (1.0, 1, Some(0)));
-        let joined = taken(&[1.0, 1.02, 0.98, 1.01], 1.0, Level::Joined);
+        let joined = taken(&[1.0, 1.02, 0.98, 1.01], 1.0, Ground::Joined);
         assert_eq!((joined.sessions, joined.session_noise.map(|one| one.sessions)), (5, Some(5)));
         assert!((joined.value - 1.002).abs() < 0.001, "{}", joined.value);
-        let own = taken(&[1.0, 1.02, 0.98, 1.01], 1.03, Level::Own);
+        let own = taken(&[1.0, 1.02, 0.98, 1.01], 1.03, Ground::Own);
         assert_eq!((own.value, own.sessions, own.session_noise.map(|one| one.sessions)), (1.03, 1, Some(5)));
     }
 
     #[test]
     fn a_step_leaves_the_level_to_the_sessions_since() {
-        let stepped = taken(&[1.0, 1.02, 0.98, 1.01], 2.0, Level::Joined);
+        let stepped = taken(&[1.0, 1.02, 0.98, 1.01], 2.0, Ground::Joined);
         assert_eq!((stepped.sessions, stepped.session_noise.map(|one| one.sessions)), (1, Some(4)));
         assert!((stepped.value - 2.0).abs() < 1e-12);
-        let earlier = taken(&[1.0, 1.02, 0.98, 2.0, 2.02, 1.98], 2.0, Level::Joined);
+        let earlier = taken(&[1.0, 1.02, 0.98, 2.0, 2.02, 1.98], 2.0, Ground::Joined);
         assert_eq!(earlier.sessions, 4);
         assert!(earlier.session_noise.is_some_and(|one| one.deviation < 0.03), "{earlier:?}");
     }
 
     #[test]
     fn sessions_before_a_step_tell_of_noise_alone() {
-        let moved = taken(&[1.0, 1.01, 0.99, 1.15, 1.16, 1.14], 1.15, Level::Joined);
+        let moved = taken(&[1.0, 1.01, 0.99, 1.15, 1.16, 1.14], 1.15, Ground::Joined);
         assert_eq!((moved.sessions, moved.session_noise.map(|one| one.sessions)), (4, Some(7)));
         assert!((moved.value - 1.15).abs() < 0.001, "{}", moved.value);
         assert!(moved.session_noise.is_some_and(|one| one.deviation < 0.011 && one.freedom == 5.0), "{moved:?}");
@@ -270,13 +270,13 @@ mod tests {
 
     #[test]
     fn a_zero_is_its_own_level() {
-        for level in [Level::Own, Level::Joined, Level::Settled] {
+        for level in [Ground::Own, Ground::Joined, Ground::Settled] {
             let zero = taken(&[1.0, 1.01, 0.99], 0.0, level);
             assert_eq!((zero.value, zero.sessions, zero.session_noise.map(|one| one.sessions)), (0.0, 1, Some(3)));
             let since = taken(&[0.0, 1.01, 0.99], 1.0, level);
             assert!((since.value - 1.0).abs() < 0.01, "{since:?}");
         }
-        assert_eq!(taken(&[], 0.0, Level::Own).value, 0.0);
+        assert_eq!(taken(&[], 0.0, Ground::Own).value, 0.0);
     }
 
     #[test]
@@ -292,7 +292,8 @@ mod tests {
             [at(1, 0, "a", 5.0), at(1, 20, "b", 1.0), at(2, 0, "b", 1.01), at(3, 0, "b", 1.0), at(3, 30, "c", 9.0)];
         let before: Vec<&RecordedRun> = before.iter().collect();
         let taken = |base: &RecordedRun| {
-            let result = baseline(&[base], &before, Level::Joined, &Policy::default(), &[]).expect("there is a metric");
+            let result =
+                baseline(&[base], &before, Ground::Joined, &Policy::default(), &[]).expect("there is a metric");
             result.metrics.into_values().next().expect("there is one")
         };
         // On the third day the base itself was measured, so that the other commit of that hour does not count.
@@ -306,7 +307,7 @@ mod tests {
         let all = runs(&[1.0, 1.01, 0.99, 2.0, 2.02, 1.98, 2.0]);
         let taken = |before: &[usize]| {
             let before: Vec<&RecordedRun> = before.iter().map(|place| &all[*place]).collect();
-            let result = baseline(&[&all[0]], &before, Level::Joined, &Policy::default(), &[]);
+            let result = baseline(&[&all[0]], &before, Ground::Joined, &Policy::default(), &[]);
             result.and_then(|one| one.metrics.into_values().next()).expect("there is a metric")
         };
         // The base was measured first of all: its level is that of the commits just before it.
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn only_the_newest_sessions_count() {
-        let many = taken(&[9.0, 9.0, 9.0, 1.0, 1.01, 1.0, 0.99, 1.0, 1.0, 1.0], 1.0, Level::Joined);
+        let many = taken(&[9.0, 9.0, 9.0, 1.0, 1.01, 1.0, 0.99, 1.0, 1.0, 1.0], 1.0, Ground::Joined);
         assert_eq!(many.sessions, session_noise::MOST_SESSIONS);
         assert!((many.value - 1.0).abs() < 0.01);
     }
@@ -331,12 +332,12 @@ mod tests {
             default: Choice::Learnt,
         };
         let of = |policy: &Policy| {
-            let result = baseline(&[&all[0]], &[], Level::Own, policy, &[]).expect("there is a metric");
+            let result = baseline(&[&all[0]], &[], Ground::Own, policy, &[]).expect("there is a metric");
             result.metrics.into_values().next().expect("there is one").rule
         };
         assert_eq!(of(&policy), fixed);
         // A time without sessions and processes moves by 5 %, and is given as much as is ever assumed.
         assert_eq!(of(&Policy::default()), Rule::Interval { tolerance: 0.1 });
-        assert_eq!(baseline(&[], &[], Level::Own, &policy, &[]), None);
+        assert_eq!(baseline(&[], &[], Ground::Own, &policy, &[]), None);
     }
 }

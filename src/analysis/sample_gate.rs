@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rules::rank::{self, Parameters};
+use super::rules::rank::{self, RankParameters};
 use sprag_model::sample_gate::{GroundTruth, RankFigures, RankOutcome, SampleMismatch, SampleSeries, Section};
 
 /// Compares each benchmark with the one of the same name, in the order of the baseline.
@@ -13,7 +13,7 @@ use sprag_model::sample_gate::{GroundTruth, RankFigures, RankOutcome, SampleMism
 pub fn check(
     baseline: &GroundTruth,
     current: &GroundTruth,
-    parameters: &Parameters,
+    parameters: &RankParameters,
 ) -> Result<Vec<Section<RankFigures>>, SampleMismatch> {
     let names = |side: &GroundTruth| side.sections.iter().map(|section| section.name.clone()).collect::<Vec<_>>();
     if names(baseline) != names(current) {
@@ -25,7 +25,7 @@ pub fn check(
 fn section(
     baseline: &Section<SampleSeries>,
     current: &Section<SampleSeries>,
-    parameters: &Parameters,
+    parameters: &RankParameters,
 ) -> Result<Section<RankFigures>, SampleMismatch> {
     let by_name = |section: &Section<SampleSeries>| {
         section.entries.iter().map(|(name, _)| name.clone()).collect::<BTreeSet<String>>()
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn sides_must_match_to_the_last_sample() {
-        let parameters = Parameters { noise_threshold_percent: 1.0, significance: 0.05, mad_multiplier: 3.0 };
+        let parameters = RankParameters { noise_threshold_percent: 1.0, significance: 0.05, mad_multiplier: 3.0 };
         let base = side(&[("p", &[("x", 2), ("y", 3)]), ("q", &[("x", 1)])]);
         let fault = |current: GroundTruth| check(&base, &current, &parameters).err();
         assert_eq!(fault(base.clone()), None);

@@ -171,7 +171,7 @@ impl OutputLimit {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct Bounds {
     pub time: Duration,
     pub stdout: OutputLimit,
     pub stderr: OutputLimit,
@@ -181,10 +181,10 @@ pub struct Limits {
     pub keep_background: bool,
 }
 
-impl Limits {
+impl Bounds {
     /// Without grace and background processes.
-    pub fn new(time: Duration, stdout: OutputLimit, stderr: OutputLimit) -> Limits {
-        Limits { time, stdout, stderr, grace: Duration::ZERO, keep_background: false }
+    pub fn new(time: Duration, stdout: OutputLimit, stderr: OutputLimit) -> Bounds {
+        Bounds { time, stdout, stderr, grace: Duration::ZERO, keep_background: false }
     }
 }
 
@@ -209,7 +209,7 @@ pub enum End {
 }
 
 /// Runs a program to its end, with `input` as its standard input.
-pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
+pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Bounds) -> io::Result<Captured> {
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     capture_started(ProcessGroup::spawn(command, None)?, input, limits)
@@ -218,7 +218,7 @@ pub fn capture(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Re
 /// Runs a program that says something of itself, such as its version, and ends soon.
 pub fn probe(command: &mut Command) -> io::Result<Output> {
     let output = OutputLimit::all(1 << 20);
-    let captured = capture(command, Vec::new(), &Limits::new(PROBE, output, output))?;
+    let captured = capture(command, Vec::new(), &Bounds::new(PROBE, output, output))?;
     match captured.end {
         End::Exited(status) => Ok(Output { status, stdout: captured.stdout, stderr: captured.stderr }),
         End::TimeOut | End::Overflow => Err(io::Error::new(ErrorKind::TimedOut, "it does not end")),
@@ -226,13 +226,13 @@ pub fn probe(command: &mut Command) -> io::Result<Output> {
 }
 
 /// Like [`capture`], for a program that may prompt at the terminal. When its time is up, it alone is killed.
-pub fn capture_foreground(command: &mut Command, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
+pub fn capture_foreground(command: &mut Command, input: Vec<u8>, limits: &Bounds) -> io::Result<Captured> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     capture_started(ProcessGroup::spawn_foreground(command)?, input, limits)
 }
 
 /// Like [`capture`], for a program that was started with piped outputs.
-pub fn capture_started(mut group: ProcessGroup, input: Vec<u8>, limits: &Limits) -> io::Result<Captured> {
+pub fn capture_started(mut group: ProcessGroup, input: Vec<u8>, limits: &Bounds) -> io::Result<Captured> {
     if let Some(mut stdin) = group.child.stdin.take() {
         // A program that ends before it reads breaks the pipe; its exit status says why.
         thread::spawn(move || stdin.write_all(&input));
@@ -420,12 +420,12 @@ mod tests {
         command
     }
 
-    fn limits(time: Duration, keep: usize, max: u64) -> Limits {
+    fn limits(time: Duration, keep: usize, max: u64) -> Bounds {
         let output = OutputLimit { keep, max };
-        Limits::new(time, output, output)
+        Bounds::new(time, output, output)
     }
 
-    fn run(script: &str, limits: &Limits) -> Captured {
+    fn run(script: &str, limits: &Bounds) -> Captured {
         capture(&mut shell(script), b"input\n".to_vec(), limits).expect("there is a shell")
     }
 
@@ -483,11 +483,11 @@ mod tests {
     #[test]
     fn a_program_may_clean_up_when_its_time_is_up() {
         let script = "trap 'echo cleared; exit 1' TERM; sleep 1000 & wait";
-        let gentle = Limits { grace: LONG, ..limits(Duration::from_secs(1), 100, 100) };
+        let gentle = Bounds { grace: LONG, ..limits(Duration::from_secs(1), 100, 100) };
         let captured = run(script, &gentle);
         assert_eq!((captured.end, &captured.stdout[..]), (End::TimeOut, &b"cleared\n"[..]));
         let stubborn = "trap '' TERM; sleep 1000; sleep 1000";
-        let limits = Limits { grace: Duration::from_millis(50), ..limits(Duration::from_millis(300), 100, 100) };
+        let limits = Bounds { grace: Duration::from_millis(50), ..limits(Duration::from_millis(300), 100, 100) };
         assert_eq!(run(stubborn, &limits).end, End::TimeOut);
     }
 
@@ -497,7 +497,7 @@ mod tests {
         let strict = limits(LONG, 100, 100);
         let captured = run(script, &strict);
         assert_eq!((&captured.stdout[..], captured.outputs_closed), (&b"done\n"[..], true));
-        let captured = run(script, &Limits { keep_background: true, ..strict });
+        let captured = run(script, &Bounds { keep_background: true, ..strict });
         assert_eq!((&captured.stdout[..], captured.outputs_closed), (&b"done\n"[..], false));
         // A process that has left the group cannot be killed with it.
         let captured = run("setsid sleep 5 & sleep 1; echo done", &strict);

@@ -10,7 +10,7 @@ use crate::expected::{Results, exactly};
 use crate::failure::Outcome;
 use sprag_base::digest::sha256_hex;
 use sprag_formats::compat::apex_x::attestation::{
-    ARTIFACTS, Attestation, GATES, Metadata, ReleaseFile, Status, Summary, TARGETS,
+    ARTIFACTS, Attestation, AttestationSummary, GATES, Grade, Metadata, ReleaseFile, TARGETS,
 };
 
 /// What cases hold in place of a time.
@@ -53,8 +53,8 @@ impl Case {
         };
         // To Apex-X an unknown status is not a fault of usage, but an exception.
         let statuses = options.mapping("--gate-status").into_iter();
-        let gates: Option<BTreeMap<String, Status>> =
-            statuses.map(|(key, word)| Some((key, Status::parse(&word)?))).collect();
+        let gates: Option<BTreeMap<String, Grade>> =
+            statuses.map(|(key, word)| Some((key, Grade::parse(&word)?))).collect();
         let Some(gates) = gates else { return ended(1, String::new(), String::new(), None) };
         let paths = options.mapping("--artifact-path");
         let file = |path: &str| {
@@ -68,7 +68,7 @@ impl Case {
             gates,
             evidence: options.mapping("--gate-evidence"),
         };
-        let Summary { missing, failed, pending, .. } = attestation.summary();
+        let AttestationSummary { missing, failed, pending, .. } = attestation.summary();
         let [json, md] = ["json", "md"].map(|form| {
             let default = format!("artifacts/release/release_attestation.{form}");
             options.single.get(&format!("--output-{form}")).cloned().unwrap_or(default)

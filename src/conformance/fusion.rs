@@ -8,7 +8,7 @@ use crate::expected::{Results, Tolerance, floats};
 use crate::failure::Outcome;
 use crate::tensor::{Tensor, for_dtype, shared_dtype};
 use sprag_kernels::element::Element;
-use sprag_kernels::fusion::{self, Gate};
+use sprag_kernels::fusion::{self, Mix};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,7 +62,7 @@ fn fuse_as<T: Element>(form: Form, case: &Case) -> Outcome<Results> {
         let plane_shape = [shape.batch, shape.height, shape.width];
         proxy.check_shape(if proxy.shape.len() == 3 { &plane_shape } else { &alpha_shape[..] })?;
     }
-    let gate = Gate {
+    let gate = Mix {
         boundary_log_weight: case.params.boundary_log_weight as f32,
         uncertainty_log_weight: case.params.uncertainty_log_weight as f32,
         bias: case.params.bias as f32,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::failure::{Outcome, read, require};
 use crate::tensor::{Number, plain};
-use sprag_analysis::interleaved::{self, Order};
+use sprag_analysis::interleaved::{self, PairOrder};
 
 /// How many pairs of processes a window holds.
 const PAIRS: usize = 10;
@@ -28,7 +28,7 @@ pub(crate) fn run(case: Value) -> Outcome {
             format!("process {place}: a sample is {}, where more than zero is needed", bad.unwrap_or(&0.0))
         })?;
     }
-    for order in [Order::Same, Order::Turned] {
+    for order in [PairOrder::Same, PairOrder::Turned] {
         let called = interleaved::called(&processes, PAIRS, order, 1.0, 0.0);
         require(called.share() <= MOST_CALLED, || {
             format!(

@@ -9,8 +9,8 @@ use crate::case::{Call, Form, judge_forms, take_kind, unknown_kind};
 use crate::expected::{Got, Results, Tolerance, check_expected, exactly, floats, near};
 use crate::failure::{Outcome, fails, read, require};
 use crate::tensor::{Dtype, Tensor};
-use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace, tensors};
-use sprag_kernels::infer::{self, BUDGET, Frame, Model};
+use sprag_kernels::ff::{self, FfConfig, FfParameters, Outputs, Proxy, Workspace, tensors};
+use sprag_kernels::infer::{self, BUDGET, InferFrame, Model};
 use sprag_kernels::shape::MapShape;
 
 const FRAMES: Tolerance = Tolerance::new(2e-5, 2e-5);
@@ -81,7 +81,7 @@ fn float32(shape: &[usize], values: &[f32], tolerance: Tolerance) -> Got {
     floats(shape, Dtype::Float32, values, tolerance)
 }
 
-fn results(frame: &Frame, image: MapShape) -> Results {
+fn results(frame: &InferFrame, image: MapShape) -> Results {
     let pooled = |side: usize, values: &[f32]| {
         float32(&[1, image.channels, image.height / side, image.width / side], values, FRAMES)
     };
@@ -198,7 +198,7 @@ fn proxy<'a>(tensor: &Option<Tensor>, values: Option<&'a [f32]>, shape: MapShape
 }
 
 impl ModuleCase {
-    fn parameters(&self) -> Outcome<Parameters> {
+    fn parameters(&self) -> Outcome<FfParameters> {
         let shapes = tensors(self.params.channels);
         let is_unknown = |name: &&String| !shapes.iter().any(|shape| shape.name == **name);
         if let Some(other) = self.parameters.keys().find(is_unknown) {
@@ -211,7 +211,7 @@ impl ModuleCase {
             given.check_shape(&tensor.shape)?;
             values.insert(tensor.name.as_str(), given.floats::<f32>()?);
         }
-        Ok(Parameters::read(self.params.channels, |name| values.get(name).cloned())?)
+        Ok(FfParameters::read(self.params.channels, |name| values.get(name).cloned())?)
     }
 }
 

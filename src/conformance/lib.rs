@@ -84,14 +84,14 @@ impl GoldenCase {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct CaseTally {
     /// Cases that gave what was expected, in every form of their kernel.
     pub passed: usize,
     /// Cases that did not, or that this build cannot read.
     pub failed: usize,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for CaseTally {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Every family is built. Whoever reads the line expects the word.
         write!(formatter, "{} passed, {} failed, 0 skipped", self.passed, self.failed)
@@ -100,7 +100,7 @@ impl fmt::Display for Tally {
 
 #[derive(Default)]
 struct Family {
-    tally: Tally,
+    tally: CaseTally,
     failures: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ struct Family {
 /// # Errors
 /// A folder that does not exist or holds no golden case, a file that cannot be read or whose JSON is broken, and an
 /// `out` that cannot be written. Nothing is run then.
-pub fn run(folders: &[PathBuf], out: &mut dyn Write) -> Result<Tally, ConformanceError> {
+pub fn run(folders: &[PathBuf], out: &mut dyn Write) -> Result<CaseTally, ConformanceError> {
     let mut result = Vec::new();
     for path in folders {
         result.extend(folder::find(path)?);
@@ -127,7 +127,7 @@ pub fn run(folders: &[PathBuf], out: &mut dyn Write) -> Result<Tally, Conformanc
             }
         }
     }
-    let mut total = Tally::default();
+    let mut total = CaseTally::default();
     for (name, family) in &families {
         writeln!(out, "{name}: {}", family.tally)?;
         for failure in &family.failures {

@@ -11,11 +11,11 @@ use crate::expected::{Tolerance, exact};
 use crate::failure::{Outcome, fails, read, require};
 use crate::folder::MOST_BYTES;
 use crate::tensor::Number;
-use sprag_analysis::rules::rank::Parameters;
+use sprag_analysis::rules::rank::RankParameters;
 use sprag_analysis::sample_gate;
 use sprag_base::files::read_bounded;
 use sprag_formats::compat::json;
-use sprag_formats::compat::tt_metal::gate::{self, Findings, SampleGateError};
+use sprag_formats::compat::tt_metal::gate::{self, GateRows, SampleGateError};
 use sprag_formats::compat::tt_metal::ground_truth;
 use sprag_model::sample_gate::{RankFigures, SampleMismatch, Section};
 
@@ -79,8 +79,8 @@ struct Refusal {
 }
 
 impl Options {
-    fn judge(&self, baseline: &[u8], current: &[u8], warnings: &mut Vec<String>) -> Result<Findings, SampleGateError> {
-        let parameters = Parameters {
+    fn judge(&self, baseline: &[u8], current: &[u8], warnings: &mut Vec<String>) -> Result<GateRows, SampleGateError> {
+        let parameters = RankParameters {
             noise_threshold_percent: self.noise_threshold_pct,
             significance: self.significance_level,
             mad_multiplier: self.mad_multiplier,
@@ -118,7 +118,7 @@ pub(crate) fn run(case: Value) -> Outcome {
     exact("other_warnings", &case.other_warnings, &other_warnings(&case.baseline_json))?;
     let (result, error) = match (&result, &case.error) {
         (Ok(result), None) => (result, None),
-        (Err(error), Some(refusal)) => (&Findings::new(), Some((error, refusal))),
+        (Err(error), Some(refusal)) => (&GateRows::new(), Some((error, refusal))),
         (Ok(_), Some(refusal)) => return Err(fails(format!("`error`: expected {}, got a result", refusal.message))),
         (Err(error), None) => return Err(fails(format!("`error`: expected a result, got a refusal: {error}"))),
     };
@@ -148,7 +148,7 @@ fn other_warnings(baseline: &str) -> Vec<&'static str> {
     if all.any(|samples| is_halved(samples)) { vec!["RuntimeWarning"] } else { Vec::new() }
 }
 
-fn check_results(results: &Value, summary: &Value, result: &Findings) -> Outcome {
+fn check_results(results: &Value, summary: &Value, result: &GateRows) -> Outcome {
     let got = gate::to_value(result);
     check_value("results", results, &got["results"])?;
     check_value("summary", summary, &got["summary"])

@@ -8,7 +8,7 @@ use crate::expected::{Results, Tolerance, floats};
 use crate::failure::Outcome;
 use crate::tensor::{Tensor, for_dtype};
 use sprag_kernels::element::Element;
-use sprag_kernels::scan::{self, Direction, Merge, Parameters, ScanShape, Scratch};
+use sprag_kernels::scan::{self, Buffers, Merge, Recurrence, ScanOrder, ScanShape};
 
 type Case = Call<Inputs, Params>;
 
@@ -52,7 +52,7 @@ fn scan_as<T: Element>(form: Form, Call { inputs, params }: &Case) -> Outcome<Re
     let (decay, input_gain) = (parameter(&inputs.decay)?, parameter(&inputs.input_gain)?);
     let (output_gain, state_bias) = (parameter(&inputs.output_gain)?, parameter(&inputs.state_bias)?);
     let parameters =
-        Parameters { decay: &decay, input_gain: &input_gain, output_gain: &output_gain, state_bias: &state_bias };
+        Recurrence { decay: &decay, input_gain: &input_gain, output_gain: &output_gain, state_bias: &state_bias };
     if let Some(state) = &inputs.init_state {
         let is_both = state.shape.len() == 3;
         state.check_shape(&if is_both { vec![batch, 2, channels] } else { vec![batch, channels] })?;
@@ -65,10 +65,10 @@ fn scan_as<T: Element>(form: Form, Call { inputs, params }: &Case) -> Outcome<Re
     let gate = inputs.merge_gate.as_ref().map(Tensor::floats::<f32>).transpose()?;
     let merge = Merge::parse(&params.merge_mode, gate.as_deref())?;
     let (direction, state_shape) = match params.direction {
-        Way::Forward => (Direction::Forward(parameters), vec![batch, channels]),
-        Way::Backward => (Direction::Backward(parameters), vec![batch, channels]),
+        Way::Forward => (ScanOrder::Forward(parameters), vec![batch, channels]),
+        Way::Backward => (ScanOrder::Backward(parameters), vec![batch, channels]),
         Way::Bidirectional => {
-            let both = Direction::Bidirectional { forward: parameters, backward: parameters, merge };
+            let both = ScanOrder::Bidirectional { forward: parameters, backward: parameters, merge };
             (both, vec![batch, 2, channels])
         }
     };
@@ -76,7 +76,7 @@ fn scan_as<T: Element>(form: Form, Call { inputs, params }: &Case) -> Outcome<Re
     let mut final_state = vec![T::default(); direction.final_states(shape)];
     let clamp = params.clamp_value as f32;
     let tensors = scan::ScanInputs { tokens: &tokens, shape, init_state: init_state.as_deref(), clamp };
-    scan::run(form.untuned(scan::CANDIDATES), &tensors, &direction, &mut y, &mut final_state, &mut Scratch::default())?;
+    scan::run(form.untuned(scan::CANDIDATES), &tensors, &direction, &mut y, &mut final_state, &mut Buffers::default())?;
     let dtype = inputs.tokens.dtype;
     let tolerance = Tolerance::rounded(dtype, Tolerance::new(1e-5, 1e-5));
     Ok(vec![

@@ -11,8 +11,8 @@ use crate::failure::{Outcome, fails};
 use crate::sample_gate;
 use sprag_base::stats::cliffs_delta::Dominance;
 use sprag_base::stats::hodges_lehmann::Location;
-use sprag_base::stats::kalibera_jones::{self, Levels};
-use sprag_base::stats::mann_whitney::{self, Method};
+use sprag_base::stats::kalibera_jones::{self, VarianceLevels};
+use sprag_base::stats::mann_whitney::{self, RankMethod};
 use sprag_base::stats::multiplicity::{benjamini_hochberg, benjamini_yekutieli, holm};
 use sprag_base::stats::{describe, hodges_lehmann, median_ratio, normal, rank_trend, sign_interval, student, welch};
 
@@ -176,7 +176,7 @@ const LEVEL_NAMES: [&str; 3] = ["builds", "executions", "iterations"];
 fn effects(Inputs { a, b, confidence, cost_levels, .. }: &Inputs) -> Answer {
     let levels = |samples: &Value| {
         let (values, shape) = nested(samples)?;
-        Ok::<_, &'static str>((Levels::new(&values, &shape).ok_or("samples have no levels")?, shape.len()))
+        Ok::<_, &'static str>((VarianceLevels::new(&values, &shape).ok_or("samples have no levels")?, shape.len()))
     };
     let ((old, depth), (new, _)) = (levels(a)?, levels(b)?);
     let effect = kalibera_jones::effect(&old, &new, *confidence).ok_or("there is no effect")?;
@@ -269,12 +269,12 @@ fn function(Function { f, x, df }: &Function) -> Answer {
 
 /// The rank-sum test: `U` exact, chances close. The fields that end in `_hp` are of a reference with sixty digits.
 fn rank_sum(Inputs { x, y, .. }: &Inputs) -> Answer {
-    let result = mann_whitney::test(x, y, Method::Auto).ok_or("the test refuses the values")?;
+    let result = mann_whitney::test(x, y, RankMethod::Auto).ok_or("the test refuses the values")?;
     let mut pooled = [&x[..], y].concat();
     pooled.sort_unstable_by(f64::total_cmp);
     let method = match result.method {
-        Method::Exact => "exact",
-        Method::Asymptotic | Method::Auto => "asymptotic",
+        RankMethod::Exact => "exact",
+        RankMethod::Asymptotic | RankMethod::Auto => "asymptotic",
     };
     Ok(vec![
         ("ties", exactly(pooled.windows(2).any(|pair| pair[0] == pair[1]))),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::folder::{GoldenCase, find};
-use crate::{Tally, run};
+use crate::{CaseTally, run};
 
 /// The families of this build, how many golden cases they have at least, and the fields of a case that record a result: one
 /// field, or for a family with inputs and results next to each other all but the inputs.
@@ -54,7 +54,7 @@ fn folders() -> [PathBuf; 2] {
     ["../../fixtures/golden", "cases"].map(below)
 }
 
-fn report(folders: &[PathBuf]) -> (Tally, String) {
+fn report(folders: &[PathBuf]) -> (CaseTally, String) {
     let mut out = Vec::new();
     let tally = run(folders, &mut out).expect("there are cases");
     (tally, String::from_utf8(out).expect("it is text"))
@@ -231,7 +231,7 @@ fn unknown_families_and_kinds_fail() {
     write("1.json", json!({"family": "tile_turn", "cases": [{"name": "quarter", "expected": 1}]}));
     write("2.json", json!({"family": "ordering", "cases": [{"kind": "spiral", "expected": []}, 7]}));
     let (tally, text) = report(&[folder.path().to_owned()]);
-    assert_eq!(tally, Tally { passed: 0, failed: 3 });
+    assert_eq!(tally, CaseTally { passed: 0, failed: 3 });
     assert!(text.contains("FAILED tile_turn/quarter (") && text.contains("family `tile_turn` is unknown"));
     assert!(text.contains("FAILED ordering/2#0 (") && text.contains("kind `spiral` is unknown"));
     assert!(text.contains("FAILED ordering/2#1 (") && text.contains("the case is not an object"));

@@ -15,10 +15,10 @@ use crate::expected::{Results, Tolerance, exactly, floats};
 use crate::failure::{Failure, Outcome, fails, narrow, require};
 use crate::tensor::{Dtype, Integers, Tensor, for_dtype, id_tensor, shared_dtype};
 use sprag_kernels::element::Element;
-use sprag_kernels::fused::{self, Affine, Choice, Scratch};
+use sprag_kernels::fused::{self, Affine, FusedChoice, Scratch};
 use sprag_kernels::ordering::{OrderMode, order_rows};
 use sprag_kernels::shape::{Grid, MapShape};
-use sprag_kernels::tile::{Origin, Overlap, Placement, Tiles, origins, pack, unpack_levels, unpack_priority};
+use sprag_kernels::tile::{Corner, Overlap, Placement, Tiles, origins, pack, unpack_levels, unpack_priority};
 
 /// Absolute and relative, where numbers are computed and not only moved.
 const ROUNDING: Tolerance = Tolerance::new(1e-6, 1e-6);
@@ -42,7 +42,7 @@ impl MapInputs {
 }
 
 /// Origins as the original reports them: `[B,K,2]`, row before column.
-fn origin_tensor(batch: usize, tiles: usize, origins: &[Origin]) -> Integers {
+fn origin_tensor(batch: usize, tiles: usize, origins: &[Corner]) -> Integers {
     id_tensor(&[batch, tiles, 2], origins.iter().flat_map(|origin| [origin.y, origin.x]))
 }
 
@@ -100,7 +100,7 @@ fn fuse_as<T: Element>(form: Form, Call { inputs, params }: &FusedCase) -> Outco
     let (shape, tiles, indices) = inputs.ids()?;
     let map = inputs.feature_map.floats::<T>()?;
     let tile_size = params.tile_size;
-    let choice = Choice { indices: &indices, tile_size, require_unique: params.require_unique_indices };
+    let choice = FusedChoice { indices: &indices, tile_size, require_unique: params.require_unique_indices };
     let affine = Affine {
         value_scale: params.value_scale as f32,
         value_bias: params.value_bias as f32,
@@ -232,7 +232,7 @@ fn unpack_at_levels<T: Element>(form: Form, case: &UnpackCase, params: &LevelPar
         &tiles.tiles(),
         rule,
         &mut merged,
-        &mut unpack_levels::Scratch::default(),
+        &mut unpack_levels::UnpackScratch::default(),
     )?;
     let tolerance = if overlap == Overlap::Override { Tolerance::EXACT } else { ROUNDING };
     Ok(vec![("merged", floats(&base.shape, base.dtype, &merged, tolerance))])
@@ -247,7 +247,7 @@ struct PlacedTiles<T> {
 
 enum Places {
     Indices(Vec<u32>),
-    Origins(Vec<Origin>),
+    Origins(Vec<Corner>),
 }
 
 impl<T: Element> PlacedTiles<T> {
@@ -263,7 +263,7 @@ impl<T: Element> PlacedTiles<T> {
             (None, Some(origins)) => {
                 origins.check_shape(&[shape.batch, tiles, 2])?;
                 let pixels: Vec<u32> = origins.integers()?;
-                Places::Origins(pixels.chunks_exact(2).map(|pixel| Origin { y: pixel[0], x: pixel[1] }).collect())
+                Places::Origins(pixels.chunks_exact(2).map(|pixel| Corner { y: pixel[0], x: pixel[1] }).collect())
             }
             (None, None) => return Err(Failure::Refused("neither indices nor origins are given".to_owned())),
             (Some(_), Some(_)) => return Err(fails("both indices and origins are given")),

@@ -13,7 +13,7 @@ const FOLDER: &str = "artifacts";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Listed {
+pub struct ListedFile {
     pub key: String,
     pub path: String,
     /// Its path in the attestation; absent where there was no file.
@@ -86,9 +86,9 @@ mod tests {
 
     #[test]
     fn the_list_is_read_as_it_was_written() {
-        let listed = vec![Listed { key: "a".to_owned(), path: "b c".to_owned(), file: None }];
-        assert_eq!(file::read::<Vec<Listed>>(&file::to_bytes(&listed)).unwrap(), listed);
+        let listed = vec![ListedFile { key: "a".to_owned(), path: "b c".to_owned(), file: None }];
+        assert_eq!(file::read::<Vec<ListedFile>>(&file::to_bytes(&listed)).unwrap(), listed);
         let more = b"[{\"key\": \"a\", \"path\": \"b\", \"status\": \"pass\"}]";
-        assert!(file::read::<Vec<Listed>>(more).is_err());
+        assert!(file::read::<Vec<ListedFile>>(more).is_err());
     }
 }

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::toml_text::{WORD, check_version, is_word, targets, word};
 use sprag_base::digest::Digest;
 use sprag_base::toml::{TomlError, TomlText};
-use sprag_model::checklist::{Against, Checklist, Item, NeededFile, Rollback, Rule};
+use sprag_model::checklist::{Checklist, Item, ItemBase, Need, NeededFile, Rollback};
 
 pub const CHECKLIST_PATH: &str = "release/checklist.toml";
 
@@ -101,14 +101,14 @@ fn item(text: &TomlText<'_>, entry: Spanned<ItemEntry>) -> Result<Item, TomlErro
     }
     let Some(named) = &entry.rule else {
         let message =
-            format!("the item `{id}` has no `rule`, so nothing decides it; rules: {}", Rule::NAMES.join(", "));
+            format!("the item `{id}` has no `rule`, so nothing decides it; rules: {}", Need::NAMES.join(", "));
         return Err(text.error(place, message));
     };
     let rule = rule(text, &id, named, &entry)?;
     let targets = targets(text, &format!("the item `{id}`"), &entry.targets)?;
     let files: Vec<NeededFile> =
         entry.artifacts.iter().map(|one| needed(text, &id, one)).collect::<Result<_, TomlError>>()?;
-    let takes_files = matches!(rule, Rule::File | Rule::Replay);
+    let takes_files = matches!(rule, Need::File | Need::Replay);
     if takes_files == files.is_empty() {
         let (files, names) = if takes_files { ("files", "names no") } else { ("no files", "names") };
         let message =
@@ -119,7 +119,7 @@ fn item(text: &TomlText<'_>, entry: Spanned<ItemEntry>) -> Result<Item, TomlErro
 }
 
 /// The rule of that name, with the settings that it takes and no others.
-fn rule(text: &TomlText<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntry) -> Result<Rule, TomlError> {
+fn rule(text: &TomlText<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntry) -> Result<Need, TomlError> {
     let name = named.get_ref().as_str();
     let given: [(&str, Option<usize>); 4] = [
         ("suite", entry.suite.as_ref().map(|one| one.span().start)),
@@ -137,7 +137,7 @@ fn rule(text: &TomlText<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntr
             let message = format!(
                 "the item `{id}` has the rule `{}`, which there is not; rules: {}",
                 other.escape_debug(),
-                Rule::NAMES.join(", ")
+                Need::NAMES.join(", ")
             );
             return Err(text.error_at(named, message));
         }
@@ -150,29 +150,29 @@ fn rule(text: &TomlText<'_>, id: &str, named: &Spanned<String>, entry: &ItemEntr
         suite.ok_or_else(|| text.error_at(named, format!("the rule `{name}` of the item `{id}` needs a `suite`")))
     };
     Ok(match name {
-        "suite_verdict" => Rule::SuiteVerdict { suite: suite()?, against: against(text, entry)? },
-        "parity" => Rule::Parity { suite: suite()? },
+        "suite_verdict" => Need::SuiteVerdict { suite: suite()?, against: against(text, entry)? },
+        "parity" => Need::Parity { suite: suite()? },
         "environment" => {
             let usual = || USUAL_FACTS.map(str::to_owned).to_vec();
-            Rule::Environment {
+            Need::Environment {
                 suite: suite()?,
                 facts: entry.facts.as_ref().map_or_else(usual, |facts| facts.get_ref().clone()),
             }
         }
         "coverage" => {
-            Rule::Coverage { suites: entry.suites.as_ref().map(|one| one.get_ref().clone()).unwrap_or_default() }
+            Need::Coverage { suites: entry.suites.as_ref().map(|one| one.get_ref().clone()).unwrap_or_default() }
         }
-        "replay" => Rule::Replay,
-        "events_resolved" => Rule::EventsResolved,
-        _ => Rule::File,
+        "replay" => Need::Replay,
+        "events_resolved" => Need::EventsResolved,
+        _ => Need::File,
     })
 }
 
-fn against(text: &TomlText<'_>, entry: &ItemEntry) -> Result<Against, TomlError> {
-    let Some(named) = &entry.against else { return Ok(Against::Usual) };
+fn against(text: &TomlText<'_>, entry: &ItemEntry) -> Result<ItemBase, TomlError> {
+    let Some(named) = &entry.against else { return Ok(ItemBase::Usual) };
     match named.get_ref().as_str() {
-        "baseline" => Ok(Against::Baseline),
-        "previous" => Ok(Against::Previous),
+        "baseline" => Ok(ItemBase::Baseline),
+        "previous" => Ok(ItemBase::Previous),
         other => {
             let message = format!("`against` is `baseline` or `previous`, and not `{}`", other.escape_debug());
             Err(text.error_at(named, message))
@@ -228,7 +228,7 @@ role = "Release owner"
     fn a_checklist_reads_as_it_is_written() {
         let checklist = read_checklist("c", GOOD.as_bytes()).unwrap();
         assert_eq!(checklist.items.len(), 2);
-        assert_eq!(checklist.items[0].rule, Rule::SuiteVerdict { suite: "cpu".to_owned(), against: Against::Usual });
+        assert_eq!(checklist.items[0].rule, Need::SuiteVerdict { suite: "cpu".to_owned(), against: ItemBase::Usual });
         assert!(!checklist.items[1].is_needed(&BTreeSet::from([RuntimeTarget::Cpu])));
         assert!(checklist.items[1].is_needed(&BTreeSet::from([RuntimeTarget::Cpu, RuntimeTarget::Tensorrt])));
         assert_eq!(checklist.sign_off, ["Release owner"]);

@@ -1,6 +1,6 @@
 //! The status of an item, derived from its evidence. No status is made anywhere else.
 
-use sprag_model::checklist::{Filled, Item, NeededFile, Rests, Rule, RuntimeTarget, Status, Waiving};
+use sprag_model::checklist::{Filled, Item, Need, NeededFile, Rests, RuntimeTarget, Status, Waiving};
 use sprag_model::release::Figures;
 use sprag_model::{Better, Comparison, Counts, Coverage, Outcome, Verdict};
 
@@ -8,13 +8,13 @@ const MOST_NAMED: usize = 3;
 
 /// What the evidence says of an item, by the kind of its rule.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Finding {
+pub enum ItemFinding {
     Damaged(String),
     NoRun {
         suite: String,
     },
     /// Verdicts of the gate on the runs of a suite, one a machine.
-    Verdicts(Vec<SuiteResult>),
+    Verdicts(Vec<SuiteStatus>),
     Files(Vec<FileEvidence>),
     /// One a run.
     Parity(Vec<ParityResult>),
@@ -33,7 +33,7 @@ pub enum Finding {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct SuiteResult {
+pub struct SuiteStatus {
     pub machine: String,
     pub outcome: Outcome,
     pub counts: Counts,
@@ -88,7 +88,7 @@ fn damaged(why: impl Into<String>) -> Derived {
 /// An item with its status, and its figures unless the evidence is damaged, which no waiver covers as it does a failure.
 pub fn filled(
     item: &Item,
-    finding: &Finding,
+    finding: &ItemFinding,
     rests_on: Vec<Rests>,
     waiver: Option<Waiving>,
 ) -> (Filled, Option<Figures>) {
@@ -119,21 +119,21 @@ fn fill(item: &Item, derived: Derived, rests_on: Vec<Rests>, waiver: Option<Waiv
     }
 }
 
-fn derive(finding: &Finding) -> (Derived, Option<Figures>) {
+fn derive(finding: &ItemFinding) -> (Derived, Option<Figures>) {
     let (derived, figures) = match finding {
-        Finding::Damaged(why) => return (damaged(why.clone()), None),
-        Finding::NoRun { suite } => (
+        ItemFinding::Damaged(why) => return (damaged(why.clone()), None),
+        ItemFinding::NoRun { suite } => (
             derived(Status::Pending, format!("{suite} has no whole run at this commit")),
             figures("a complete run", "none", ""),
         ),
-        Finding::Verdicts(results) => (worst(results.iter().map(verdict)), verdict_figures(results)),
-        Finding::Files(files) => files_result(files),
-        Finding::Parity(results) => {
+        ItemFinding::Verdicts(results) => (worst(results.iter().map(verdict)), verdict_figures(results)),
+        ItemFinding::Files(files) => files_result(files),
+        ItemFinding::Parity(results) => {
             let right = results.iter().map(|one| one.checked).sum();
             let others: usize = results.iter().map(|one| one.wrong.len() + one.unchecked.len()).sum();
             (worst(results.iter().map(parity)), share("all within tolerance", right, right + others))
         }
-        Finding::Replay(files, faults) => {
+        ItemFinding::Replay(files, faults) => {
             let measured = match faults {
                 Ok(faults) if faults.is_empty() => "verifies".to_owned(),
                 Ok(faults) => format!("{} faults", faults.len()),
@@ -141,12 +141,12 @@ fn derive(finding: &Finding) -> (Derived, Option<Figures>) {
             };
             (replay(files, faults), figures("verifies", measured, ""))
         }
-        Finding::Events { series: 0, .. } => {
+        ItemFinding::Events { series: 0, .. } => {
             (derived(Status::Pending, "the history has no series to look at"), figures("0 open", "no series", ""))
         }
-        Finding::Events { series, open, accepted } => events(*series, open, accepted),
-        Finding::Coverage(coverage) => (covered(coverage), share("all judged", coverage.judged, coverage.total)),
-        Finding::Environments(runs) => {
+        ItemFinding::Events { series, open, accepted } => events(*series, open, accepted),
+        ItemFinding::Coverage(coverage) => (covered(coverage), share("all judged", coverage.judged, coverage.total)),
+        ItemFinding::Environments(runs) => {
             let complete = runs.iter().filter(|run| !run.dirty && run.missing.is_empty()).count();
             (worst(runs.iter().map(environment)), share("all recorded, clean", complete, runs.len()))
         }
@@ -180,8 +180,8 @@ fn worst(all: impl Iterator<Item = Derived>) -> Derived {
     Derived { why: whys.join("; "), ..worst.clone() }
 }
 
-fn verdict(judged: &SuiteResult) -> Derived {
-    let SuiteResult { machine, outcome, counts, against, worse, .. } = judged;
+fn verdict(judged: &SuiteStatus) -> Derived {
+    let SuiteStatus { machine, outcome, counts, against, worse, .. } = judged;
     let (words, names) = (counts.words(), named(worse));
     match outcome {
         Outcome::Pass => derived(Status::Pass, format!("{machine}: {words}, against {against}")),
@@ -203,8 +203,8 @@ pub fn nearest(comparisons: &[Comparison]) -> Option<f64> {
     comparisons.iter().filter(is_judged).filter_map(room).min_by(f64::total_cmp)
 }
 
-fn verdict_figures(results: &[SuiteResult]) -> Figures {
-    let sum = |count: fn(&SuiteResult) -> usize| results.iter().map(count).sum::<usize>();
+fn verdict_figures(results: &[SuiteStatus]) -> Figures {
+    let sum = |count: fn(&SuiteStatus) -> usize| results.iter().map(count).sum::<usize>();
     let worse = sum(|one| one.counts.regressed + one.counts.missing);
     let all = sum(|one| one.counts.total());
     if results.iter().all(|one| one.outcome == Outcome::NotMeasured) {
@@ -320,22 +320,22 @@ fn mend(item: &Item, status: Status, integrity: bool) -> String {
         return "restore what was recorded from git; nothing waives this".to_owned();
     }
     match (&item.rule, status) {
-        (Rule::SuiteVerdict { suite, .. }, Status::Fail) => {
+        (Need::SuiteVerdict { suite, .. }, Status::Fail) => {
             format!("find the commit with `sprag trend --suite {suite}`, mend it, and measure again")
         }
-        (Rule::SuiteVerdict { suite, .. }, _) => format!(
+        (Need::SuiteVerdict { suite, .. }, _) => format!(
             "measure it from a clean tree, `sprag run --suite {suite} --record`, with something to hold it against: \
              `sprag baseline list`"
         ),
-        (Rule::Parity { suite } | Rule::Environment { suite, .. }, _) => {
+        (Need::Parity { suite } | Need::Environment { suite, .. }, _) => {
             format!("measure it from a clean tree: `sprag run --suite {suite} --record`")
         }
-        (Rule::File | Rule::Replay, _) => {
+        (Need::File | Need::Replay, _) => {
             let keys: Vec<String> = item.files.iter().map(|one| format!("--artifact {}=PATH", one.key)).collect();
             format!("{}, or name where it lies: `{}`", made_by(), keys.join(" "))
         }
-        (Rule::EventsResolved, _) => "mend it, or accept it in `ledger/`: `sprag trend` tells the events".to_owned(),
-        (Rule::Coverage { .. }, _) => "measure what is missing: `sprag weekly`".to_owned(),
+        (Need::EventsResolved, _) => "mend it, or accept it in `ledger/`: `sprag trend` tells the events".to_owned(),
+        (Need::Coverage { .. }, _) => "measure what is missing: `sprag weekly`".to_owned(),
     }
 }
 
@@ -367,7 +367,7 @@ mod tests {
             targets: BTreeSet::new(),
             files: Vec::new(),
             producer: "make".to_owned(),
-            rule: Rule::File,
+            rule: Need::File,
         }
     }
 
@@ -375,29 +375,29 @@ mod tests {
         vec!["b".to_owned(); count]
     }
 
-    fn judged(outcome: Outcome, regressed: usize, nearest: Option<f64>) -> SuiteResult {
+    fn judged(outcome: Outcome, regressed: usize, nearest: Option<f64>) -> SuiteStatus {
         let counts = Counts { unchanged: 8 - regressed, regressed, ..Counts::default() };
         let (machine, against) = ("box".to_owned(), "the baseline".to_owned());
-        SuiteResult { machine, outcome, counts, against, worse: names(1), nearest }
+        SuiteStatus { machine, outcome, counts, against, worse: names(1), nearest }
     }
 
-    fn parity(checked: usize, wrong: usize, unchecked: usize) -> Finding {
+    fn parity(checked: usize, wrong: usize, unchecked: usize) -> ItemFinding {
         let (wrong, unchecked) = (names(wrong), names(unchecked));
-        Finding::Parity(vec![ParityResult { machine: "m".to_owned(), checked, wrong, unchecked }])
+        ItemFinding::Parity(vec![ParityResult { machine: "m".to_owned(), checked, wrong, unchecked }])
     }
 
-    fn events(series: usize, open: usize, accepted: usize) -> Finding {
-        Finding::Events { series, open: names(open), accepted: names(accepted) }
+    fn events(series: usize, open: usize, accepted: usize) -> ItemFinding {
+        ItemFinding::Events { series, open: names(open), accepted: names(accepted) }
     }
 
-    fn coverage(judged: usize, total: usize, reason: &str) -> Finding {
+    fn coverage(judged: usize, total: usize, reason: &str) -> ItemFinding {
         let reasons = vec![ReasonCount { reason: reason.to_owned(), series: total - judged }];
-        Finding::Coverage(Coverage { judged, total, reasons })
+        ItemFinding::Coverage(Coverage { judged, total, reasons })
     }
 
-    fn environment(dirty: bool, missing: usize) -> Finding {
+    fn environment(dirty: bool, missing: usize) -> ItemFinding {
         let (machine, key, missing) = ("m".to_owned(), "k".to_owned(), names(missing));
-        Finding::Environments(vec![EnvironmentResult { machine, key, dirty, missing }])
+        ItemFinding::Environments(vec![EnvironmentResult { machine, key, dirty, missing }])
     }
 
     fn evidence(content: Option<(&str, u64)>, sha256: Option<&str>, fault: Option<&str>) -> FileEvidence {
@@ -412,22 +412,22 @@ mod tests {
         let (good, empty, absent) =
             (evidence(Some(("ab", 3)), None, None), evidence(Some(("ab", 0)), None, None), evidence(None, None, None));
         let (other, odd) = (evidence(Some(("ab", 3)), Some("cd"), None), evidence(None, None, Some("is no file")));
-        let verdicts = |outcome| Finding::Verdicts(vec![judged(outcome, 0, None)]);
-        let replayed = |faults| Finding::Replay(vec![good.clone()], faults);
+        let verdicts = |outcome| ItemFinding::Verdicts(vec![judged(outcome, 0, None)]);
+        let replayed = |faults| ItemFinding::Replay(vec![good.clone()], faults);
         let plain = [
             (verdicts(Outcome::Pass), Pass),
             (verdicts(Outcome::Fail), Fail),
             (verdicts(Outcome::Inconclusive), Pending),
             (verdicts(Outcome::NotMeasured), Pending),
-            (Finding::Verdicts(Vec::new()), Pending),
-            (Finding::NoRun { suite: "cpu".to_owned() }, Pending),
-            (Finding::Files(vec![good.clone()]), Pass),
-            (Finding::Files(vec![evidence(Some(("ab", 3)), Some("ab"), None)]), Pass),
-            (Finding::Files(vec![good.clone(), absent.clone()]), Pending),
-            (Finding::Files(vec![empty.clone()]), Fail),
-            (Finding::Files(vec![odd.clone()]), Fail),
+            (ItemFinding::Verdicts(Vec::new()), Pending),
+            (ItemFinding::NoRun { suite: "cpu".to_owned() }, Pending),
+            (ItemFinding::Files(vec![good.clone()]), Pass),
+            (ItemFinding::Files(vec![evidence(Some(("ab", 3)), Some("ab"), None)]), Pass),
+            (ItemFinding::Files(vec![good.clone(), absent.clone()]), Pending),
+            (ItemFinding::Files(vec![empty.clone()]), Fail),
+            (ItemFinding::Files(vec![odd.clone()]), Fail),
             (replayed(Ok(Vec::new())), Pass),
-            (Finding::Replay(vec![absent.clone()], Ok(Vec::new())), Pending),
+            (ItemFinding::Replay(vec![absent.clone()], Ok(Vec::new())), Pending),
             (parity(3, 0, 0), Pass),
             (parity(3, 1, 1), Fail),
             (parity(3, 0, 1), Pending),
@@ -444,13 +444,13 @@ mod tests {
             (environment(false, 1), Fail),
         ];
         let damaged = [
-            Finding::Damaged("x".to_owned()),
-            Finding::Files(vec![other]),
+            ItemFinding::Damaged("x".to_owned()),
+            ItemFinding::Files(vec![other]),
             replayed(Err("is no manifest".to_owned())),
             replayed(Ok(names(1))),
-            Finding::Replay(vec![empty, good.clone()], Ok(Vec::new())),
-            Finding::Replay(vec![odd, good.clone()], Ok(Vec::new())),
-            Finding::Replay(vec![good.clone(), absent], Ok(Vec::new())),
+            ItemFinding::Replay(vec![empty, good.clone()], Ok(Vec::new())),
+            ItemFinding::Replay(vec![odd, good.clone()], Ok(Vec::new())),
+            ItemFinding::Replay(vec![good.clone(), absent], Ok(Vec::new())),
         ];
         let cases = plain.into_iter().map(|(finding, status)| (finding, status, false));
         let day = chrono::NaiveDate::from_ymd_opt(2026, 5, 18).expect("a day");
@@ -464,7 +464,7 @@ mod tests {
                 let (filled, figures) = filled(&item(), &finding, Vec::new(), Some(waiver));
                 assert_eq!((filled.status, filled.integrity), (expected, integrity), "{finding:?}");
                 assert_eq!(filled.mend.is_some(), expected.blocks());
-                assert_eq!(figures.is_none(), matches!(finding, Finding::Damaged(_)));
+                assert_eq!(figures.is_none(), matches!(finding, ItemFinding::Damaged(_)));
             }
         }
     }
@@ -482,21 +482,21 @@ mod tests {
         let file = |digest: &str| evidence(Some((digest, 3)), Some("ab"), None);
         for (finding, expected) in [
             (
-                Finding::Verdicts(vec![passing(Some(0.012)), passing(Some(0.006))]),
+                ItemFinding::Verdicts(vec![passing(Some(0.012)), passing(Some(0.006))]),
                 ["none worse", "0 of 16 worse", "0.6 points"],
             ),
-            (Finding::Verdicts(vec![passing(Some(-0.005))]), ["none worse", "0 of 8 worse", "−0.5 points"]),
+            (ItemFinding::Verdicts(vec![passing(Some(-0.005))]), ["none worse", "0 of 8 worse", "−0.5 points"]),
             (
-                Finding::Verdicts(vec![judged(Outcome::Fail, 2, Some(0.1)), passing(None)]),
+                ItemFinding::Verdicts(vec![judged(Outcome::Fail, 2, Some(0.1)), passing(None)]),
                 ["none worse", "2 of 16 worse", "2 over"],
             ),
-            (Finding::NoRun { suite: "cpu".to_owned() }, ["a complete run", "none", ""]),
+            (ItemFinding::NoRun { suite: "cpu".to_owned() }, ["a complete run", "none", ""]),
             (events(3, 0, 0), ["0 open", "0 open", ""]),
             (events(3, 0, 2), ["0 open", "0 open", "2 accepted"]),
             (events(3, 1, 2), ["0 open", "1 open", "1 over"]),
             (coverage(52, 56, ""), ["all judged", "52 of 56", "4 short"]),
-            (Finding::Files(vec![file("ab"), file("cd")]), ["all present", "1 of 2", "1 short"]),
-            (Finding::Replay(vec![file("ab")], Ok(Vec::new())), ["verifies", "verifies", ""]),
+            (ItemFinding::Files(vec![file("ab"), file("cd")]), ["all present", "1 of 2", "1 short"]),
+            (ItemFinding::Replay(vec![file("ab")], Ok(Vec::new())), ["verifies", "verifies", ""]),
             (parity(5, 1, 0), ["all within tolerance", "5 of 6", "1 short"]),
         ] {
             let Figures { limit, measured, margin } = derive(&finding).1.expect("it is not damaged");

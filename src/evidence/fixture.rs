@@ -77,7 +77,7 @@ impl Expected {
 
 /// What a selection chose at one level.
 #[derive(Debug, Serialize)]
-pub struct Selection {
+pub struct LevelSelection {
     pub level: &'static str,
     /// In the order in which they were taken.
     pub indices: Vec<u32>,
@@ -93,7 +93,7 @@ pub struct Selection {
 #[derive(Debug, Serialize)]
 pub struct Trace {
     pub run_meta: Value,
-    pub selections: Vec<Selection>,
+    pub selections: Vec<LevelSelection>,
 }
 
 impl Trace {

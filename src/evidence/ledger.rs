@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::ledger::text::{acceptance_fault, waiver_fault};
-use sprag_model::ledger::{Acceptance, Entry, Terms};
+use sprag_model::ledger::{Acceptance, LedgerEntry, Terms};
 use sprag_model::{Ledger, Waiver};
 
 pub const MOST_BYTES: usize = 1 << 20;
@@ -93,8 +93,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn entry<T>(&self, one: &Spanned<T>) -> Entry {
-        Entry { path: self.path.to_owned(), line: self.text.line(one.span().start) }
+    fn entry<T>(&self, one: &Spanned<T>) -> LedgerEntry {
+        LedgerEntry { path: self.path.to_owned(), line: self.text.line(one.span().start) }
     }
 
     fn acceptance(&self, place: usize, one: Spanned<Accept>) -> Result<Acceptance, TomlError> {
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn each_fault_is_named_with_its_line() {
         let ledger = read_text(ENTRY).expect("it is an entry");
-        let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 2 };
+        let entry = LedgerEntry { path: "ledger/2026.toml".to_owned(), line: 2 };
         assert_eq!(ledger.acceptances.iter().map(|one| &one.terms.entry).collect::<Vec<_>>(), [&entry]);
         assert_eq!(read_text("").expect("nothing is an empty ledger"), Ledger::default());
         for (from, to, line, words) in [

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::file;
-use crate::fixture::{Expected, Fixture, Mode, Selection, Trace};
+use crate::fixture::{Expected, Fixture, LevelSelection, Mode, Trace};
 use crate::manifest::{Artifact, Manifest};
 use sprag_base::digest::sha256_hex;
 use sprag_base::text;
@@ -112,7 +112,7 @@ pub fn faults(
 // The selection of a fixture.
 
 /// The figures that a fixture states, and each level.
-type Chosen = (Map<String, Value>, Vec<Selection>);
+type Chosen = (Map<String, Value>, Vec<LevelSelection>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -172,7 +172,7 @@ fn choose_in_two_stages(inputs: &TwoStage) -> Result<Chosen, PlayError> {
     };
     let chosen = two_stage(&candidates, &rule, Grid::new(inputs.l0_grid_h, inputs.l0_grid_w)?)?;
     let split = &chosen.split;
-    let fine = Selection {
+    let fine = LevelSelection {
         level: "l1",
         indices: split.children.clone(),
         ordered_indices: split.ordered.clone(),
@@ -198,8 +198,8 @@ fn choose_in_two_stages(inputs: &TwoStage) -> Result<Chosen, PlayError> {
     Ok((object(summary), vec![coarse(&chosen.coarse), fine]))
 }
 
-fn coarse(chosen: &selection::Selection) -> Selection {
-    Selection {
+fn coarse(chosen: &selection::Selection) -> LevelSelection {
+    LevelSelection {
         level: "l0",
         indices: chosen.selected.clone(),
         ordered_indices: chosen.selected.clone(),

@@ -5,7 +5,7 @@
 use chrono::SecondsFormat;
 use serde_json::{Map, Value, json};
 
-use sprag_model::flat::{Cell, Kind, Row, SCHEMA_VERSION, VALUES};
+use sprag_model::flat::{Cell, ColumnKind, Row, SCHEMA_VERSION, VALUES};
 
 /// The name of the field with the version.
 const VERSION: &str = "schema_version";
@@ -39,13 +39,13 @@ pub fn schema() -> Value {
     properties.insert(VERSION.to_owned(), json!({ "const": SCHEMA_VERSION }));
     for column in VALUES.columns() {
         let mut schema = match column.kind {
-            Kind::Text => json!({ "type": "string" }),
-            Kind::Small => json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX }),
-            Kind::Integer => json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
-            Kind::Number => json!({ "type": "number" }),
-            Kind::Time => json!({ "type": "string", "format": "date-time", "pattern": "Z$" }),
-            Kind::Flag => json!({ "type": "boolean" }),
-            Kind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
+            ColumnKind::Text => json!({ "type": "string" }),
+            ColumnKind::Small => json!({ "type": "integer", "minimum": i32::MIN, "maximum": i32::MAX }),
+            ColumnKind::Integer => json!({ "type": "integer", "minimum": i64::MIN, "maximum": i64::MAX }),
+            ColumnKind::Number => json!({ "type": "number" }),
+            ColumnKind::Time => json!({ "type": "string", "format": "date-time", "pattern": "Z$" }),
+            ColumnKind::Flag => json!({ "type": "boolean" }),
+            ColumnKind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
         };
         let words: Option<&[&str]> = match column.name {
             "unit" => Some(&["s", "B", "1/s", "1"]),

@@ -16,7 +16,7 @@ use sprag_model::unit::Unit;
 const NEWEST_RUN: &str = "sprag_newest_run_timestamp_seconds";
 
 #[derive(Clone, Debug, Default)]
-pub struct Newest {
+pub struct NewestSamples {
     /// By name and unit of the metric, then by the labels of the series.
     values: BTreeMap<(String, Unit), BTreeMap<String, Sample>>,
     runs: BTreeMap<String, f64>,
@@ -28,7 +28,7 @@ struct Sample {
     value: f64,
 }
 
-impl Newest {
+impl NewestSamples {
     /// Takes the rows of a run, the newest run last.
     pub fn take(&mut self, rows: &[Row<'_>]) {
         for row in rows {
@@ -131,7 +131,7 @@ mod tests {
     use sprag_model::run::Run;
 
     fn newest(runs: &[Run]) -> String {
-        let mut newest = Newest::default();
+        let mut newest = NewestSamples::default();
         for run in runs {
             newest.take(&value_rows(&run.clone().into()));
         }

@@ -1,6 +1,6 @@
 //! What a record can hold of an entry of another tool: its benchmark, and its metrics or why it has none.
 
-use crate::word::{self, Part};
+use crate::word::{self, IdPart};
 use sprag_base::text::{self, is_unsafe_in_name};
 use sprag_model::benchmark::Benchmark;
 use sprag_model::foreign::DEFAULT_VARIANT;
@@ -12,11 +12,11 @@ pub fn benchmark(suite: &str, entry: &Entry) -> Benchmark {
     let params = entry.params.iter();
     Benchmark {
         suite: suite.to_owned(),
-        name: word::part(&entry.name, Part::Name),
+        name: word::part(&entry.name, IdPart::Name),
         params: params
-            .map(|(key, value)| (word::part(key, Part::Parameter), word::part(value, Part::Parameter)))
+            .map(|(key, value)| (word::part(key, IdPart::Parameter), word::part(value, IdPart::Parameter)))
             .collect(),
-        variant: entry.variant.as_ref().map_or(DEFAULT_VARIANT.to_owned(), |text| word::part(text, Part::Variant)),
+        variant: entry.variant.as_ref().map_or(DEFAULT_VARIANT.to_owned(), |text| word::part(text, IdPart::Variant)),
         version: 1,
     }
 }

@@ -15,18 +15,18 @@ const MAX_SUITE: usize = 60;
 const DIGITS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum IdPart {
     Name,
     Parameter,
     Variant,
 }
 
 /// Normalised to NFC, encoded, and cut if too long.
-pub fn part(text: &str, part: Part) -> String {
+pub fn part(text: &str, part: IdPart) -> String {
     let reserved: &[char] = match part {
-        Part::Name => &['{', '}', '@', '%'],
-        Part::Parameter => &['{', '}', '=', ',', '%'],
-        Part::Variant => &['{', '}', '@', '/', '%'],
+        IdPart::Name => &['{', '}', '@', '%'],
+        IdPart::Parameter => &['{', '}', '=', ',', '%'],
+        IdPart::Variant => &['{', '}', '@', '/', '%'],
     };
     // Fast path: a large history has a hundred thousand names.
     let text = text.trim();
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn unsafe_characters_are_encoded() {
-        let check = |text: &str, expected: &str| assert_eq!(part(text, Part::Name), expected);
+        let check = |text: &str, expected: &str| assert_eq!(part(text, IdPart::Name), expected);
         check("f(8, 'x')/3", "f(8, 'x')/3");
         check("a{b}@c 5%", "a%7bb%7d%40c 5%25");
         check("-x", "%2dx");
@@ -111,10 +111,10 @@ mod tests {
         check("red\u{1b}[31m\u{202e}", "red%1b[31m%e2%80%ae");
         check("e\u{301}", "é");
         check("  ", "%");
-        assert_eq!((part("k=v", Part::Parameter), part("a/b", Part::Variant)), ("k%3dv".into(), "a%2fb".into()));
-        let long = part(&"x".repeat(500), Part::Name);
+        assert_eq!((part("k=v", IdPart::Parameter), part("a/b", IdPart::Variant)), ("k%3dv".into(), "a%2fb".into()));
+        let long = part(&"x".repeat(500), IdPart::Name);
         assert_eq!(long.chars().count(), MAX_WORD);
-        assert_ne!(long, part(&"x".repeat(501), Part::Name));
+        assert_ne!(long, part(&"x".repeat(501), IdPart::Name));
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn encoded_names_are_valid_and_distinct(a in "\\PC{0,30}|.{0,30}|[a./-]{0,9}", b in "\\PC{0,30}|.{0,30}|[a./-]{0,9}") {
-            let (one, other) = (part(&a, Part::Name), part(&b, Part::Name));
+            let (one, other) = (part(&a, IdPart::Name), part(&b, IdPart::Name));
             proptest::prop_assert!(Benchmark::new("s", &one, &[], "default").is_ok(), "{:?}", one);
             let same = |text: &str| text.trim().nfc().collect::<String>();
             proptest::prop_assert_eq!(one == other, same(&a) == same(&b));

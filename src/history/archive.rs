@@ -15,7 +15,7 @@ use crate::archived::{Archived, Verdict};
 use crate::checkout::BranchMove;
 use crate::error::{HistoryError, failed};
 use crate::inherited;
-use crate::layout::{Entry, Name, PLAIN};
+use crate::layout::{Leaf, Name, PLAIN};
 use crate::objects::{self, Edit, Edits, Swapped, TreeLookup, compare_and_swap, edited};
 use crate::past::Digests;
 use crate::repository::{Store, signature_at};
@@ -43,7 +43,7 @@ pub struct PastMonth {
     /// The id of its tree.
     pub tree: String,
     /// By path.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Leaf>,
 }
 
 /// The newest note of each archive, also of those that were restored.
@@ -160,11 +160,11 @@ fn folders<'r>(
     Ok(folders)
 }
 
-fn runs_of(month: &Tree<'_>, folder: &str) -> Vec<Entry> {
+fn runs_of(month: &Tree<'_>, folder: &str) -> Vec<Leaf> {
     let entry = |entry: git2::TreeEntry<'_>| {
         let path = format!("{RECORD_ROOT}/{folder}/{}", entry.name().ok()?);
         let is_run = entry.filemode() == PLAIN && Name::parse(&path).is_ok();
-        is_run.then(|| Entry { path, blob: entry.id().to_string() })
+        is_run.then(|| Leaf { path, blob: entry.id().to_string() })
     };
     month.iter().filter_map(entry).collect()
 }
@@ -176,7 +176,7 @@ fn runs_of(month: &Tree<'_>, folder: &str) -> Vec<Entry> {
 pub fn archive(
     store: &Store,
     target: &Target,
-    runs: &[Entry],
+    runs: &[Leaf],
     notes: &[Record],
     time: DateTime<Utc>,
 ) -> Result<(String, Vec<String>), HistoryError> {
@@ -186,7 +186,7 @@ pub fn archive(
 pub(crate) fn archive_watched(
     store: &Store,
     target: &Target,
-    runs: &[Entry],
+    runs: &[Leaf],
     notes: &[Record],
     time: DateTime<Utc>,
     watch: Watch<'_>,
@@ -231,7 +231,7 @@ impl Leaving<'_> {
     fn move_ref(
         &self,
         branch: &mut BranchMove,
-        runs: &[Entry],
+        runs: &[Leaf],
         dropped: &[(PathBuf, Oid)],
         message: &str,
         watch: Watch<'_>,
@@ -267,7 +267,7 @@ impl Leaving<'_> {
     }
 
     /// Another process may have moved the same runs.
-    fn check(&self, tip: &Commit<'_>, runs: &[Entry]) -> Result<(), HistoryError> {
+    fn check(&self, tip: &Commit<'_>, runs: &[Leaf]) -> Result<(), HistoryError> {
         let refused = || failed("read the tree of the history");
         let mut here = TreeLookup::new(self.repository, self.repository.find_tree(tip.tree_id()).map_err(refused())?);
         for run in runs {
@@ -298,7 +298,7 @@ impl Leaving<'_> {
     }
 }
 
-fn gone(runs: &[Entry], target: &Target) -> HistoryError {
+fn gone(runs: &[Leaf], target: &Target) -> HistoryError {
     let path = runs.first().map(|run| run.path.clone()).unwrap_or_default();
     HistoryError::Moved { path, reference: target.reference.clone() }
 }

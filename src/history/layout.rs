@@ -42,22 +42,22 @@ pub(crate) struct Name<'a> {
 
 /// A plain file that is named like a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct Leaf {
     pub path: String,
     /// The id of its content in git, in forty hexadecimal digits.
     pub blob: String,
 }
 
-impl Entry {
+impl Leaf {
     /// A run of which only others say that it was recorded. The fault reads after the path.
-    pub fn parse(path: &str, blob: &str) -> Result<Entry, String> {
+    pub fn parse(path: &str, blob: &str) -> Result<Leaf, String> {
         if check_path(path)? != Kind::Run {
             return Err("is not the path of a run".to_owned());
         }
         if !is_hex(blob, 40..=40) {
             return Err("has an id that git does not make".to_owned());
         }
-        Ok(Entry { path: path.to_owned(), blob: blob.to_owned() })
+        Ok(Leaf { path: path.to_owned(), blob: blob.to_owned() })
     }
 
     /// As `<suite>/<yyyy>/<mm>`.
@@ -234,14 +234,14 @@ mod tests {
     #[test]
     fn an_entry_of_others_is_a_run_that_may_be_recorded() {
         let blob = "0".repeat(40);
-        let entry = Entry::parse(NAME, &blob).expect("it is one");
+        let entry = Leaf::parse(NAME, &blob).expect("it is one");
         assert_eq!((entry.folder(), entry.suite(), entry.month()), ("cpu/2026/05", "cpu", ("2026", "05")));
         let hostile = NAME.replace("cpu", "c\u{1b}[31m");
         for path in ["", "x\u{1b}[31m/../../etc", &hostile, "history/v1/_notes/2026/x.json", &NAME.replace("cpu", "..")]
         {
-            assert!(Entry::parse(path, &blob).is_err(), "{path:?}");
+            assert!(Leaf::parse(path, &blob).is_err(), "{path:?}");
         }
-        assert!(Entry::parse(NAME, "x").is_err_and(|fault| fault.contains("id")));
+        assert!(Leaf::parse(NAME, "x").is_err_and(|fault| fault.contains("id")));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::archived::Archived;
 use crate::checkout::heal;
 use crate::error::{HistoryError, failed};
-use crate::layout::{self, Entry, FOLDER, Name, RECORD_DEPTH};
+use crate::layout::{self, FOLDER, Leaf, Name, RECORD_DEPTH};
 use crate::objects::{self, LooseObjects, Promises};
 use crate::repository::{Store, short_name};
 use crate::target::{Target, tip};
@@ -27,13 +27,13 @@ pub struct Listing {
     pub tip: Option<String>,
     pub reference: String,
     /// The files that may be records, and runs of snapshots that are here, by path, without those that were retracted.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Leaf>,
     /// The notes of snapshots that are not here.
     pub absent: Vec<Archive>,
     /// The number of their runs.
     pub absent_runs: u64,
     /// The files of runs that were retracted, each with the reason as it reads after its path.
-    pub retracted: Vec<(Entry, String)>,
+    pub retracted: Vec<(Leaf, String)>,
     /// By the path of a run, the newest record that retracts it or undoes that.
     pub decided: BTreeMap<String, Retraction>,
     /// A run dated after this has a wrong clock: a day after the newest of the last commits.
@@ -167,7 +167,7 @@ pub(crate) struct Walk<'r> {
     /// The depth of files below the start of the walk.
     deepest: usize,
     check: fn(&str) -> Result<(), String>,
-    entries: Vec<Entry>,
+    entries: Vec<Leaf>,
     quarantined: Vec<Quarantined>,
     warnings: Vec<String>,
     cache: FolderCache,
@@ -193,7 +193,7 @@ impl<'r> Walk<'r> {
     }
 
     /// The plain files with a fitting name, and everything else, each by path.
-    pub(crate) fn finish(mut self) -> (Vec<Entry>, Vec<Quarantined>) {
+    pub(crate) fn finish(mut self) -> (Vec<Leaf>, Vec<Quarantined>) {
         self.entries.sort_by(|a, b| a.path.cmp(&b.path));
         self.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
         (self.entries, self.quarantined)
@@ -253,7 +253,7 @@ impl<'r> Walk<'r> {
         let path = format!("{parent}/{name}");
         if entry.kind() != Some(ObjectType::Tree) {
             return match layout::check_mode(entry.filemode()).and_then(|()| (self.check)(&path)) {
-                Ok(()) => self.entries.push(Entry { path, blob: entry.id().to_string() }),
+                Ok(()) => self.entries.push(Leaf { path, blob: entry.id().to_string() }),
                 Err(reason) => self.quarantine(path, reason),
             };
         }
@@ -378,7 +378,7 @@ pub(crate) fn absent_notes(repository: &Repository, tree: &Tree<'_>, promises: &
 }
 
 /// The content of a file, or why it cannot be that of a record.
-pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Entry) -> Result<OdbObject<'o>, String> {
+pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Leaf) -> Result<OdbObject<'o>, String> {
     let unread = |error: git2::Error| absent_or(&error, "its content");
     let blob = Oid::from_str(&entry.blob).map_err(unread)?;
     let (size, _) = odb.read_header(blob).map_err(unread)?;
@@ -407,12 +407,12 @@ pub struct FolderCache(BTreeMap<String, Folder>);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Folder {
     path: String,
-    files: Vec<Entry>,
+    files: Vec<Leaf>,
 }
 
 impl FolderCache {
     /// Removes a folder and gives its files.
-    fn take(&mut self, id: &str, path: &str) -> Option<Vec<Entry>> {
+    fn take(&mut self, id: &str, path: &str) -> Option<Vec<Leaf>> {
         (self.0.get(id)?.path == path).then(|| self.0.remove(id))?.map(|folder| folder.files)
     }
 
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn a_cached_folder_is_taken_once_by_its_tree_and_path() {
-        let entry = |path: &str, blob: &str| Entry { path: path.to_owned(), blob: blob.to_owned() };
+        let entry = |path: &str, blob: &str| Leaf { path: path.to_owned(), blob: blob.to_owned() };
         let files = vec![entry("a/b/one two", "b1"), entry("a/b/c", "b2")];
         let mut cache = FolderCache::default();
         for (tree, path, files) in [("t1", "a/b", files.clone()), ("t2", "a/empty folder", Vec::new())] {

@@ -7,7 +7,7 @@ use std::thread;
 use git2::{Odb, OdbLookupFlags, Oid, Repository};
 
 use crate::error::{self, HistoryError, failed};
-use crate::layout::{self, Entry};
+use crate::layout::{self, Leaf};
 use crate::listing::{Listing, PlainFiles, content, files_below, list};
 use crate::objects::LooseObjects;
 use crate::packs::pack_order;
@@ -58,7 +58,7 @@ pub fn load(store: &Store, target: &Target) -> Result<Loaded, HistoryError> {
 
 /// Reads the records on all processors, and gives them in the order of the entries. One that fails a check against its name, or is
 /// absent, is quarantined with the reason.
-pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, Quarantined>>, HistoryError> {
+pub fn read(store: &Store, entries: &[Leaf]) -> Result<Vec<Result<RecordedRun, Quarantined>>, HistoryError> {
     let taken = fold(store, entries, Vec::new, |taken, place, record| taken.push((place, record)))?;
     let mut records: Vec<_> = taken.into_iter().flatten().collect();
     records.sort_unstable_by_key(|(place, _)| *place);
@@ -69,15 +69,15 @@ pub fn read(store: &Store, entries: &[Entry]) -> Result<Vec<Result<RecordedRun, 
 /// Every processor has its own `T`. Which of them takes which records, and in which order, depends on the packs.
 pub fn fold<T: Send>(
     store: &Store,
-    entries: &[Entry],
+    entries: &[Leaf],
     begin: impl Fn() -> T + Sync,
     take: impl Fn(&mut T, usize, Result<RecordedRun, Quarantined>) + Sync,
 ) -> Result<Vec<T>, HistoryError> {
     let snapshots = store.snapshots.as_deref();
-    let number = |entry: &Entry| snapshots.and_then(|snapshots| snapshots.number(entry));
-    let items: Vec<(&Entry, Option<usize>)> = entries.iter().map(|entry| (entry, number(entry))).collect();
+    let number = |entry: &Leaf| snapshots.and_then(|snapshots| snapshots.number(entry));
+    let items: Vec<(&Leaf, Option<usize>)> = entries.iter().map(|entry| (entry, number(entry))).collect();
     let in_git =
-        |(entry, number): &(&Entry, Option<usize>)| Oid::from_str(&entry.blob).ok().filter(|_| number.is_none());
+        |(entry, number): &(&Leaf, Option<usize>)| Oid::from_str(&entry.blob).ok().filter(|_| number.is_none());
     let mut order = pack_order(&store.repository, &items, in_git);
     // Runs of snapshots come last, one snapshot after another, since each is read as a whole.
     order.sort_by_key(|&place| items[place].1);
@@ -122,7 +122,7 @@ pub fn fold<T: Send>(
 }
 
 /// Takes a record, its bytes and what they say.
-pub type RecordVisitor<'a, E> = &'a mut dyn FnMut(&Entry, &[u8], RecordedRun) -> Result<(), E>;
+pub type RecordVisitor<'a, E> = &'a mut dyn FnMut(&Leaf, &[u8], RecordedRun) -> Result<(), E>;
 
 /// Reads the records one after another, in the order of the entries, and gives each with its bytes.
 ///
@@ -130,7 +130,7 @@ pub type RecordVisitor<'a, E> = &'a mut dyn FnMut(&Entry, &[u8], RecordedRun) ->
 /// Those of `take`, and where a record is damaged or absent.
 pub fn each_record<E: From<HistoryError>>(
     store: &Store,
-    entries: &[Entry],
+    entries: &[Leaf],
     take: RecordVisitor<'_, E>,
 ) -> Result<(), E> {
     let odb = store.repository.odb().map_err(failed("open the object database"))?;

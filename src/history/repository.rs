@@ -9,7 +9,7 @@ use git2::{
 };
 
 use crate::error::{HistoryError, failed, message};
-use crate::layout::Entry;
+use crate::layout::Leaf;
 use crate::objects;
 use sprag_model::archive::Archive;
 
@@ -27,16 +27,16 @@ pub trait Snapshots: Send + Sync {
     ///
     /// # Errors
     /// When the file is not the one that the note is about.
-    fn runs(&self, archive: &Archive) -> Result<Option<Vec<Entry>>, HistoryError>;
+    fn runs(&self, archive: &Archive) -> Result<Option<Vec<Leaf>>, HistoryError>;
 
     /// The number of the first snapshot that was listed and has this run.
-    fn number(&self, run: &Entry) -> Option<usize>;
+    fn number(&self, run: &Leaf) -> Option<usize>;
 
     /// The content of a run of a snapshot that was listed.
     ///
     /// # Errors
     /// When no snapshot can be read that has it.
-    fn content(&self, run: &Entry) -> Result<Vec<u8>, HistoryError>;
+    fn content(&self, run: &Leaf) -> Result<Vec<u8>, HistoryError>;
 }
 
 impl Store {

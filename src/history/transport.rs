@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use sprag_base::process::{Captured, End, Limits, OutputLimit, capture, describe_exit, find_program, trusted_path};
+use sprag_base::process::{Bounds, Captured, End, OutputLimit, capture, describe_exit, find_program, trusted_path};
 use sprag_base::text;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -135,7 +135,7 @@ impl Transport {
         let start = |source| CallError::Start { program: self.program.clone(), source };
         let output = OutputLimit::tail(OUTPUT_BYTES);
         // Git may leave a shared connection or a cache of credentials running.
-        let limits = Limits { grace: GRACE, keep_background: true, ..Limits::new(LIMIT, output, output) };
+        let limits = Bounds { grace: GRACE, keep_background: true, ..Bounds::new(LIMIT, output, output) };
         let captured = capture(&mut command, Vec::new(), &limits).map_err(start)?;
         let manner = match captured.end {
             End::Exited(status) if status.code().is_some() => return Ok(captured),

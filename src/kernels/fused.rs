@@ -29,7 +29,7 @@ impl Default for Affine {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice<'a> {
+pub struct FusedChoice<'a> {
     /// Tile ids, `[B,K]`.
     pub indices: &'a [u32],
     pub tile_size: usize,
@@ -50,7 +50,7 @@ pub fn run<T: Element>(
     form: Form<ChannelBlock>,
     map: &[T],
     shape: MapShape,
-    choice: &Choice<'_>,
+    choice: &FusedChoice<'_>,
     affine: &Affine,
     merged: &mut [T],
     scratch: &mut Scratch,
@@ -72,7 +72,7 @@ pub fn run<T: Element>(
 fn reference<T: Element>(
     map: &[T],
     shape: MapShape,
-    choice: &Choice<'_>,
+    choice: &FusedChoice<'_>,
     affine: &Affine,
     merged: &mut [T],
     per_sample: usize,
@@ -93,7 +93,7 @@ fn reference<T: Element>(
 }
 
 /// Where the first pixel of each chosen tile lies in its plane, K a sample in ascending order.
-fn starts<'a>(shape: MapShape, choice: &Choice<'_>, per_sample: usize, starts: &'a mut Vec<usize>) -> &'a [usize] {
+fn starts<'a>(shape: MapShape, choice: &FusedChoice<'_>, per_sample: usize, starts: &'a mut Vec<usize>) -> &'a [usize] {
     starts.clear();
     starts.extend((0..choice.indices.len()).map(|tile| {
         let (y, x) = Placement::Indices(choice.indices).at(tile, shape, choice.tile_size);
@@ -174,7 +174,7 @@ fn operate<T: Element>(x: T, affine: &Affine) -> T {
 fn check<T>(
     map: &[T],
     shape: MapShape,
-    choice: &Choice<'_>,
+    choice: &FusedChoice<'_>,
     merged: &[T],
     scratch: &mut Scratch,
 ) -> Result<usize, KernelError> {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn chosen_pixels_are_gated_and_the_rest_is_copied() {
-        let choice = Choice { indices: &[0, 1, 3], tile_size: 1, require_unique: true };
+        let choice = FusedChoice { indices: &[0, 1, 3], tile_size: 1, require_unique: true };
         let affine = Affine { value_scale: 2.0, value_bias: 1.0, gate_scale: -1.0, gate_bias: 3.0 };
         for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
             let mut merged = [0.0f32; 4];
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn repeated_ids_are_refused_where_asked() {
         let check = |indices: &[u32], require_unique, expected| {
-            let choice = Choice { indices, tile_size: 1, require_unique };
+            let choice = FusedChoice { indices, tile_size: 1, require_unique };
             let (shape, affine) = (MapShape { batch: 2, ..SHAPE }, Affine::default());
             let form = Form::Fast(CANDIDATES[0]);
             let done = run(form, &[1.0f32; 8], shape, &choice, &affine, &mut [0.0; 8], &mut Scratch::default());
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_closed_gate_keeps_the_sign_of_the_value() {
-        let choice = Choice { indices: &[0], tile_size: 1, require_unique: true };
+        let choice = FusedChoice { indices: &[0], tile_size: 1, require_unique: true };
         for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
             let mut merged = [9.0f32; 4];
             run(form, &[-2.0; 4], SHAPE, &choice, &Affine::default(), &mut merged, &mut Scratch::default()).unwrap();
@@ -256,7 +256,7 @@ mod tests {
             let map = values(shape.elements(), 0);
             let one: Vec<u32> = picks.iter().map(|pick| pick.index(rows * columns) as u32).collect();
             let indices = one.repeat(batch);
-            let choice = Choice { indices: &indices, tile_size, require_unique: false };
+            let choice = FusedChoice { indices: &indices, tile_size, require_unique: false };
             let affine = Affine { value_scale, value_bias, gate_scale, gate_bias };
             let run = |form: Form<ChannelBlock>| {
                 let mut merged = vec![1.0; map.len()];

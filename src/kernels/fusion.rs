@@ -22,15 +22,15 @@ const SOFTPLUS_THRESHOLD: f32 = 20.0;
 
 /// `wb` and `wu`, whose softplus weighs the proxies, and the bias.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gate {
+pub struct Mix {
     pub boundary_log_weight: f32,
     pub uncertainty_log_weight: f32,
     pub bias: f32,
 }
 
-impl Default for Gate {
+impl Default for Mix {
     fn default() -> Self {
-        Gate { boundary_log_weight: 1.0, uncertainty_log_weight: 1.0, bias: 0.0 }
+        Mix { boundary_log_weight: 1.0, uncertainty_log_weight: 1.0, bias: 0.0 }
     }
 }
 
@@ -48,7 +48,7 @@ pub fn run<T: Element>(
     form: Form<Stores>,
     inputs: &FusionInputs<'_, T>,
     shape: MapShape,
-    gate: &Gate,
+    gate: &Mix,
     alpha: &mut [T],
     fused: &mut [T],
 ) -> Result<(), KernelError> {
@@ -60,7 +60,7 @@ fn run_at<T: Element>(
     form: Form<Stores>,
     inputs: &FusionInputs<'_, T>,
     shape: MapShape,
-    gate: &Gate,
+    gate: &Mix,
     alpha: &mut [T],
     fused: &mut [T],
 ) -> Result<(), KernelError> {
@@ -105,7 +105,7 @@ fn run_at<T: Element>(
     Ok(())
 }
 
-fn reference<T: Element>(inputs: &FusionInputs<'_, T>, shape: MapShape, gate: &Gate, alpha: &mut [T], fused: &mut [T]) {
+fn reference<T: Element>(inputs: &FusionInputs<'_, T>, shape: MapShape, gate: &Mix, alpha: &mut [T], fused: &mut [T]) {
     for (position, slot) in alpha.iter_mut().enumerate() {
         let boundary = sanitise(inputs.boundary[position].to_f32());
         let uncertainty = sanitise(inputs.uncertainty[position].to_f32());
@@ -161,7 +161,7 @@ impl Stores {
 
 /// Computes the gates of some pixels.
 struct Alphas<'a, T> {
-    gate: &'a Gate,
+    gate: &'a Mix,
     boundary: &'a [T],
     uncertainty: &'a [T],
     alpha: &'a mut [T],
@@ -294,7 +294,7 @@ mod tests {
         let inputs =
             FusionInputs { base: &[0.0, 1.0], detail: &[1.0, 3.0], boundary: &[boundary], uncertainty: &[uncertainty] };
         let (mut alpha, mut fused) = ([0.0], [0.0; 2]);
-        run(Form::Reference, &inputs, PIXEL, &Gate::default(), &mut alpha, &mut fused).unwrap();
+        run(Form::Reference, &inputs, PIXEL, &Mix::default(), &mut alpha, &mut fused).unwrap();
         (alpha[0], fused)
     }
 
@@ -328,7 +328,7 @@ mod tests {
                 lengths.map(|length| vec![0.0f32; length]);
             let inputs = FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
             for form in [Form::Reference, Form::Fast(CANDIDATES[0]), Form::Parallel(CANDIDATES[0])] {
-                let refused = run(form, &inputs, PIXEL, &Gate::default(), &mut alpha, &mut fused);
+                let refused = run(form, &inputs, PIXEL, &Mix::default(), &mut alpha, &mut fused);
                 assert_eq!(refused, Err(KernelError::Length { what, expected: right[place], got: lengths[place] }));
             }
         }
@@ -343,11 +343,11 @@ mod tests {
         let base: Vec<f32> = (0..100).map(|pixel| proxies[(pixel * 7 + pixel / 10) % 10]).collect();
         let detail = vec![1.0f32; 100];
         let inputs = FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
-        check_all(&inputs, shape, &Gate::default());
+        check_all(&inputs, shape, &Mix::default());
     }
 
     /// Every configuration at every width gives the same bits, and those agree with the reference.
-    fn check_all(inputs: &FusionInputs<'_, f32>, shape: MapShape, gate: &Gate) {
+    fn check_all(inputs: &FusionInputs<'_, f32>, shape: MapShape, gate: &Mix) {
         let run = |width, form| {
             let mut output = vec![9.0; shape.pixels() + shape.elements()];
             let (alpha, fused) = output.split_at_mut(shape.pixels());
@@ -375,7 +375,7 @@ mod tests {
             let (base, detail) = (values(shape.elements(), 0), values(shape.elements(), 99));
             let (boundary, uncertainty) = (values(shape.pixels(), 7), values(shape.pixels(), 5));
             let inputs = FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
-            check_all(&inputs, shape, &Gate { boundary_log_weight, uncertainty_log_weight, bias });
+            check_all(&inputs, shape, &Mix { boundary_log_weight, uncertainty_log_weight, bias });
         }
     }
 

@@ -35,7 +35,7 @@ const DECAY: f32 = 0.85;
 const THRESHOLDS: Thresholds = Thresholds { theta_on: 0.6, theta_off: 0.45, max_active: KMAX };
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Frame {
+pub struct InferFrame {
     pub signals: Vec<f32>,
     /// Best first.
     pub selected_tiles: Vec<u32>,
@@ -61,7 +61,7 @@ pub struct Model {
     features: MapShape,
     grid: Grid,
     budget: f64,
-    frame: Frame,
+    frame: InferFrame,
     ordered: Vec<u32>,
     packed: Vec<f32>,
     priority_map: Vec<i8>,
@@ -80,13 +80,13 @@ impl Model {
         Grid::of_map(image, FINE_POOL * TILE_SIZE)?;
         let features = MapShape { height: image.height / FINE_POOL, width: image.width / FINE_POOL, ..image };
         let grid = Grid::of_map(features, TILE_SIZE)?;
-        let frame = Frame {
+        let frame = InferFrame {
             hysteresis_mask: vec![false; grid.tiles() as usize],
             pv16: vec![0.0; image.elements() / (COARSE_POOL * COARSE_POOL)],
             ff8: vec![0.0; features.elements()],
             merged: vec![0.0; features.elements()],
             ssm_state: vec![0.0; image.channels],
-            ..Frame::default()
+            ..InferFrame::default()
         };
         let priority_map = vec![0; features.pixels()];
         Ok(Model { image, features, grid, budget, frame, ordered: Vec::new(), packed: Vec::new(), priority_map })
@@ -94,7 +94,7 @@ impl Model {
 }
 
 /// Runs the model on one image, `[1,C,H,W]`. It is too small to share out: the parallel form is the fast one.
-pub fn run<'a>(form: Form<()>, image: &[f32], model: &'a mut Model) -> Result<&'a Frame, KernelError> {
+pub fn run<'a>(form: Form<()>, image: &[f32], model: &'a mut Model) -> Result<&'a InferFrame, KernelError> {
     check_length("image", image.len(), model.image.elements())?;
     let Model { image: shape, features, grid, budget, frame, ordered, packed, priority_map } = model;
     let form = if form == Form::Reference { form } else { Form::Fast(()) };
@@ -418,8 +418,8 @@ mod tests {
                 let image: Vec<f32> = image.iter().enumerate().map(value).collect();
                 let plain = run(Form::Reference, &image, &mut plain).unwrap();
                 let fast = run(Form::Fast(()), &image, &mut fast).unwrap();
-                let parts = |frame: &Frame| {
-                    let Frame { signals, pv16, ff8, merged, ssm_state, det_score, .. } = frame;
+                let parts = |frame: &InferFrame| {
+                    let InferFrame { signals, pv16, ff8, merged, ssm_state, det_score, .. } = frame;
                     [signals, pv16, ff8, merged, ssm_state, &vec![*det_score]].map(|part| crate::testing::bits(part))
                 };
                 assert_eq!(parts(plain), parts(fast), "spread {spread}, frame {frame}");

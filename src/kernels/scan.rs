@@ -41,7 +41,7 @@ impl ScanShape {
 
 /// The parameters of one direction, each `[C]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameters<'a> {
+pub struct Recurrence<'a> {
     /// The share of the state that a step preserves.
     pub decay: &'a [f32],
     pub input_gain: &'a [f32],
@@ -71,18 +71,18 @@ impl<'a> Merge<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Direction<'a> {
-    Forward(Parameters<'a>),
-    Backward(Parameters<'a>),
-    Bidirectional { forward: Parameters<'a>, backward: Parameters<'a>, merge: Merge<'a> },
+pub enum ScanOrder<'a> {
+    Forward(Recurrence<'a>),
+    Backward(Recurrence<'a>),
+    Bidirectional { forward: Recurrence<'a>, backward: Recurrence<'a>, merge: Merge<'a> },
 }
 
-impl Direction<'_> {
+impl ScanOrder<'_> {
     /// Elements of the final state: B * C, or B * 2 * C with the forward state first for both directions.
     pub fn final_states(&self, shape: ScanShape) -> usize {
         match self {
-            Direction::Forward(_) | Direction::Backward(_) => shape.states(),
-            Direction::Bidirectional { .. } => shape.states().saturating_mul(2),
+            ScanOrder::Forward(_) | ScanOrder::Backward(_) => shape.states(),
+            ScanOrder::Bidirectional { .. } => shape.states().saturating_mul(2),
         }
     }
 }
@@ -100,7 +100,7 @@ pub struct ScanInputs<'a, T> {
 
 /// Working memory of a call, reused by later ones.
 #[derive(Clone, Debug, Default)]
-pub struct Scratch<T> {
+pub struct Buffers<T> {
     state: Vec<f32>,
     decay: Vec<f32>,
     backward: Vec<T>,
@@ -108,7 +108,7 @@ pub struct Scratch<T> {
 
 fn check<T>(
     inputs: &ScanInputs<'_, T>,
-    direction: &Direction<'_>,
+    direction: &ScanOrder<'_>,
     y: &[T],
     final_state: &[T],
 ) -> Result<(), KernelError> {
@@ -125,15 +125,15 @@ fn check<T>(
     if let Some(init_state) = inputs.init_state.filter(|state| state.len() != shape.states() * 2) {
         check_length("init_state", init_state.len(), shape.states())?;
     }
-    let parameters = |parameters: &Parameters<'_>| {
+    let parameters = |parameters: &Recurrence<'_>| {
         check_length("decay", parameters.decay.len(), shape.channels)?;
         check_length("input_gain", parameters.input_gain.len(), shape.channels)?;
         check_length("output_gain", parameters.output_gain.len(), shape.channels)?;
         check_length("state_bias", parameters.state_bias.len(), shape.channels)
     };
     match direction {
-        Direction::Forward(one) | Direction::Backward(one) => parameters(one),
-        Direction::Bidirectional { forward, backward, merge } => {
+        ScanOrder::Forward(one) | ScanOrder::Backward(one) => parameters(one),
+        ScanOrder::Bidirectional { forward, backward, merge } => {
             parameters(forward)?;
             parameters(backward)?;
             match merge {
@@ -152,10 +152,10 @@ fn check<T>(
 pub fn run<T: Element>(
     form: Form<ChannelBlock>,
     inputs: &ScanInputs<'_, T>,
-    direction: &Direction<'_>,
+    direction: &ScanOrder<'_>,
     y: &mut [T],
     final_state: &mut [T],
-    scratch: &mut Scratch<T>,
+    scratch: &mut Buffers<T>,
 ) -> Result<(), KernelError> {
     run_at(Width::widest(), form, inputs, direction, y, final_state, scratch)
 }
@@ -164,17 +164,17 @@ fn run_at<T: Element>(
     width: Width,
     form: Form<ChannelBlock>,
     inputs: &ScanInputs<'_, T>,
-    direction: &Direction<'_>,
+    direction: &ScanOrder<'_>,
     y: &mut [T],
     final_state: &mut [T],
-    scratch: &mut Scratch<T>,
+    scratch: &mut Buffers<T>,
 ) -> Result<(), KernelError> {
     check(inputs, direction, y, final_state)?;
     let (form, parallel) = ((form, width), matches!(form, Form::Parallel(_)));
     match direction {
-        Direction::Forward(parameters) => one_way(inputs, parameters, [0, 1], y, final_state, scratch, form),
-        Direction::Backward(parameters) => one_way(inputs, parameters, [1, 1], y, final_state, scratch, form),
-        Direction::Bidirectional { forward, backward, merge } => {
+        ScanOrder::Forward(parameters) => one_way(inputs, parameters, [0, 1], y, final_state, scratch, form),
+        ScanOrder::Backward(parameters) => one_way(inputs, parameters, [1, 1], y, final_state, scratch, form),
+        ScanOrder::Bidirectional { forward, backward, merge } => {
             let mut reversed = std::mem::take(&mut scratch.backward);
             reversed.resize(y.len(), T::default());
             one_way(inputs, forward, [0, 2], y, final_state, scratch, form);
@@ -189,11 +189,11 @@ fn run_at<T: Element>(
 /// Direction 1 reads backwards. A sample has `states` states in `final_state`.
 fn one_way<T: Element>(
     inputs: &ScanInputs<'_, T>,
-    parameters: &Parameters<'_>,
+    parameters: &Recurrence<'_>,
     [direction, states]: [usize; 2],
     y: &mut [T],
     final_state: &mut [T],
-    scratch: &mut Scratch<T>,
+    scratch: &mut Buffers<T>,
     (form, width): (Form<ChannelBlock>, Width),
 ) {
     let ScanShape { batch, steps, channels } = inputs.shape;
@@ -341,7 +341,7 @@ struct Pass<'a, T> {
     steps: usize,
     channels: usize,
     first: usize,
-    parameters: &'a Parameters<'a>,
+    parameters: &'a Recurrence<'a>,
     decay: &'a [f32],
     limit: f32,
     reversed: bool,
@@ -469,15 +469,15 @@ mod tests {
     use crate::testing::{check_forms, values};
     use proptest::prelude::*;
 
-    const HALF: Parameters<'_> =
-        Parameters { decay: &[0.5], input_gain: &[1.0], output_gain: &[2.0], state_bias: &[0.0] };
+    const HALF: Recurrence<'_> =
+        Recurrence { decay: &[0.5], input_gain: &[1.0], output_gain: &[2.0], state_bias: &[0.0] };
 
-    fn one_channel(tokens: &[f32], direction: &Direction<'_>, init_state: Option<&[f32]>) -> (Vec<f32>, Vec<f32>) {
+    fn one_channel(tokens: &[f32], direction: &ScanOrder<'_>, init_state: Option<&[f32]>) -> (Vec<f32>, Vec<f32>) {
         let shape = ScanShape { batch: 1, steps: tokens.len(), channels: 1 };
         let inputs = ScanInputs { tokens, shape, init_state, clamp: 8.0 };
         let [plain, quick] = [Form::Reference, Form::Fast(CANDIDATES[0])].map(|form| {
             let (mut y, mut state) = (vec![9.0; tokens.len()], vec![9.0; direction.final_states(shape)]);
-            run(form, &inputs, direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
+            run(form, &inputs, direction, &mut y, &mut state, &mut Buffers::default()).unwrap();
             (y, state)
         });
         assert_eq!(plain, quick);
@@ -486,34 +486,34 @@ mod tests {
 
     #[test]
     fn the_recurrence_by_hand() {
-        let check = |tokens: &[f32], direction: &Direction<'_>, y: &[f32], state: &[f32]| {
+        let check = |tokens: &[f32], direction: &ScanOrder<'_>, y: &[f32], state: &[f32]| {
             assert_eq!(one_channel(tokens, direction, None), (y.to_vec(), state.to_vec()), "{direction:?}");
         };
-        check(&[4.0, 0.0], &Direction::Forward(HALF), &[4.0, 2.0], &[1.0]);
-        check(&[4.0, 0.0], &Direction::Backward(HALF), &[4.0, 0.0], &[2.0]);
-        let both = |merge| Direction::Bidirectional { forward: HALF, backward: HALF, merge };
+        check(&[4.0, 0.0], &ScanOrder::Forward(HALF), &[4.0, 2.0], &[1.0]);
+        check(&[4.0, 0.0], &ScanOrder::Backward(HALF), &[4.0, 0.0], &[2.0]);
+        let both = |merge| ScanOrder::Bidirectional { forward: HALF, backward: HALF, merge };
         check(&[4.0, 0.0], &both(Merge::Sum), &[8.0, 2.0], &[1.0, 2.0]);
         check(&[4.0, 0.0], &both(Merge::Average), &[4.0, 1.0], &[1.0, 2.0]);
         check(&[4.0, 0.0], &both(Merge::Gated(None)), &[4.0, 1.0], &[1.0, 2.0]);
         check(&[4.0, 0.0], &both(Merge::Gated(Some(&[7.0]))), &[4.0, 2.0], &[1.0, 2.0]);
         // NaN is treated as zero, infinities as the limit.
-        check(&[f32::NAN, f32::INFINITY, -9.0], &Direction::Forward(HALF), &[0.0, 8.0, -4.0], &[-2.0]);
-        check(&[], &Direction::Forward(HALF), &[], &[0.0]);
+        check(&[f32::NAN, f32::INFINITY, -9.0], &ScanOrder::Forward(HALF), &[0.0, 8.0, -4.0], &[-2.0]);
+        check(&[], &ScanOrder::Forward(HALF), &[], &[0.0]);
     }
 
     #[test]
     fn initial_states_feed_their_direction() {
-        let both = Direction::Bidirectional { forward: HALF, backward: HALF, merge: Merge::Sum };
+        let both = ScanOrder::Bidirectional { forward: HALF, backward: HALF, merge: Merge::Sum };
         assert_eq!(one_channel(&[0.0], &both, Some(&[4.0])), (vec![8.0], vec![2.0, 2.0]));
         assert_eq!(one_channel(&[0.0], &both, Some(&[4.0, 0.0])), (vec![4.0], vec![2.0, 0.0]));
-        assert_eq!(one_channel(&[0.0], &Direction::Backward(HALF), Some(&[4.0, 2.0])), (vec![2.0], vec![1.0]));
+        assert_eq!(one_channel(&[0.0], &ScanOrder::Backward(HALF), Some(&[4.0, 2.0])), (vec![2.0], vec![1.0]));
     }
 
     #[test]
     fn decays_are_clamped_to_the_open_interval() {
         let scan = |decay: f32| {
-            let parameters = Parameters { decay: &[decay], ..HALF };
-            one_channel(&[1.0], &Direction::Forward(parameters), Some(&[0.5])).1[0]
+            let parameters = Recurrence { decay: &[decay], ..HALF };
+            one_channel(&[1.0], &ScanOrder::Forward(parameters), Some(&[0.5])).1[0]
         };
         assert_eq!(scan(-0.5), scan(DECAY_MARGIN as f32));
         assert_eq!(scan(2.0), scan((1.0 - DECAY_MARGIN) as f32));
@@ -524,18 +524,18 @@ mod tests {
     fn wrong_lengths_and_limits_are_refused() {
         let shape = ScanShape { batch: 1, steps: 2, channels: 1 };
         let good = ScanInputs { tokens: &[0.0f32; 2], shape, init_state: None, clamp: 1.0 };
-        let run = |inputs: &ScanInputs<'_, f32>, direction: &Direction<'_>, states: usize| {
+        let run = |inputs: &ScanInputs<'_, f32>, direction: &ScanOrder<'_>, states: usize| {
             let (mut y, mut states) = ([0.0; 2], vec![0.0; states]);
-            super::run(Form::Reference, inputs, direction, &mut y, &mut states, &mut Scratch::default())
+            super::run(Form::Reference, inputs, direction, &mut y, &mut states, &mut Buffers::default())
         };
-        let forward = Direction::Forward(HALF);
+        let forward = ScanOrder::Forward(HALF);
         assert_eq!(run(&good, &forward, 1), Ok(()));
         assert!(run(&good, &forward, 2).is_err());
         assert!(run(&ScanInputs { clamp: f32::NAN, ..good }, &forward, 1).is_err());
         assert!(run(&ScanInputs { init_state: Some(&[0.0; 3]), ..good }, &forward, 1).is_err());
-        assert!(run(&good, &Direction::Forward(Parameters { decay: &[], ..HALF }), 1).is_err());
+        assert!(run(&good, &ScanOrder::Forward(Recurrence { decay: &[], ..HALF }), 1).is_err());
         let merge = Merge::Gated(Some(&[0.5; 2]));
-        assert!(run(&good, &Direction::Bidirectional { forward: HALF, backward: HALF, merge }, 2).is_err());
+        assert!(run(&good, &ScanOrder::Bidirectional { forward: HALF, backward: HALF, merge }, 2).is_err());
         assert!(Merge::parse("max", None).is_err());
     }
 
@@ -552,7 +552,7 @@ mod tests {
             let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2e4, -2e4, -0.0];
             tokens.iter_mut().step_by(5).zip(odd).for_each(|(token, odd)| *token = odd);
             let lists: Vec<Vec<f32>> = (0..8).map(|list| values(channels, list * 31)).collect();
-            let parameters = |first: usize| Parameters {
+            let parameters = |first: usize| Recurrence {
                 decay: &lists[first], input_gain: &lists[first + 1],
                 output_gain: &lists[first + 2], state_bias: &lists[first + 3],
             };
@@ -560,16 +560,16 @@ mod tests {
             let merge = [Merge::Sum, Merge::Average, Merge::Gated(None), Merge::Gated(Some(&gate))][merge as usize];
             let (forward, backward) = (parameters(0), parameters(4));
             let direction = match way {
-                0 => Direction::Forward(forward),
-                1 => Direction::Backward(backward),
-                _ => Direction::Bidirectional { forward, backward, merge },
+                0 => ScanOrder::Forward(forward),
+                1 => ScanOrder::Backward(backward),
+                _ => ScanOrder::Bidirectional { forward, backward, merge },
             };
             let init_state = with_state.then_some(init.as_slice());
             let inputs = ScanInputs { tokens: &tokens, shape, init_state, clamp: DEFAULT_CLAMP };
             let run = |width, form| {
                 let mut y = vec![9.0; tokens.len()];
                 let mut state = vec![9.0; direction.final_states(shape)];
-                run_at(width, form, &inputs, &direction, &mut y, &mut state, &mut Scratch::default()).unwrap();
+                run_at(width, form, &inputs, &direction, &mut y, &mut state, &mut Buffers::default()).unwrap();
                 y.extend(state);
                 y
             };

@@ -32,7 +32,7 @@ const LONGEST_WARMING: f64 = 0.01;
 const WARMED_UP: usize = 6;
 
 /// Work that is timed, and the samples of a block.
-pub struct Subject {
+pub struct TimedWork {
     pub timer: Timer,
     pub samples: usize,
 }
@@ -74,7 +74,7 @@ impl Timer {
     }
 }
 
-impl Subject {
+impl TimedWork {
     /// Takes one block. A throttled one is taken again, a few times; the last one is marked.
     pub fn block(&mut self) -> Block {
         let Timer::Device(meter) = &self.timer else { return self.take() };
@@ -187,12 +187,12 @@ mod tests {
         let count = std::rc::Rc::new(std::cell::Cell::new(0));
         let counted = count.clone();
         let call = Box::new(move || counted.set(counted.get() + 1));
-        let mut subject = Subject { timer: Timer::Host { call, on_this_thread: true, calls: 5 }, samples: 7 };
+        let mut subject = TimedWork { timer: Timer::Host { call, on_this_thread: true, calls: 5 }, samples: 7 };
         let block = subject.block();
         assert!(block.unsettled >= 1 && block.unsettled <= MOST_WARMING);
         assert_eq!((block.settled().len(), count.get()), (7, 5 * block.samples.len()));
         let call = Box::new(|| ());
-        let mut short = Subject { timer: Timer::Host { call, on_this_thread: true, calls: 1 }, samples: 3 };
+        let mut short = TimedWork { timer: Timer::Host { call, on_this_thread: true, calls: 1 }, samples: 3 };
         assert_eq!(short.block().samples.len(), 3);
     }
 

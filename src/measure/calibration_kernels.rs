@@ -11,10 +11,10 @@ use crate::gpu::program::Dtype;
 use crate::gpu::{DeviceError, timer};
 use crate::memory::{self, Buffer};
 use crate::parity;
-use crate::workload::{Calibration, LANES, Prepared, STEPS, Tiling};
+use crate::workload::{Calibrator, LANES, Prepared, STEPS, Tiling};
 use sprag_base::stats::random::SplitMix64;
 
-pub fn prepare(kernel: Calibration, seed: u64) -> Result<Prepared, String> {
+pub fn prepare(kernel: Calibrator, seed: u64) -> Result<Prepared, String> {
     if kernel.is_on_device() {
         return prepare_on_device(kernel, seed).map_err(|error| error.reason());
     }
@@ -22,33 +22,33 @@ pub fn prepare(kernel: Calibration, seed: u64) -> Result<Prepared, String> {
     Ok(Prepared { parity: parity::unchecked(), peak_bytes, call, meter: None })
 }
 
-fn call(kernel: Calibration, seed: u64) -> Box<dyn FnMut()> {
+fn call(kernel: Calibrator, seed: u64) -> Box<dyn FnMut()> {
     let mut random = SplitMix64::new(seed);
     let mut array = |bytes: usize| Buffer::with(bytes / size_of::<f32>(), |_| random.uniform() as f32);
     match kernel {
         // Only the device calls its kernels.
-        Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. } => Box::new(|| ()),
-        Calibration::MultiplyAdd => {
+        Calibrator::DeviceCopy { .. } | Calibrator::DeviceLaunch { .. } => Box::new(|| ()),
+        Calibrator::MultiplyAdd => {
             let mut lanes = [1.0_f32; LANES];
             Box::new(move || multiply_add(black_box(&mut lanes)))
         }
-        Calibration::Copy { bytes } => {
+        Calibrator::Copy { bytes } => {
             let (source, mut target) = (array(bytes), array(bytes));
             Box::new(move || black_box(&mut target[..]).copy_from_slice(black_box(&source)))
         }
-        Calibration::Gather(tiling) => {
+        Calibrator::Gather(tiling) => {
             let (map, mut tiles) = (array(tiling.map), array(tiling.bytes));
             let places = places(tiling, seed.wrapping_add(1));
             let gather = if tiling.side == 8 { gather::<8> } else { gather::<16> };
             Box::new(move || gather(tiling, &places, black_box(&map), black_box(&mut tiles)))
         }
-        Calibration::Scatter(tiling) => {
+        Calibrator::Scatter(tiling) => {
             let (mut map, tiles) = (array(tiling.map), array(tiling.bytes));
             let places = places(tiling, seed.wrapping_add(2));
             let scatter = if tiling.side == 8 { scatter::<8> } else { scatter::<16> };
             Box::new(move || scatter(tiling, &places, black_box(&mut map), black_box(&tiles)))
         }
-        Calibration::Triad { bytes } => {
+        Calibrator::Triad { bytes } => {
             let (b, c, mut a) = (array(bytes), array(bytes), array(bytes));
             Box::new(move || triad(black_box(&mut a), black_box(&b), black_box(&c)))
         }
@@ -129,10 +129,10 @@ fn scatter<const SIDE: usize>(tiling: Tiling, places: &[usize], map: &mut [f32],
 const SET: u32 = 1 << 16;
 
 /// Makes a calibration kernel ready on the device that this thread has opened.
-fn prepare_on_device(calibration: Calibration, seed: u64) -> Result<Prepared, DeviceError> {
+fn prepare_on_device(calibration: Calibrator, seed: u64) -> Result<Prepared, DeviceError> {
     let (program, track) = match calibration {
-        Calibration::DeviceCopy { bytes, track } => (copy::plain_copy((bytes / Dtype::F32.bytes()).max(1)), track),
-        Calibration::DeviceLaunch { track } => (copy::empty_program(), track),
+        Calibrator::DeviceCopy { bytes, track } => (copy::plain_copy((bytes / Dtype::F32.bytes()).max(1)), track),
+        Calibrator::DeviceLaunch { track } => (copy::empty_program(), track),
         other => return Err(DeviceError::Program(format!("`{}` is none of a device", other.word()))),
     };
     let device = Device::of_this_thread(None)?;
@@ -156,7 +156,7 @@ mod tests {
         let mut a = [0.0; 2];
         triad(&mut a, &[1.0, 2.0], &[10.0, 20.0]);
         assert_eq!(a, [31.0, 62.0]);
-        for kernel in [Calibration::MultiplyAdd, Calibration::Copy { bytes: 64 }, Calibration::Triad { bytes: 64 }] {
+        for kernel in [Calibrator::MultiplyAdd, Calibrator::Copy { bytes: 64 }, Calibrator::Triad { bytes: 64 }] {
             (prepare(kernel, 1).expect("the host runs it").call)();
         }
         tiles_are_copied::<8>();

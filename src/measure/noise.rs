@@ -9,7 +9,7 @@ use crate::doctor::findings::{ClassFitness, Fitness, KernelFindings, NoiseFindin
 use crate::plan::{Planned, Protocol, Turn, WorkerSeries};
 use crate::process::WorkerCommand;
 use crate::protocol::{CONTROL_SLACK, MOST_PREEMPTED};
-use crate::workload::{Calibration, Class, Companion, Workload};
+use crate::workload::{Calibrator, Class, Companion, Workload};
 use crate::{MeasureError, calibration_kernels, pool};
 use sprag_base::number::{self, percent};
 use sprag_base::stats::{bootstrap, describe};
@@ -27,12 +27,12 @@ const BUDGET: f64 = 20.0;
 const SEED: u64 = 123;
 
 /// Kernels and their companions: without one a twin makes a control, another kernel of the class a ratio as of a benchmark.
-const KERNELS: [(Class, Calibration, Option<Calibration>); 5] = [
-    (Class::Compute, Calibration::MultiplyAdd, None),
-    (Class::Cache, Calibration::Copy { bytes: 1 << 20 }, None),
-    (Class::Cache, Calibration::Copy { bytes: 128 << 10 }, Some(Calibration::Copy { bytes: 1 << 20 })),
-    (Class::Dram, Calibration::Copy { bytes: 8 << 20 }, None),
-    (Class::Dram, Calibration::Triad { bytes: 8 << 20 }, Some(Calibration::Copy { bytes: 8 << 20 })),
+const KERNELS: [(Class, Calibrator, Option<Calibrator>); 5] = [
+    (Class::Compute, Calibrator::MultiplyAdd, None),
+    (Class::Cache, Calibrator::Copy { bytes: 1 << 20 }, None),
+    (Class::Cache, Calibrator::Copy { bytes: 128 << 10 }, Some(Calibrator::Copy { bytes: 1 << 20 })),
+    (Class::Dram, Calibrator::Copy { bytes: 8 << 20 }, None),
+    (Class::Dram, Calibrator::Triad { bytes: 8 << 20 }, Some(Calibrator::Copy { bytes: 8 << 20 })),
 ];
 
 /// A good class shows a change of this size, the tolerance of the gate for compute and cache kernels.
@@ -48,7 +48,7 @@ pub fn workloads() -> Vec<Workload> {
     KERNELS.map(|(class, kernel, companion)| workload(class, kernel, companion)).into()
 }
 
-fn workload(class: Class, kernel: Calibration, companion: Option<Calibration>) -> Workload {
+fn workload(class: Class, kernel: Calibrator, companion: Option<Calibrator>) -> Workload {
     let size = kernel.name().replace(' ', "_");
     let benchmark = Benchmark::new(SUITE, &size, &[], "reference").expect("kernels are named with plain words");
     Workload {
@@ -95,7 +95,7 @@ fn planned() -> Vec<Planned> {
 
 /// The noise of every kernel that some process has timed, and why others are missing.
 fn noise(campaign: &Campaign) -> NoiseFindings {
-    let kernel = |(number, (class, kernel, companion)): (usize, (Class, Calibration, Option<Calibration>))| {
+    let kernel = |(number, (class, kernel, companion)): (usize, (Class, Calibrator, Option<Calibrator>))| {
         let series: Vec<&WorkerSeries> = campaign.workers.iter().filter_map(|worker| worker.get(&number)).collect();
         kernel_noise(class, kernel, companion, &series)
     };
@@ -111,8 +111,8 @@ fn findings(processes: usize, kernels: Vec<KernelFindings>, faults: Vec<String>)
 
 fn kernel_noise(
     class: Class,
-    kernel: Calibration,
-    companion: Option<Calibration>,
+    kernel: Calibrator,
+    companion: Option<Calibrator>,
     processes: &[&WorkerSeries],
 ) -> Option<KernelFindings> {
     let over_turns = |value: fn(&Turn) -> Option<f64>| -> Vec<f64> {
@@ -139,7 +139,7 @@ fn kernel_noise(
         within: describe::median(&within).map(round),
         between: describe::variation(&times).map(round),
         preempted_share: pool::preempted_share(processes).map(round),
-        companion: companion.map_or_else(|| "itself".to_owned(), Calibration::name),
+        companion: companion.map_or_else(|| "itself".to_owned(), Calibrator::name),
         is_control: companion.is_none(),
         ratio: describe::median(&ratios).map(round_ratio),
         ratio_interval: bootstrap::median_interval(&ratios).map(|(low, high)| [low, high].map(round_ratio)),
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn figures_are_medians_over_processes() {
         let noise_of = |processes: &[&WorkerSeries]| {
-            kernel_noise(Class::Compute, Calibration::MultiplyAdd, None, processes).expect("it was timed")
+            kernel_noise(Class::Compute, Calibrator::MultiplyAdd, None, processes).expect("it was timed")
         };
         let twin = [9.0, 2.0, 2.0, 2.0];
         let processes =
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!((alone.between, alone.ratio_interval, alone.detectable_time), (None, None, None));
         let near = process(&[9.0, 1.000_412_3, 1.000_412_3], &[9.0, 1.0, 1.0]);
         assert_eq!((noise_of(&[&near]).ratio, noise_of(&[&near]).time), (Some(1.000_41), 1.0));
-        assert_eq!(kernel_noise(Class::Compute, Calibration::MultiplyAdd, None, &[]), None);
+        assert_eq!(kernel_noise(Class::Compute, Calibrator::MultiplyAdd, None, &[]), None);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use sprag_model::paired::{CONFIDENCE, New, Pair, Paired};
 
 /// The builds that are compared.
 #[derive(Clone, Copy, Debug)]
-pub struct Sides<'a> {
+pub struct PairedBuilds<'a> {
     pub base: &'a WorkerCommand,
     pub other: &'a WorkerCommand,
 }
@@ -46,7 +46,7 @@ pub struct PairedResult {
 pub fn measure(
     suite: &str,
     workloads: &[&Workload],
-    sides: Sides<'_>,
+    sides: PairedBuilds<'_>,
     configurations: &Configurations,
     protocol: &Protocol,
     progress: &mut dyn FnMut(u32),
@@ -122,7 +122,7 @@ pub(super) fn is_narrow(ratios: &[f64], share: f64) -> bool {
 struct MatchUp<'a> {
     suite: &'a str,
     ids: &'a [String],
-    sides: Sides<'a>,
+    sides: PairedBuilds<'a>,
     protocol: &'a Protocol,
     processors: &'a [u32],
     broken: BTreeMap<usize, String>,
@@ -297,7 +297,7 @@ mod tests {
         let suite = [example::workload("right", example::right), example::workload("wrong", example::right)];
         let protocol = Protocol { patience_seconds: 60.0, rounds: 4, ..Protocol::ordinary(3) };
         let workloads: Vec<&Workload> = suite.iter().collect();
-        measure("cpu", &workloads, Sides { base, other }, &Configurations::new(), &protocol, &mut |_| {})
+        measure("cpu", &workloads, PairedBuilds { base, other }, &Configurations::new(), &protocol, &mut |_| {})
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::Block;
 use crate::gpu::throttle::BlockState;
 use crate::parity;
-use crate::workload::Calibration;
+use crate::workload::Calibrator;
 use sprag_model::Parity;
 
 /// The version of plans and messages. Two builds that are compared must agree on it.
@@ -181,7 +181,7 @@ pub struct Turn {
     /// The same work on other memory, for a control.
     pub twin: Option<Block>,
     /// Those of calibration kernels, the one that it is divided by first.
-    pub calibrations: Vec<(Calibration, Block)>,
+    pub calibrations: Vec<(Calibrator, Block)>,
 }
 
 impl Turn {

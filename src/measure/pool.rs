@@ -6,7 +6,7 @@ use crate::block::Block;
 use crate::campaign::Campaign;
 use crate::gpu::throttle::BlockState;
 use crate::plan::{Planned, Turn, WorkerSeries};
-use crate::workload::{Calibration, Companion, Workload};
+use crate::workload::{Calibrator, Companion, Workload};
 use sprag_base::number;
 use sprag_base::stats::{bootstrap, describe};
 use sprag_model::sample::CALIBRATION;
@@ -48,8 +48,8 @@ pub fn calibrations(suite: &str, campaign: &Campaign, seed: u64) -> Result<Vec<M
 }
 
 /// By how much the slowest half of a worker's rounds exceeds the fastest half of any, as a share, by calibration kernel.
-pub fn calibration_movement(campaign: &Campaign) -> BTreeMap<Calibration, f64> {
-    let mut halves: BTreeMap<Calibration, Vec<f64>> = BTreeMap::new();
+pub fn calibration_movement(campaign: &Campaign) -> BTreeMap<Calibrator, f64> {
+    let mut halves: BTreeMap<Calibrator, Vec<f64>> = BTreeMap::new();
     for late in [false, true] {
         let is_of_half = |place: usize, series: &WorkerSeries| (place >= series.turns.len().div_ceil(2)) == late;
         for (kernel, workers) in calibration_blocks(campaign, &is_of_half) {
@@ -152,7 +152,7 @@ fn limit_share(workload: &Workload, series: &WorkerSeries) -> Option<f64> {
 /// The time of one worker beyond that of an empty launch, the median over turns; `None` without launches.
 fn above_floor(series: &WorkerSeries) -> Option<f64> {
     let floor = |turn: &Turn| {
-        let is_launch = |kernel: &Calibration| matches!(kernel, Calibration::DeviceLaunch { .. });
+        let is_launch = |kernel: &Calibrator| matches!(kernel, Calibrator::DeviceLaunch { .. });
         turn.calibrations.iter().find(|(kernel, _)| is_launch(kernel))?.1.median()
     };
     let above = series.turns.iter().filter_map(|turn| Some(turn.own.median()? - floor(turn)?));
@@ -231,7 +231,7 @@ pub(crate) fn empty(benchmark: Benchmark, role: Role) -> Measurement {
     }
 }
 
-fn calibration(turn: &Turn, kernel: Calibration) -> Option<f64> {
+fn calibration(turn: &Turn, kernel: Calibrator) -> Option<f64> {
     turn.calibrations.iter().find(|(one, _)| *one == kernel)?.1.median()
 }
 
@@ -243,10 +243,10 @@ fn median_of_blocks(blocks: &[&Block]) -> Option<f64> {
 fn calibration_blocks<'a>(
     campaign: &'a Campaign,
     is_wanted: &dyn Fn(usize, &WorkerSeries) -> bool,
-) -> BTreeMap<Calibration, Vec<Vec<&'a Block>>> {
-    let mut all: BTreeMap<Calibration, Vec<Vec<&Block>>> = BTreeMap::new();
+) -> BTreeMap<Calibrator, Vec<Vec<&'a Block>>> {
+    let mut all: BTreeMap<Calibrator, Vec<Vec<&Block>>> = BTreeMap::new();
     for worker in &campaign.workers {
-        let mut of_worker: BTreeMap<Calibration, Vec<&Block>> = BTreeMap::new();
+        let mut of_worker: BTreeMap<Calibrator, Vec<&Block>> = BTreeMap::new();
         for series in worker.values() {
             let wanted = series.turns.iter().enumerate().filter(|(place, _)| is_wanted(*place, series));
             for (kernel, block) in wanted.flat_map(|(_, turn)| &turn.calibrations) {
@@ -314,7 +314,7 @@ mod tests {
     use crate::workload::example;
     use sprag_model::Sample;
 
-    const COPY: Calibration = Calibration::Copy { bytes: 100 };
+    const COPY: Calibrator = Calibrator::Copy { bytes: 100 };
 
     fn block(walls: &[f64]) -> Block {
         let sample = |wall: &f64| Sample { wall: *wall, cpu: Some(*wall), preempted: false };

@@ -10,7 +10,7 @@ use crate::gpu::settings::Track;
 use crate::gpu::throttle;
 use crate::plan::{Planned, Protocol, Turn, WorkerSeries};
 use crate::process::WorkerCommand;
-use crate::workload::{Calibration, Class, Workload};
+use crate::workload::{Calibrator, Class, Workload};
 use crate::{MeasureError, pool};
 use sprag_base::stats::bootstrap::FEWEST_VALUES;
 use sprag_model::{Measurement, Role};
@@ -145,11 +145,11 @@ pub fn reasons(
     }
     let moved = pool::calibration_movement(campaign).into_iter().filter(|(kernel, share)| {
         let is_local = match kernel {
-            Calibration::MultiplyAdd => true,
-            Calibration::Copy { bytes } | Calibration::Triad { bytes } => *bytes <= CACHED_BYTES,
-            Calibration::Gather(tiling) | Calibration::Scatter(tiling) => tiling.map <= CACHED_BYTES,
+            Calibrator::MultiplyAdd => true,
+            Calibrator::Copy { bytes } | Calibrator::Triad { bytes } => *bytes <= CACHED_BYTES,
+            Calibrator::Gather(tiling) | Calibrator::Scatter(tiling) => tiling.map <= CACHED_BYTES,
             // A device has one user. The host's clock around a launch moves with the host.
-            Calibration::DeviceCopy { track, .. } | Calibration::DeviceLaunch { track } => *track != Track::Host,
+            Calibrator::DeviceCopy { track, .. } | Calibrator::DeviceLaunch { track } => *track != Track::Host,
         };
         is_local && *share > MOST_MOVEMENT
     });
@@ -261,7 +261,7 @@ mod tests {
         assert!(result.measurements[1..4].iter().all(|one| is_precise(one, &protocol)));
     }
 
-    fn series(kernel: Calibration, kernel_seconds: f64, twin: f64, preempted: usize) -> WorkerSeries {
+    fn series(kernel: Calibrator, kernel_seconds: f64, twin: f64, preempted: usize) -> WorkerSeries {
         let block = |wall: f64, preempted: usize| {
             let sample = |number| Sample { wall, cpu: Some(wall), preempted: number < preempted };
             Block { samples: (0..10).map(sample).collect(), unsettled: 0, device: None }
@@ -289,23 +289,23 @@ mod tests {
 
     #[test]
     fn each_problem_has_its_reason() {
-        let quiet = || series(Calibration::MultiplyAdd, 1.0, 1.0, 0);
+        let quiet = || series(Calibrator::MultiplyAdd, 1.0, 1.0, 0);
         assert_eq!(reasons_of(vec![quiet(), quiet(), quiet()], vec![true; 3]), "");
         assert_eq!(reasons_of(vec![quiet()], vec![]), "only 1 worker process: a confidence interval needs at least 3");
-        let preempted = || series(Calibration::MultiplyAdd, 1.0, 1.0, 2);
+        let preempted = || series(Calibrator::MultiplyAdd, 1.0, 1.0, 2);
         let text = reasons_of(vec![preempted(), preempted(), preempted()], vec![]);
         assert_eq!(text, "20 % of the samples were interrupted by other work");
         let moved = |kernel| reasons_of(vec![quiet(), quiet(), series(kernel, 1.06, 1.0, 0)], vec![]);
         let text = "the calibration kernel multiply-add moved by 6.0 % within the run";
-        assert_eq!(moved(Calibration::MultiplyAdd), text);
-        assert_eq!(moved(Calibration::Copy { bytes: 8 << 20 }), "");
-        let off = || series(Calibration::MultiplyAdd, 1.0, 0.98, 0);
+        assert_eq!(moved(Calibrator::MultiplyAdd), text);
+        assert_eq!(moved(Calibrator::Copy { bytes: 8 << 20 }), "");
+        let off = || series(Calibrator::MultiplyAdd, 1.0, 0.98, 0);
         assert!(
             reasons_of(vec![off(), off(), off()], vec![]).starts_with("the A/A control came out at 1.0204 to 1.0204")
         );
         let unpinned = reasons_of(vec![quiet(), quiet(), quiet()], vec![true, false, true]);
         assert_eq!(unpinned, "the system did not allow workers to be pinned to processor 1");
-        let busy = || series(Calibration::MultiplyAdd, 1.0, 1.0, 10);
+        let busy = || series(Calibrator::MultiplyAdd, 1.0, 1.0, 10);
         assert!(reasons_of(vec![busy(), busy(), busy()], vec![]).contains("CPU time is used instead for: cpu/control"));
         let protocol = Protocol::within(4.0);
         assert_eq!(over_budget(&protocol, 1, 4.9), None);

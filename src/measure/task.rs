@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::MeasureError;
 use crate::process::{TAIL, last_words};
-use sprag_base::process::{self, End, Limits, OutputLimit};
+use sprag_base::process::{self, Bounds, End, OutputLimit};
 
 /// The version of requests and answers. Parent and worker are the same binary, unless it was replaced in between.
 pub const TASK_VERSION: u32 = 1;
@@ -18,14 +18,14 @@ const MOST_ANSWER_BYTES: u64 = 128 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Question<Q> {
+pub struct TaskQuestion<Q> {
     version: u32,
     pub plan: Q,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer<A> {
+pub struct TaskAnswer<A> {
     version: u32,
     /// An error says why there is no result.
     pub outcome: Result<A, String>,
@@ -47,14 +47,14 @@ pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(
     plan: &Q,
     limit: Duration,
 ) -> Result<A, TaskError> {
-    let question = serde_json::to_vec(&Question { version: TASK_VERSION, plan });
+    let question = serde_json::to_vec(&TaskQuestion { version: TASK_VERSION, plan });
     let question = question.expect("a plan holds nothing that JSON cannot");
     let name = command.get_program().to_string_lossy().into_owned();
-    let limits = Limits::new(limit, OutputLimit::all(MOST_ANSWER_BYTES), OutputLimit::tail(TAIL));
+    let limits = Bounds::new(limit, OutputLimit::all(MOST_ANSWER_BYTES), OutputLimit::tail(TAIL));
     let captured = process::capture(command, question, &limits)
         .map_err(|error| TaskError::NoAnswer(format!("cannot start `{name}`: {error}")))?;
     let failed = |text: String| Err(TaskError::NoAnswer(text));
-    let answer: Answer<A> = match captured.end {
+    let answer: TaskAnswer<A> = match captured.end {
         End::TimeOut => {
             let text = format!("it sent no report within {} s and was stopped", limit.as_secs_f64());
             return Err(TaskError::TimeOut(text));
@@ -77,14 +77,14 @@ pub(crate) fn ask<Q: Serialize, A: DeserializeOwned>(
 
 /// Answers in this process. A failure of the work is part of the answer.
 pub fn follow<Q, A>(
-    question: &Question<Q>,
+    question: &TaskQuestion<Q>,
     work: impl FnOnce(&Q) -> Result<A, String>,
-) -> Result<Answer<A>, MeasureError> {
+) -> Result<TaskAnswer<A>, MeasureError> {
     if question.version != TASK_VERSION {
         let text = format!("it has version {}; this build supports {TASK_VERSION}", question.version);
         return Err(MeasureError::Plan(text));
     }
-    Ok(Answer { version: TASK_VERSION, outcome: work(&question.plan) })
+    Ok(TaskAnswer { version: TASK_VERSION, outcome: work(&question.plan) })
 }
 
 #[cfg(all(test, unix))]
@@ -117,9 +117,9 @@ mod tests {
     fn a_hanging_process_and_another_version_are_refused() {
         let ended = ask_script("exec sleep 600", Duration::from_millis(50));
         assert_eq!(ended, Err(TaskError::TimeOut("it sent no report within 0.05 s and was stopped".to_owned())));
-        let question = |version| Question { version, plan: 3 };
+        let question = |version| TaskQuestion { version, plan: 3 };
         let answer = follow(&question(TASK_VERSION), |plan| Ok(plan + 1)).expect("it is of this version");
-        assert_eq!(answer, Answer { version: TASK_VERSION, outcome: Ok(4) });
+        assert_eq!(answer, TaskAnswer { version: TASK_VERSION, outcome: Ok(4) });
         assert!(matches!(follow(&question(0), |plan| Ok(*plan)), Err(MeasureError::Plan(_))));
     }
 }

@@ -27,10 +27,10 @@ const ROUNDS: u32 = 6;
 const MARGIN: f64 = 0.02;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct TuneChoice {
     pub benchmark: String,
     pub selected: String,
-    pub source: Source,
+    pub source: TuneSource,
     /// Candidates with their time over that of the one in use; absent where it could not be timed.
     pub candidates: Vec<(String, Option<f64>)>,
     /// Candidates with a wrong result or a crash.
@@ -39,7 +39,7 @@ pub struct Choice {
 
 /// Why a configuration was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum TuneSource {
     /// The untuned one, and nothing was faster.
     Default,
     /// That of the newest run, and nothing was faster.
@@ -47,9 +47,9 @@ pub enum Source {
     Tuned,
 }
 
-words!(Source { Default: "default", Incumbent: "incumbent", Tuned: "tuned" });
+words!(TuneSource { Default: "default", Incumbent: "incumbent", Tuned: "tuned" });
 
-impl Choice {
+impl TuneChoice {
     pub fn to_json(&self) -> Value {
         let candidates: BTreeMap<&str, Option<f64>> =
             self.candidates.iter().map(|(name, ratio)| (name.as_str(), *ratio)).collect();
@@ -74,15 +74,15 @@ pub fn is_tunable(workload: &Workload) -> bool {
 }
 
 /// The configuration in use of a tunable workload, without trying the others.
-pub fn untried(workload: &Workload, incumbents: &Configurations) -> Option<Choice> {
+pub fn untried(workload: &Workload, incumbents: &Configurations) -> Option<TuneChoice> {
     if !is_tunable(workload) {
         return None;
     }
     let id = workload.benchmark.id();
     let incumbent = incumbents.get(&id).filter(|name| workload.configurations.contains(name));
-    Some(Choice {
+    Some(TuneChoice {
         selected: incumbent.unwrap_or(&workload.configurations[0]).clone(),
-        source: if incumbent.is_some() { Source::Incumbent } else { Source::Default },
+        source: if incumbent.is_some() { TuneSource::Incumbent } else { TuneSource::Default },
         candidates: workload.configurations.iter().map(|name| (name.clone(), None)).collect(),
         failures: BTreeMap::new(),
         benchmark: id,
@@ -97,7 +97,7 @@ pub fn tune(
     protocol: &Protocol,
     command: &WorkerCommand,
     progress: &mut dyn FnMut(u32),
-) -> Result<Vec<Choice>, MeasureError> {
+) -> Result<Vec<TuneChoice>, MeasureError> {
     let tunable: Vec<&Workload> = workloads.iter().copied().filter(|one| is_tunable(one)).collect();
     if tunable.is_empty() {
         return Ok(Vec::new());
@@ -120,7 +120,7 @@ pub fn tune(
 }
 
 /// `first` is the number of the workload's first candidate in the campaign.
-fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Option<&String>) -> Choice {
+fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Option<&String>) -> TuneChoice {
     let names = &workload.configurations;
     // A configuration that this build lacks is not in use.
     let incumbent = incumbent.and_then(|name| names.iter().position(|one| one == name));
@@ -143,9 +143,9 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
         .filter(|number| *number != in_use && beats(&all[*number]))
         .min_by(|a, b| medians[*a].unwrap_or(f64::INFINITY).total_cmp(&medians[*b].unwrap_or(f64::INFINITY)));
     let source = match (best, incumbent) {
-        (Some(_), _) => Source::Tuned,
-        (None, Some(_)) => Source::Incumbent,
-        (None, None) => Source::Default,
+        (Some(_), _) => TuneSource::Tuned,
+        (None, Some(_)) => TuneSource::Incumbent,
+        (None, None) => TuneSource::Default,
     };
     let round = |value: f64| number::round_significant(value, 4);
     let failure = |number: usize| {
@@ -154,7 +154,7 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
     };
     let failures = names.iter().enumerate();
     let failures = failures.filter_map(|(number, name)| Some((name.clone(), failure(first + number)?))).collect();
-    Choice {
+    TuneChoice {
         benchmark: workload.benchmark.id(),
         selected: names[best.unwrap_or(in_use)].clone(),
         source,
@@ -167,7 +167,7 @@ fn choose(workload: &Workload, first: usize, campaign: &Campaign, incumbent: Opt
 mod tests {
     use crate::block::Block;
     use crate::plan::Turn;
-    use crate::workload::Calibration;
+    use crate::workload::Calibrator;
     use crate::workload::example;
     use sprag_model::Sample;
 
@@ -176,12 +176,12 @@ mod tests {
     fn series(seconds: f64) -> WorkerSeries {
         let block =
             |wall| Block { samples: vec![Sample { wall, cpu: None, preempted: false }], unsettled: 0, device: None };
-        let turn = Turn { own: block(seconds), twin: None, calibrations: vec![(Calibration::MultiplyAdd, block(1.0))] };
+        let turn = Turn { own: block(seconds), twin: None, calibrations: vec![(Calibrator::MultiplyAdd, block(1.0))] };
         WorkerSeries { turns: vec![turn; 3], ..WorkerSeries::untimed("x") }
     }
 
     /// What is chosen from candidates a, b, c that took so long in each process.
-    fn choice(processes: &[[f64; 3]], incumbent: Option<&str>) -> (String, Source) {
+    fn choice(processes: &[[f64; 3]], incumbent: Option<&str>) -> (String, TuneSource) {
         let workload = Workload {
             configurations: ["a", "b", "c"].map(str::to_owned).to_vec(),
             ..example::workload("right", example::right)
@@ -196,17 +196,17 @@ mod tests {
 
     #[test]
     fn the_one_in_use_stays_unless_another_is_clearly_faster() {
-        let check = |processes: &[[f64; 3]], incumbent, expected: (&str, Source)| {
+        let check = |processes: &[[f64; 3]], incumbent, expected: (&str, TuneSource)| {
             assert_eq!(choice(processes, incumbent), (expected.0.to_owned(), expected.1), "{processes:?}");
         };
         let b_wins = [[1.0, 0.9, 0.95]; 3];
-        check(&b_wins, None, ("b", Source::Tuned));
-        check(&b_wins, Some("b"), ("b", Source::Incumbent));
-        check(&b_wins, Some("gone"), ("b", Source::Tuned));
+        check(&b_wins, None, ("b", TuneSource::Tuned));
+        check(&b_wins, Some("b"), ("b", TuneSource::Incumbent));
+        check(&b_wins, Some("gone"), ("b", TuneSource::Tuned));
         // Faster by less than the margin, or not in every process, or not in enough of them.
-        check(&[[1.0, 0.985, 1.1]; 3], None, ("a", Source::Default));
-        check(&[[1.0, 0.9, 1.1], [1.0, 0.9, 1.1], [1.0, 1.01, 1.1]], None, ("a", Source::Default));
-        check(&b_wins[..2], Some("c"), ("c", Source::Incumbent));
+        check(&[[1.0, 0.985, 1.1]; 3], None, ("a", TuneSource::Default));
+        check(&[[1.0, 0.9, 1.1], [1.0, 0.9, 1.1], [1.0, 1.01, 1.1]], None, ("a", TuneSource::Default));
+        check(&b_wins[..2], Some("c"), ("c", TuneSource::Incumbent));
     }
 
     #[test]

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
-use crate::block::{Block, Subject, Timer};
+use crate::block::{Block, TimedWork, Timer};
 use crate::plan::{
     Message, NO_SUCH_BENCHMARK, PLAN_VERSION, Plan, Planned, Protocol, Readiness, Request, Turn, WorkerReport,
     WorkerSeries,
 };
-use crate::workload::{Calibration, Companion, Order, Prepared, Workload};
+use crate::workload::{Calibrator, Companion, Order, Prepared, Workload};
 use crate::{MeasureError, calibration_kernels, clock, pinning};
 use sprag_base::stats::random::SplitMix64;
 
@@ -79,13 +79,13 @@ pub fn message_writer(out: &mut dyn Write) -> impl FnMut(Message) -> Result<(), 
 
 struct Bench {
     series: Vec<Timed>,
-    calibrations: BTreeMap<Calibration, Subject>,
+    calibrations: BTreeMap<Calibrator, TimedWork>,
 }
 
 struct Timed {
-    subject: Option<Subject>,
-    twin: Option<Subject>,
-    companions: Vec<Calibration>,
+    subject: Option<TimedWork>,
+    twin: Option<TimedWork>,
+    companions: Vec<Calibrator>,
     rounds: u32,
     series: WorkerSeries,
 }
@@ -131,15 +131,15 @@ impl Bench {
         let mut own = || subject.as_mut().expect("only benchmarks that are ready have rounds").block();
         let own_first = round % 2 == 1;
         let early = own_first.then(&mut own);
-        let twin = twin.as_mut().map(Subject::block);
-        let block = |companion: &Calibration| {
+        let twin = twin.as_mut().map(TimedWork::block);
+        let block = |companion: &Calibrator| {
             let subject = self.calibrations.get_mut(companion).expect("companions of a ready benchmark are ready");
             (*companion, subject.block())
         };
         let calibrations = if own_first {
             companions.iter().map(block).collect()
         } else {
-            let mut reversed: Vec<(Calibration, Block)> = companions.iter().rev().map(block).collect();
+            let mut reversed: Vec<(Calibrator, Block)> = companions.iter().rev().map(block).collect();
             reversed.reverse();
             reversed
         };
@@ -183,7 +183,7 @@ impl Timed {
     }
 }
 
-fn twin(workload: &Workload, order: &Order<'_>, first: &Subject) -> Option<Subject> {
+fn twin(workload: &Workload, order: &Order<'_>, first: &TimedWork) -> Option<TimedWork> {
     let prepared = (workload.prepare)(&Order { is_twin: true, ..*order }).ok()?;
     let timer = match (&first.timer, prepared.meter) {
         (Timer::Host { on_this_thread, calls, .. }, _) => {
@@ -191,11 +191,11 @@ fn twin(workload: &Workload, order: &Order<'_>, first: &Subject) -> Option<Subje
         }
         (Timer::Device(_), meter) => Timer::Device(meter?),
     };
-    Some(Subject { timer, samples: first.samples })
+    Some(TimedWork { timer, samples: first.samples })
 }
 
 /// Finds the calls of a sample, the samples of a block, and the rounds that fit the time of a series.
-fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subject, u32) {
+fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (TimedWork, u32) {
     // The first call warms caches and pages; of the next two the faster is closest to a sample.
     let faster = |work: &mut dyn FnMut()| {
         work();
@@ -222,7 +222,7 @@ fn subject(mut prepared: Prepared, threads: u32, protocol: &Protocol) -> (Subjec
     let rounds = if rounds > 1 { rounds - rounds % 2 } else { rounds };
     let samples = (affordable / f64::from(rounds)).floor() as usize;
     let samples = samples.clamp(FEWEST_SAMPLES, (protocol.block_samples as usize).max(FEWEST_SAMPLES));
-    (Subject { timer, samples }, rounds)
+    (TimedWork { timer, samples }, rounds)
 }
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!((right.failure.as_deref(), right.turns.len()), (None, 4));
         for turn in &right.turns {
             assert_eq!((turn.own.settled().len(), turn.twin.is_some()), (6, false));
-            assert_eq!(turn.calibrations.iter().map(|one| one.0).collect::<Vec<_>>(), [Calibration::MultiplyAdd]);
+            assert_eq!(turn.calibrations.iter().map(|one| one.0).collect::<Vec<_>>(), [Calibrator::MultiplyAdd]);
             assert!(turn.own.samples.iter().all(|sample| sample.wall > 0.0));
         }
         let parity = "parity: the result differs from the reference by 5e-1, more than 1e-6";

@@ -39,7 +39,7 @@ impl Workload {
     }
 
     /// The calibration kernels that are timed in its turns, the one that it is divided by first.
-    pub fn companions(&self) -> Vec<Calibration> {
+    pub fn companions(&self) -> Vec<Calibrator> {
         let companion = match self.companion {
             Companion::Calibration(kernel) => Some(kernel),
             Companion::Twin | Companion::Nothing => None,
@@ -65,7 +65,7 @@ pub enum Class {
 /// What is timed in the same rounds as a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Companion {
-    Calibration(Calibration),
+    Calibration(Calibrator),
     /// The same work on other memory: the true ratio is one.
     Twin,
     /// Others are timed next to this one.
@@ -75,7 +75,7 @@ pub enum Companion {
 /// The least time of a benchmark: that of a calibration kernel for the bytes it must move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    pub kernel: Calibration,
+    pub kernel: Calibrator,
     /// Bytes that a call must read and write.
     pub bytes: f64,
 }
@@ -148,7 +148,7 @@ pub(crate) const STEPS: usize = 4_000;
 /// A calibration kernel. Sizes are in bytes of one array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Calibration {
+pub enum Calibrator {
     /// Multiplies and adds in registers, which shows the clock rate of the core.
     MultiplyAdd,
     Copy {
@@ -187,16 +187,16 @@ pub struct Tiling {
     pub side: usize,
 }
 
-impl Calibration {
+impl Calibrator {
     pub fn word(self) -> &'static str {
         match self {
-            Calibration::MultiplyAdd => "multiply_add",
-            Calibration::Copy { .. } => "copy",
-            Calibration::Triad { .. } => "triad",
-            Calibration::Gather(_) => "gather",
-            Calibration::Scatter(_) => "scatter",
-            Calibration::DeviceCopy { .. } => "device_copy",
-            Calibration::DeviceLaunch { .. } => "device_launch",
+            Calibrator::MultiplyAdd => "multiply_add",
+            Calibrator::Copy { .. } => "copy",
+            Calibrator::Triad { .. } => "triad",
+            Calibrator::Gather(_) => "gather",
+            Calibrator::Scatter(_) => "scatter",
+            Calibrator::DeviceCopy { .. } => "device_copy",
+            Calibrator::DeviceLaunch { .. } => "device_launch",
         }
     }
 
@@ -207,11 +207,11 @@ impl Calibration {
             bytes => format!("{bytes} B"),
         };
         match self {
-            Calibration::MultiplyAdd => self.word().replace('_', "-"),
-            Calibration::DeviceCopy { bytes, track } => format!("device copy {} ({})", size(bytes), track.word()),
-            Calibration::DeviceLaunch { track } => format!("empty launch ({})", track.word()),
-            Calibration::Copy { bytes } | Calibration::Triad { bytes } => format!("{} {}", self.word(), size(bytes)),
-            Calibration::Gather(tiling) | Calibration::Scatter(tiling) => {
+            Calibrator::MultiplyAdd => self.word().replace('_', "-"),
+            Calibrator::DeviceCopy { bytes, track } => format!("device copy {} ({})", size(bytes), track.word()),
+            Calibrator::DeviceLaunch { track } => format!("empty launch ({})", track.word()),
+            Calibrator::Copy { bytes } | Calibrator::Triad { bytes } => format!("{} {}", self.word(), size(bytes)),
+            Calibrator::Gather(tiling) | Calibrator::Scatter(tiling) => {
                 let Tiling { bytes, map, side, .. } = tiling;
                 format!("{} {} of {} by {side} x {side}", self.word(), size(bytes), size(map))
             }
@@ -220,44 +220,44 @@ impl Calibration {
 
     pub fn bytes_moved(self) -> f64 {
         match self {
-            Calibration::MultiplyAdd | Calibration::DeviceLaunch { .. } => 0.0,
-            Calibration::Copy { bytes } | Calibration::DeviceCopy { bytes, .. } => 2.0 * bytes as f64,
-            Calibration::Triad { bytes } => 3.0 * bytes as f64,
-            Calibration::Gather(tiling) | Calibration::Scatter(tiling) => 2.0 * tiling.bytes as f64,
+            Calibrator::MultiplyAdd | Calibrator::DeviceLaunch { .. } => 0.0,
+            Calibrator::Copy { bytes } | Calibrator::DeviceCopy { bytes, .. } => 2.0 * bytes as f64,
+            Calibrator::Triad { bytes } => 3.0 * bytes as f64,
+            Calibrator::Gather(tiling) | Calibrator::Scatter(tiling) => 2.0 * tiling.bytes as f64,
         }
     }
 
     /// The throughput metric, and the units of one call.
     pub fn work(self) -> (&'static str, f64) {
         match self {
-            Calibration::MultiplyAdd => ("operations_per_s", (2 * LANES * STEPS) as f64),
-            Calibration::DeviceLaunch { .. } => ("launches_per_s", 1.0),
-            Calibration::Copy { .. }
-            | Calibration::Triad { .. }
-            | Calibration::Gather(_)
-            | Calibration::Scatter(_)
-            | Calibration::DeviceCopy { .. } => ("bytes_per_s", self.bytes_moved()),
+            Calibrator::MultiplyAdd => ("operations_per_s", (2 * LANES * STEPS) as f64),
+            Calibrator::DeviceLaunch { .. } => ("launches_per_s", 1.0),
+            Calibrator::Copy { .. }
+            | Calibrator::Triad { .. }
+            | Calibrator::Gather(_)
+            | Calibrator::Scatter(_)
+            | Calibrator::DeviceCopy { .. } => ("bytes_per_s", self.bytes_moved()),
         }
     }
 
     pub fn is_on_device(self) -> bool {
-        matches!(self, Calibration::DeviceCopy { .. } | Calibration::DeviceLaunch { .. })
+        matches!(self, Calibrator::DeviceCopy { .. } | Calibrator::DeviceLaunch { .. })
     }
 
     /// The parameters of its benchmark.
     pub fn params(self) -> Vec<(&'static str, String)> {
         match self {
-            Calibration::MultiplyAdd => Vec::new(),
-            Calibration::Copy { bytes } | Calibration::Triad { bytes } => vec![("bytes", bytes.to_string())],
-            Calibration::Gather(Tiling { bytes, map, width, side })
-            | Calibration::Scatter(Tiling { bytes, map, width, side }) => {
+            Calibrator::MultiplyAdd => Vec::new(),
+            Calibrator::Copy { bytes } | Calibrator::Triad { bytes } => vec![("bytes", bytes.to_string())],
+            Calibrator::Gather(Tiling { bytes, map, width, side })
+            | Calibrator::Scatter(Tiling { bytes, map, width, side }) => {
                 let sizes = [("bytes", bytes), ("map", map), ("side", side), ("width", width)];
                 sizes.map(|(name, size)| (name, size.to_string())).to_vec()
             }
-            Calibration::DeviceCopy { bytes, track } => {
+            Calibrator::DeviceCopy { bytes, track } => {
                 vec![("bytes", bytes.to_string()), ("track", track.word().to_owned())]
             }
-            Calibration::DeviceLaunch { track } => vec![("track", track.word().to_owned())],
+            Calibrator::DeviceLaunch { track } => vec![("track", track.word().to_owned())],
         }
     }
 }
@@ -280,7 +280,7 @@ pub(crate) mod example {
             class: Class::Compute,
             threads: 1,
             work: ("tiles_per_s", 10.0),
-            companion: Companion::Calibration(Calibration::MultiplyAdd),
+            companion: Companion::Calibration(Calibrator::MultiplyAdd),
             limit: None,
             configurations: Vec::new(),
             tuned_with: None,
@@ -329,12 +329,12 @@ mod tests {
 
     #[test]
     fn calibration_kernels_are_named_by_word_and_size() {
-        assert_eq!(Calibration::MultiplyAdd.name(), "multiply-add");
-        assert_eq!(Calibration::Copy { bytes: 128 << 10 }.name(), "copy 128 KiB");
-        assert_eq!(Calibration::Triad { bytes: 8 << 20 }.name(), "triad 8 MiB");
+        assert_eq!(Calibrator::MultiplyAdd.name(), "multiply-add");
+        assert_eq!(Calibrator::Copy { bytes: 128 << 10 }.name(), "copy 128 KiB");
+        assert_eq!(Calibrator::Triad { bytes: 8 << 20 }.name(), "triad 8 MiB");
         let tiling = Tiling { bytes: 1 << 20, map: 8 << 20, width: 128, side: 8 };
-        assert_eq!(Calibration::Gather(tiling).name(), "gather 1 MiB of 8 MiB by 8 x 8");
-        assert_eq!(Calibration::Copy { bytes: 1 << 20 }.bytes_moved(), 2_097_152.0);
-        assert_eq!(Calibration::Scatter(tiling).bytes_moved(), 2_097_152.0);
+        assert_eq!(Calibrator::Gather(tiling).name(), "gather 1 MiB of 8 MiB by 8 x 8");
+        assert_eq!(Calibrator::Copy { bytes: 1 << 20 }.bytes_moved(), 2_097_152.0);
+        assert_eq!(Calibrator::Scatter(tiling).bytes_moved(), 2_097_152.0);
     }
 }

@@ -4,7 +4,7 @@
 //! configuration up, chooses one where there is none, runs, and is recorded. The first launch of an operation at a shape
 //! is a miss, each further one a hit.
 //!
-//! [`Store`] is a cache in `.sprag/autotune.json`, of choices for the same code, compiler, driver, device, element type and
+//! [`TuneStore`] is a cache in `.sprag/autotune.json`, of choices for the same code, compiler, driver, device, element type and
 //! shape. A damaged cache costs a tuning, never a measurement.
 
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub struct Launched {
 /// The launches of one operation at one shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct AutotuneEntry {
     pub op_name: String,
     /// The kernel of its first launch.
     pub kernel_name: String,
@@ -65,7 +65,7 @@ pub struct Entry {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Summary {
+pub struct AutotuneSummary {
     pub cache_entries: u64,
     pub launches: u64,
     pub cache_hits: u64,
@@ -77,15 +77,15 @@ pub struct Summary {
 /// The block `triton_autotune` of Apex-X's report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Snapshot {
-    pub summary: Summary,
+pub struct AutotuneSnapshot {
+    pub summary: AutotuneSummary,
     /// In the order of operation and shape.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<AutotuneEntry>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    entries: BTreeMap<(String, String), Entry>,
+    entries: BTreeMap<(String, String), AutotuneEntry>,
 }
 
 impl Registry {
@@ -130,7 +130,7 @@ impl Registry {
                 }
             }
             None => {
-                let entry = Entry {
+                let entry = AutotuneEntry {
                     op_name: launched.op_name,
                     kernel_name: launched.kernel_name,
                     shape_bucket: launched.shape_bucket,
@@ -145,18 +145,18 @@ impl Registry {
         }
     }
 
-    pub fn snapshot(&self) -> Snapshot {
-        let sum = |count: fn(&Entry) -> u64| self.entries.values().map(count).sum::<u64>();
+    pub fn snapshot(&self) -> AutotuneSnapshot {
+        let sum = |count: fn(&AutotuneEntry) -> u64| self.entries.values().map(count).sum::<u64>();
         let (hits, misses) = (sum(|entry| entry.cache_hits), sum(|entry| entry.cache_misses));
         let lookups = hits + misses;
-        let summary = Summary {
+        let summary = AutotuneSummary {
             cache_entries: self.entries.len() as u64,
             launches: sum(|entry| entry.launches),
             cache_hits: hits,
             cache_misses: misses,
             cache_hit_rate: (lookups > 0).then(|| hits as f64 / lookups as f64),
         };
-        Snapshot { summary, entries: self.entries.values().cloned().collect() }
+        AutotuneSnapshot { summary, entries: self.entries.values().cloned().collect() }
     }
 }
 
@@ -271,14 +271,14 @@ pub struct Stored {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Store {
+pub struct TuneStore {
     choices: BTreeMap<Key, Stored>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Empty where the file is damaged.
-    pub store: Store,
+    pub store: TuneStore,
     /// The damage, as a fragment that reads after the name of the file.
     pub damage: Option<String>,
 }
@@ -311,7 +311,7 @@ struct Choice {
     choice: Stored,
 }
 
-impl Store {
+impl TuneStore {
     pub fn get(&self, key: &Key) -> Option<&Stored> {
         self.choices.get(key)
     }
@@ -328,14 +328,14 @@ impl Store {
     }
 
     /// The newer choice of each key, in any order of the two stores.
-    pub fn merged(mut self, other: Store) -> Store {
+    pub fn merged(mut self, other: TuneStore) -> TuneStore {
         for (key, stored) in other.choices {
             self.keep(key, stored);
         }
         self.shortened(MOST_CHOICES)
     }
 
-    fn shortened(mut self, most: usize) -> Store {
+    fn shortened(mut self, most: usize) -> TuneStore {
         if self.choices.len() > most {
             let mut newest: Vec<(Key, Stored)> = self.choices.into_iter().collect();
             newest.sort_by(|a, b| (b.1.date, &b.0).cmp(&(a.1.date, &a.0)));
@@ -356,7 +356,7 @@ impl Store {
     }
 
     pub fn from_json(bytes: &[u8]) -> Result<Reading, NewerVersion> {
-        let damaged = |reason: String| Ok(Reading { store: Store::default(), damage: Some(reason) });
+        let damaged = |reason: String| Ok(Reading { store: TuneStore::default(), damage: Some(reason) });
         let value: Value = match json::parse(bytes) {
             Ok(value) => value,
             Err(error) => return damaged(format!("is not JSON: {error}")),
@@ -370,7 +370,7 @@ impl Store {
             Ok(file) => file,
             Err(error) => return damaged(format!("does not follow schema version {SCHEMA_VERSION}: {error}")),
         };
-        let mut store = Store::default();
+        let mut store = TuneStore::default();
         for Choice { key, choice } in file.choices {
             let ratios = choice.candidates.values().flatten().chain(&choice.ratio);
             if let Some(ratio) = ratios.into_iter().find(|ratio| **ratio <= 0.0) {
@@ -443,13 +443,13 @@ mod tests {
         let launch = launched(json!({"block": 64}), Source::Autotuned);
         (0..61).for_each(|_| one_by_one.record(launch.clone()));
         at_once.record_many(launch.clone(), 0);
-        assert_eq!(at_once.snapshot(), Snapshot::default());
+        assert_eq!(at_once.snapshot(), AutotuneSnapshot::default());
         at_once.record_many(launch.clone(), 60);
         at_once.record_many(launch, 1);
         assert_eq!(at_once.snapshot(), one_by_one.snapshot());
         assert_eq!(at_once.snapshot().summary.cache_hit_rate, Some(60.0 / 61.0));
         let text = serde_json::to_string(&at_once.snapshot()).expect("a snapshot is JSON");
-        assert_eq!(serde_json::from_str::<Snapshot>(&text).ok(), Some(at_once.snapshot()));
+        assert_eq!(serde_json::from_str::<AutotuneSnapshot>(&text).ok(), Some(at_once.snapshot()));
         for (source, word) in [
             (Source::Heuristic, "heuristic"),
             (Source::RegistryCache, "registry_cache"),
@@ -498,8 +498,8 @@ mod tests {
     }
 
     /// A store of these choices: operation, configuration, seconds of the date.
-    fn store(choices: &[(&str, &str, i64)]) -> Store {
-        let mut store = Store::default();
+    fn store(choices: &[(&str, &str, i64)]) -> TuneStore {
+        let mut store = TuneStore::default();
         for (op, selected, seconds) in choices {
             let date = DateTime::from_timestamp(1_790_000_000 + seconds, 0).expect("a date");
             let candidates = BTreeMap::from([("block128".to_owned(), Some(1.0)), ("block64".to_owned(), None)]);
@@ -513,7 +513,7 @@ mod tests {
         let store = store(&[("tile_pack", "block128", 0), ("fusion_gate", "block64", 5)]);
         let text = store.to_json();
         assert!(text.starts_with("{\n  \"choices\": [") && text.ends_with("}\n"), "{text}");
-        assert_eq!(Store::from_json(text.as_bytes()), Ok(Reading { store: store.clone(), damage: None }));
+        assert_eq!(TuneStore::from_json(text.as_bytes()), Ok(Reading { store: store.clone(), damage: None }));
         assert_eq!(store.get(&key("tile_pack")).map(|one| one.selected.as_str()), Some("block128"));
         assert_eq!((store.get(&key("tile_unpack")), store.iter().count()), (None, 2));
         assert_eq!(store.get(&Key { driver: "590.1".into(), ..key("tile_pack") }), None);
@@ -523,8 +523,8 @@ mod tests {
     fn a_damaged_file_has_no_choices() {
         let valid = store(&[("tile_pack", "block128", 0)]).to_json();
         let check = |text: &str, word: &str| {
-            let reading = Store::from_json(text.as_bytes()).expect("it is no newer version");
-            assert_eq!(reading.store, Store::default(), "{text}");
+            let reading = TuneStore::from_json(text.as_bytes()).expect("it is no newer version");
+            assert_eq!(reading.store, TuneStore::default(), "{text}");
             let damage = reading.damage.expect("it is damaged");
             assert!(damage.contains(word), "`{word}` is not in `{damage}`");
         };
@@ -544,7 +544,7 @@ mod tests {
             check(&valid.replace(from, to), word);
         }
         let newer = b"{\"schema_version\": 2, \"whatever\": true}";
-        let refusal = Store::from_json(newer).expect_err("it is newer");
+        let refusal = TuneStore::from_json(newer).expect_err("it is newer");
         assert_eq!(refusal, NewerVersion(2));
         assert!(refusal.to_string().contains("schema version 2") && refusal.hint().contains("remove"));
     }

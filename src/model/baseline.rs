@@ -58,7 +58,7 @@ pub struct Baseline {
     /// A remark of its author.
     pub notes: String,
     /// Who accepted it, when and why; absent in a proposal.
-    pub accepted: Option<Acceptance>,
+    pub accepted: Option<BaselineAcceptance>,
     /// The values, keyed by benchmark id, a blank, and metric name.
     #[schemars(extend("minProperties" = 1))]
     pub metrics: BTreeMap<String, BaselineMetric>,
@@ -66,8 +66,8 @@ pub struct Baseline {
 
 /// Who accepted a baseline.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Acceptance {
+#[serde(deny_unknown_fields, rename = "Acceptance")]
+pub struct BaselineAcceptance {
     /// The author, as git knows them: `name <email>`.
     pub by: String,
     #[schemars(extend("pattern" = patterns::TIME))]

@@ -50,7 +50,7 @@ impl RuntimeTarget {
 words!(RuntimeTarget { Cpu: "cpu", Torch: "torch", Triton: "triton", Tensorrt: "tensorrt" });
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Against {
+pub enum ItemBase {
     /// The baseline of its class, else the previous release.
     #[default]
     Usual,
@@ -61,10 +61,10 @@ pub enum Against {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rule {
+pub enum Need {
     SuiteVerdict {
         suite: String,
-        against: Against,
+        against: ItemBase,
     },
     /// All files exist, and none is empty.
     File,
@@ -87,19 +87,19 @@ pub enum Rule {
     },
 }
 
-impl Rule {
+impl Need {
     pub const NAMES: [&str; 7] =
         ["suite_verdict", "file", "parity", "replay", "events_resolved", "coverage", "environment"];
 
     pub fn name(&self) -> &'static str {
         match self {
-            Rule::SuiteVerdict { .. } => "suite_verdict",
-            Rule::File => "file",
-            Rule::Parity { .. } => "parity",
-            Rule::Replay => "replay",
-            Rule::EventsResolved => "events_resolved",
-            Rule::Coverage { .. } => "coverage",
-            Rule::Environment { .. } => "environment",
+            Need::SuiteVerdict { .. } => "suite_verdict",
+            Need::File => "file",
+            Need::Parity { .. } => "parity",
+            Need::Replay => "replay",
+            Need::EventsResolved => "events_resolved",
+            Need::Coverage { .. } => "coverage",
+            Need::Environment { .. } => "environment",
         }
     }
 }
@@ -121,7 +121,7 @@ pub struct Item {
     pub targets: BTreeSet<RuntimeTarget>,
     pub files: Vec<NeededFile>,
     pub producer: String,
-    pub rule: Rule,
+    pub rule: Need,
 }
 
 impl Item {

@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 
 use crate::metric::{PEAK_MEMORY, RATIO, TIME};
 use crate::{Benchmark, Better, Commit, Estimate, Measurement, Metric, RecordedRun, RunStatus, Series, Unit};
-use Kind::{Flag, Integer, Number, Numbers, Small, Text, Time};
+use ColumnKind::{Flag, Integer, Number, Numbers, Small, Text, Time};
 
 /// Raised when a column goes or changes its meaning, not when one is added.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -41,11 +41,11 @@ pub const VALUES: Table = Table { name: "values", groups: &[RUN, BENCHMARK, COMM
 
 type Reader = for<'a> fn(&Row<'a>) -> Cell<'a>;
 
-const fn given(name: &'static str, kind: Kind, meaning: &'static str, cell: Reader) -> Column {
+const fn given(name: &'static str, kind: ColumnKind, meaning: &'static str, cell: Reader) -> Column {
     Column { name, kind, is_given: true, meaning, cell }
 }
 
-const fn column(name: &'static str, kind: Kind, meaning: &'static str, cell: Reader) -> Column {
+const fn column(name: &'static str, kind: ColumnKind, meaning: &'static str, cell: Reader) -> Column {
     Column { name, kind, is_given: false, meaning, cell }
 }
 
@@ -213,7 +213,7 @@ const VALUE: &[Column] = &[
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     Text,
     /// A signed integer of 32 bits.
     Small,
@@ -241,7 +241,7 @@ pub enum Cell<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ColumnKind,
     pub is_given: bool,
     pub meaning: &'static str,
     pub cell: Reader,

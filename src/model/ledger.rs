@@ -21,14 +21,14 @@ pub struct Ledger {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// From the root of the project, with `/`.
     pub path: String,
     /// The first line of the entry, from 1.
     pub line: usize,
 }
 
-impl std::fmt::Display for Entry {
+impl std::fmt::Display for LedgerEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.path, self.line)
     }
@@ -45,7 +45,7 @@ pub struct Terms {
     pub commit: String,
     /// The last day of its validity, in UTC.
     pub expires: NaiveDate,
-    pub entry: Entry,
+    pub entry: LedgerEntry,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +127,7 @@ impl Ledger {
     }
 
     /// Two entries about the same thing at the same time, of which it is unclear which one counts.
-    pub fn duplicate(&self) -> Option<(&Entry, &Entry)> {
+    pub fn duplicate(&self) -> Option<(&LedgerEntry, &LedgerEntry)> {
         let accepted = first_overlap(&self.acceptances, |one| &one.terms, |one, other| one.event == other.event);
         accepted.or_else(|| {
             first_overlap(
@@ -165,7 +165,7 @@ fn first_overlap<'a, T>(
     list: &'a [T],
     terms: impl Fn(&'a T) -> &'a Terms,
     is_same: impl Fn(&T, &T) -> bool,
-) -> Option<(&'a Entry, &'a Entry)> {
+) -> Option<(&'a LedgerEntry, &'a LedgerEntry)> {
     list.iter().enumerate().find_map(|(place, later)| {
         let overlaps = |one: &&'a T| is_same(one, later) && terms(one).overlaps(terms(later));
         list[..place].iter().find(overlaps).map(|one| (&terms(one).entry, &terms(later).entry))
@@ -193,7 +193,7 @@ pub mod example {
             date: day(date),
             commit: "c".repeat(40),
             expires: day(expires),
-            entry: Entry { path: "ledger/2026.toml".to_owned(), line: 1 },
+            entry: LedgerEntry { path: "ledger/2026.toml".to_owned(), line: 1 },
         }
     }
 

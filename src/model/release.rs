@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checklist::{FilledChecklist, HistoryPoint, RuntimeTarget};
-use super::ledger::Entry;
+use super::ledger::LedgerEntry;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
@@ -73,5 +73,5 @@ pub struct Released {
     /// How many older releases have no page.
     pub older: usize,
     /// The places of waivers without effect, and the reasons.
-    pub unused_waivers: BTreeMap<Entry, String>,
+    pub unused_waivers: BTreeMap<LedgerEntry, String>,
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::{self, Project};
 use crate::{Advice, refuse};
 use sprag_base::digest;

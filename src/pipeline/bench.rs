@@ -7,7 +7,7 @@ use crate::builds::Builds;
 use crate::compare::timed::{SUITE, command, shown, suite, suite_named};
 use crate::compare::{self, Contest, measure_programs};
 use crate::config::{Config, Suite};
-use crate::error::{Context as _, Exit};
+use crate::error::{Exit, WithContext as _};
 use crate::gate::{CompareRequest, GateRequest, Inconclusive, table_text};
 use crate::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use crate::pending;

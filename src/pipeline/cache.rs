@@ -10,14 +10,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::{PRIVATE_FOLDER, Project};
 use sprag_analysis::frame::DecodedRuns;
 use sprag_base::digest;
 use sprag_base::files::{read_bounded, write_cache};
 use sprag_base::json;
 use sprag_history as history;
-use sprag_history::{Entry, Store};
+use sprag_history::{Leaf, Store};
 use sprag_model::Quarantined;
 
 const VARIABLE: &str = "SPRAG_CACHE";
@@ -35,16 +35,16 @@ pub struct Decoded {
 }
 
 /// Decodes the records that the cache lacks, and adds them to it.
-pub fn decode(project: &Project, store: &Store, entries: &[Entry]) -> crate::Result<Decoded> {
+pub fn decode(project: &Project, store: &Store, entries: &[Leaf]) -> crate::Result<Decoded> {
     let file = CacheFile::at(project, RUNS);
     let cached = file.read().and_then(|bytes| DecodedRuns::from_bytes(&bytes)).unwrap_or_default();
     let count = cached.heads().len();
-    let mut awaited: HashMap<&str, &Entry> = entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
+    let mut awaited: HashMap<&str, &Leaf> = entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
     let mut runs = cached.select(|head, blob| {
         let path = head.path.as_str();
         awaited.get(path).is_some_and(|entry| entry.blob == blob) && awaited.remove(path).is_some()
     });
-    let new: Vec<Entry> = entries.iter().filter(|entry| awaited.contains_key(entry.path.as_str())).cloned().collect();
+    let new: Vec<Leaf> = entries.iter().filter(|entry| awaited.contains_key(entry.path.as_str())).cloned().collect();
     let (fresh, quarantined) = read(store, &new)?;
     // Records that a branch lacks may come back with the next checkout, so they are dropped only with other changes.
     let is_news = !fresh.heads().is_empty() || runs.heads().len() * 2 < count;
@@ -63,7 +63,7 @@ pub fn size(project: &Project) -> Option<u64> {
 }
 
 /// No record is in memory as a whole for longer than decoding takes.
-fn read(store: &Store, entries: &[Entry]) -> crate::Result<(DecodedRuns, Vec<Quarantined>)> {
+fn read(store: &Store, entries: &[Leaf]) -> crate::Result<(DecodedRuns, Vec<Quarantined>)> {
     let take = |taken: &mut (DecodedRuns, Vec<Quarantined>), place: usize, record| match record {
         Ok(run) => taken.0.add(&entries[place].blob, &run),
         Err(bad) => taken.1.push(bad),

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic_folder::{ExistingFolder, FolderKind};
-use crate::error::{Cause, Context as _};
+use crate::error::{Cause, WithContext as _};
 use crate::export::check_parent;
 use crate::project::{self, Project};
 use crate::study::{self, Study};
@@ -21,7 +21,7 @@ use crate::trend::{self, TrendOptions};
 use crate::{Advice, Error, ledger, refuse, text};
 use sprag_analysis::frame::{self, PartialRow, RowsError};
 use sprag_analysis::ledger::answer_events;
-use sprag_analysis::trend::analyse::{self, Output};
+use sprag_analysis::trend::analyse::{self, TrendOutput};
 use sprag_analysis::trend::dataset::{Dataset, Gathered, Parts, each_series, in_order};
 use sprag_analysis::trend::outline::{Detector, Input, Outline};
 use sprag_analysis::trend::series_changes::Detection;
@@ -393,7 +393,7 @@ impl Opened {
         from: &[PathBuf],
         options: &TrendOptions,
         selected: &(dyn Fn(&Series) -> bool + Sync),
-    ) -> crate::Result<(Output, Ledger)> {
+    ) -> crate::Result<(TrendOutput, Ledger)> {
         let outline = &self.dataset.outline;
         if let Some(days) = options.days.filter(|days| *days != outline.tables.days) {
             let message = format!("the tables of the dataset are of {} days, not of {days}", outline.tables.days);

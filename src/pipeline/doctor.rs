@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::config::{Suite, SuiteKind};
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::{PRIVATE_FOLDER, Project};
 use crate::text::{self, printable};
 use sprag_base::files::{read_bounded, write_atomic};

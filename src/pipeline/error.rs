@@ -139,7 +139,7 @@ impl Error {
     }
 }
 
-pub trait Context<T>: Sized {
+pub trait WithContext<T>: Sized {
     fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T>;
 
     fn context(self, context: impl Into<String>) -> Result<T> {
@@ -147,13 +147,13 @@ pub trait Context<T>: Sized {
     }
 }
 
-impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
+impl<T, E: Into<Error>> WithContext<T> for std::result::Result<T, E> {
     fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T> {
         self.map_err(|error| error.into().context(context()))
     }
 }
 
-impl<T> Context<T> for Option<T> {
+impl<T> WithContext<T> for Option<T> {
     fn with_context<S: Into<String>>(self, context: impl FnOnce() -> S) -> Result<T> {
         self.ok_or_else(|| Error::message(context()))
     }

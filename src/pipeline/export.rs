@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::atomic_folder::{AtomicFolder, FolderKind};
 use crate::cache;
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
 use crate::text::{self, printable, warn};
@@ -14,7 +14,7 @@ use crate::{refuse, snapshots};
 use sprag_analysis::frame::ParquetFile;
 use sprag_base::files::{AtomicFile, check_writable};
 use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
-use sprag_history::{self as history, Entry};
+use sprag_history::{self as history, Leaf};
 use sprag_model::flat::{BENCHMARKS, Row, SAMPLES, Table};
 use sprag_model::{Page, RecordedRun, RunHead, flat};
 
@@ -85,13 +85,13 @@ impl<'a> Export<'a> {
     }
 
     /// Oldest first, then by id.
-    fn list(&mut self) -> crate::Result<Vec<Entry>> {
+    fn list(&mut self) -> crate::Result<Vec<Leaf>> {
         let is_selected = self.selected.filter()?;
         let store = self.project.store()?;
         let listing = history::list(store, &self.project.source()?).context("cannot read the history")?;
         snapshots::say_absent(&listing);
         for suite in &self.selected.suites {
-            refuse_unknown("suite", suite, listing.entries.iter().map(Entry::suite))?;
+            refuse_unknown("suite", suite, listing.entries.iter().map(Leaf::suite))?;
         }
         let cache::Decoded { runs, quarantined } = cache::decode(self.project, store, &listing.entries)?;
         self.quarantined += listing.quarantined.len() + quarantined.len() + listing.retracted.len();
@@ -101,15 +101,11 @@ impl<'a> Export<'a> {
         self.quarantined += all - runs.len();
         runs.retain(|(head, _)| is_selected(head));
         runs.sort_by(|(a, _), (b, _)| (a.timestamp, &a.id).cmp(&(b.timestamp, &b.id)));
-        Ok(runs.into_iter().map(|(head, blob)| Entry { path: head.path, blob }).collect())
+        Ok(runs.into_iter().map(|(head, blob)| Leaf { path: head.path, blob }).collect())
     }
 
     /// Calls `take` with each readable run.
-    fn pass(
-        &mut self,
-        entries: &[Entry],
-        take: &mut dyn FnMut(&RecordedRun) -> crate::Result<()>,
-    ) -> crate::Result<()> {
+    fn pass(&mut self, entries: &[Leaf], take: &mut dyn FnMut(&RecordedRun) -> crate::Result<()>) -> crate::Result<()> {
         for part in entries.chunks(AT_ONCE) {
             for record in history::read(self.project.store()?, part).context("cannot read the history")? {
                 let Ok(recorded) = record else {
@@ -143,7 +139,7 @@ impl<'a> Export<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Syntax {
     Csv,
     LongCsv,
     JsonLines,
@@ -154,7 +150,7 @@ pub enum Form {
 /// Writes to a file atomically, or to `out`; returns the number of runs.
 pub fn write_text(
     project: &Project,
-    form: Form,
+    form: Syntax,
     selected: &Selected,
     file: Option<&Path>,
     out: &mut dyn Write,
@@ -177,26 +173,26 @@ pub fn write_text(
     Ok(export.finish())
 }
 
-fn write(form: Form, export: &mut Export<'_>, mut entries: Vec<Entry>, out: &mut dyn Write) -> crate::Result<()> {
+fn write(form: Syntax, export: &mut Export<'_>, mut entries: Vec<Leaf>, out: &mut dyn Write) -> crate::Result<()> {
     let selected = export.selected;
     match form {
-        Form::Csv => {
+        Syntax::Csv => {
             out.write_all(&table_csv::header(BENCHMARKS))?;
             export.pass(&entries, &mut |run| {
                 Ok(out.write_all(&table_csv::lines(BENCHMARKS, &selected.benchmark_rows(run)))?)
             })
         }
-        Form::LongCsv => {
+        Syntax::LongCsv => {
             let mut writer = values_csv::Writer::default();
             out.write_all(&values_csv::header())?;
             entries.reverse();
             export.pass(&entries, &mut |run| Ok(out.write_all(&writer.lines(&selected.value_rows(run)))?))
         }
-        Form::JsonLines => {
+        Syntax::JsonLines => {
             export.pass(&entries, &mut |run| Ok(out.write_all(&json_lines::lines(&selected.value_rows(run)))?))
         }
-        Form::OpenMetrics => {
-            let mut newest = openmetrics::Newest::default();
+        Syntax::OpenMetrics => {
+            let mut newest = openmetrics::NewestSamples::default();
             export.pass(&entries, &mut |run| {
                 newest.take(&selected.value_rows(run));
                 Ok(())
@@ -242,8 +238,8 @@ pub fn write_parquet(project: &Project, selected: &Selected, folder: &Path) -> c
 }
 
 /// By the folder of suite, year and month. Without leading zeros every reader takes years and months for numbers.
-fn months(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
-    let mut months: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+fn months(entries: &[Leaf]) -> BTreeMap<String, Vec<Leaf>> {
+    let mut months: BTreeMap<String, Vec<Leaf>> = BTreeMap::new();
     for entry in entries {
         let (year, month) = entry.month();
         let (year, month) = (year.trim_start_matches('0'), month.trim_start_matches('0'));
@@ -255,14 +251,14 @@ fn months(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
 
 #[derive(Clone, Copy)]
 enum Download {
-    Text(Form),
+    Text(Syntax),
     Parquet(Table),
 }
 
 /// Each file: its path in the site, and a description.
 const DOWNLOADS: [(Download, &str, &str); 4] = [
-    (Download::Text(Form::Csv), "data/benchmarks.csv", "CSV, one line per run and benchmark."),
-    (Download::Text(Form::JsonLines), "data/values.jsonl", "JSON Lines, one object per run, benchmark and metric."),
+    (Download::Text(Syntax::Csv), "data/benchmarks.csv", "CSV, one line per run and benchmark."),
+    (Download::Text(Syntax::JsonLines), "data/values.jsonl", "JSON Lines, one object per run, benchmark and metric."),
     (Download::Parquet(BENCHMARKS), "data/benchmarks.parquet", "Parquet, the rows of the CSV."),
     (
         Download::Parquet(SAMPLES),
@@ -278,7 +274,7 @@ pub fn list_downloads() -> Vec<(String, &'static str)> {
 /// `entries` are in order of time.
 pub fn each_download(
     project: &Project,
-    entries: &[Entry],
+    entries: &[Leaf],
     take: &mut dyn FnMut(Page) -> crate::Result<()>,
 ) -> crate::Result<()> {
     let all = Selected::default();
@@ -342,7 +338,7 @@ mod tests {
 
     #[test]
     fn records_are_grouped_by_suite_year_and_month() {
-        let entry = |folder: &str| Entry {
+        let entry = |folder: &str| Leaf {
             path: format!("history/v1/{folder}/0123456789ab-01234567-0123456789abcdef.json"),
             blob: String::new(),
         };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::{Suite, SuiteKind, content_error};
-use crate::error::{Context as _, refuse};
+use crate::error::{WithContext as _, refuse};
 use crate::project::Project;
 use crate::{cache, study, text};
 use sprag_base::files::read_bounded;
@@ -58,7 +58,7 @@ struct FleetMachine {
     hours: Option<f64>,
 }
 
-pub struct Plan {
+pub struct FleetPlan {
     fleet: Fleet,
     /// By time, then by machine.
     tasks: Vec<Task>,
@@ -95,7 +95,7 @@ pub enum PlanFormat {
 }
 
 /// A plan of all suites of the configuration on the machines of that file.
-pub fn plan(project: &Project, path: &Path, asked: &[String]) -> crate::Result<Plan> {
+pub fn plan(project: &Project, path: &Path, asked: &[String]) -> crate::Result<FleetPlan> {
     let bytes = read_bounded(path, MOST_BYTES).with_context(|| format!("cannot read `{}`", path.display()))?;
     let name = path.display().to_string();
     let text = TomlText::from_bytes(&name, &bytes).map_err(content_error)?;
@@ -187,7 +187,7 @@ impl<'a> Scheduler<'a> {
         Scheduler { fleet, heads, newest, free, tasks: Vec::new(), notes: Vec::new() }
     }
 
-    fn plan(mut self, mut loads: Vec<Load>) -> Plan {
+    fn plan(mut self, mut loads: Vec<Load>) -> FleetPlan {
         let minutes = |load: &Load| self.minutes(load, None, None).unwrap_or(ASSUMED_MINUTES);
         loads.sort_by(|a, b| minutes(b).total_cmp(&minutes(a)).then_with(|| a.suite.cmp(&b.suite)));
         for load in &loads {
@@ -210,7 +210,7 @@ impl<'a> Scheduler<'a> {
             }
         }
         self.tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.machine.cmp(&b.machine)));
-        Plan { fleet: self.fleet, tasks: self.tasks, notes: self.notes }
+        FleetPlan { fleet: self.fleet, tasks: self.tasks, notes: self.notes }
     }
 
     /// Adds a task to the machine of these that is free first, or to the first that has the time.
@@ -324,7 +324,7 @@ fn minutes_of_day(text: &str) -> Option<f64> {
     Some(f64::from(number(hours, 24)? * 60 + number(minutes, 60)?))
 }
 
-impl Plan {
+impl FleetPlan {
     /// # Errors If the file lacks what the format needs.
     pub fn text(&self, format: PlanFormat) -> crate::Result<String> {
         let indented = |value: &Value| format!("{value:#}\n");
@@ -491,17 +491,17 @@ mod tests {
         Load { suite: suite.to_owned(), processes: 1.0, seconds: minutes.map(|one| one * 60.0), is_divisible: true }
     }
 
-    fn planned(fleet: &str, loads: &[(&str, Option<f64>)], heads: &[RunHead]) -> Plan {
+    fn planned(fleet: &str, loads: &[(&str, Option<f64>)], heads: &[RunHead]) -> FleetPlan {
         let fleet = TomlText::new("fleet.toml", fleet).parse().expect("it is a fleet");
         Scheduler::new(fleet, heads, &[]).plan(loads.iter().map(|one| load(one.0, one.1)).collect())
     }
 
-    fn made(minutes: &[(&str, Option<f64>)]) -> Plan {
+    fn made(minutes: &[(&str, Option<f64>)]) -> FleetPlan {
         planned(FLEET, minutes, &[])
     }
 
     /// Suite, shard, machine, start and minutes of each task.
-    fn tasks(plan: &Plan) -> Vec<String> {
+    fn tasks(plan: &FleetPlan) -> Vec<String> {
         let words = |task: &Task| {
             let shard = shard(task).unwrap_or_default();
             format!("{}{shard} {} {} {}", task.suite, plan.machine(task).name, plan.start(task), task.minutes)

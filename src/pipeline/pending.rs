@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::{self, Project};
 use crate::text::{self, say, warn};
 use sprag_base::files::{read_bounded, write_atomic};

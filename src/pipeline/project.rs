@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, FILE_NAME, RECORDS_BRANCH, Suite};
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::snapshots::SnapshotFolder;
 use crate::text::{self, warn};
 use crate::{Error, refuse};

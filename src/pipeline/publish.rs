@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 
 use crate::atomic_folder::{AtomicFolder, FolderKind};
 use crate::config::SitePages;
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::Project;
 use crate::study::Study;
 use crate::{Advice, export, ledger, policy, refuse, release, text, trend};
@@ -14,7 +14,7 @@ use sprag_analysis::calibrate::reruns;
 use sprag_analysis::ledger::answer_events;
 use sprag_analysis::method::{constants, sensitivities};
 use sprag_analysis::movers::week_movers;
-use sprag_history::{self as history, Entry};
+use sprag_history::{self as history, Leaf};
 use sprag_measure::protocol;
 use sprag_model::ledger::day;
 use sprag_model::method::{Constants, Figure, MeasuredTable, Method};
@@ -105,7 +105,7 @@ fn each_page(
     }
     let releases = release::reports(project)?;
     let reruns = reruns(&analysis.series, heads, &policy::from_rules(&project.config.rules));
-    let input = report::Input {
+    let input = report::SiteInput {
         analysis,
         trend,
         line,
@@ -129,7 +129,7 @@ fn each_page(
         .iter()
         .zip(&study.entries)
         .filter(|(head, _)| pages_of_site.shown_runs().contains(head.id.as_str()));
-    let records: Vec<Entry> = shown.map(|(_, entry)| entry.clone()).collect();
+    let records: Vec<Leaf> = shown.map(|(_, entry)| entry.clone()).collect();
     for entries in records.chunks(BATCH) {
         let runs = history::read(project.store()?, entries).context("cannot read the history")?;
         let runs = runs.into_iter().collect::<Result<Vec<_>, Quarantined>>();

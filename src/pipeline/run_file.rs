@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::import::foreign;
 use crate::{Error, refuse};
 use sprag_base::files::read_bounded;

@@ -8,7 +8,7 @@ use crate::text::{count, note, printable};
 use sprag_analysis::frame::{MOST_BYTES, Snapshot, StoredRow};
 use sprag_base::digest::{Digest, sha256_hex};
 use sprag_base::files::read_bounded;
-use sprag_history::{self as history, Entry, HistoryError, Listing, Snapshots};
+use sprag_history::{self as history, HistoryError, Leaf, Listing, Snapshots};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::Reader;
 use sprag_model::{Archive, MerkleTree};
@@ -53,7 +53,7 @@ fn id_of(path: &str) -> Option<u64> {
 
 impl Listed {
     /// Its folder may have runs that are on the branch alone.
-    fn has(&self, run: &Entry) -> bool {
+    fn has(&self, run: &Leaf) -> bool {
         self.archive.folders.contains_key(run.folder())
             && id_of(&run.path).is_some_and(|id| self.ids.binary_search(&id).is_ok())
     }
@@ -113,9 +113,9 @@ impl SnapshotFolder {
 }
 
 impl Snapshots for SnapshotFolder {
-    fn runs(&self, archive: &Archive) -> Result<Option<Vec<Entry>>, HistoryError> {
+    fn runs(&self, archive: &Archive) -> Result<Option<Vec<Leaf>>, HistoryError> {
         let Some(snapshot) = open(&self.root, archive)? else { return Ok(None) };
-        let (mut entries, mut firsts): (Vec<Entry>, _) = (Vec::new(), Vec::new());
+        let (mut entries, mut firsts): (Vec<Leaf>, _) = (Vec::new(), Vec::new());
         for group in 0..snapshot.groups() {
             let (first, mut done) = (entries.len(), Ok(()));
             let read = snapshot.each(group, ["path", "blob"], &mut |[path, blob]| {
@@ -140,11 +140,11 @@ impl Snapshots for SnapshotFolder {
         Ok(Some(entries))
     }
 
-    fn number(&self, run: &Entry) -> Option<usize> {
+    fn number(&self, run: &Leaf) -> Option<usize> {
         lock(&self.listed).iter().position(|one| one.has(run))
     }
 
-    fn content(&self, run: &Entry) -> Result<Vec<u8>, HistoryError> {
+    fn content(&self, run: &Leaf) -> Result<Vec<u8>, HistoryError> {
         let having: Vec<Arc<Listed>> = lock(&self.listed).iter().filter(|one| one.has(run)).cloned().collect();
         let mut last = Err(HistoryError::Damaged(format!("no snapshot has `{}`", run.path)));
         for listed in &having {
@@ -166,9 +166,9 @@ fn unread(root: &Path, archive: &Archive, error: impl std::fmt::Display) -> Hist
 }
 
 /// A run of a snapshot, which comes after that at `last`.
-fn entry_of(archive: &Archive, last: &str, path: &str, blob: &str) -> Result<Entry, String> {
+fn entry_of(archive: &Archive, last: &str, path: &str, blob: &str) -> Result<Leaf, String> {
     let refused = |reason: &str| Err(format!("has a run at `{}`, which {reason}", path.escape_debug()));
-    match Entry::parse(path, blob) {
+    match Leaf::parse(path, blob) {
         Err(reason) => refused(&reason),
         Ok(_) if path <= last => refused("is not in the order of the paths"),
         Ok(entry) if !archive.folders.contains_key(entry.folder()) => {
@@ -346,8 +346,8 @@ mod tests {
         archive
     }
 
-    fn entry((run, record): &(RecordedRun, String)) -> Entry {
-        Entry { path: run.path.clone(), blob: history::blob_id(record.as_bytes()).expect("an id") }
+    fn entry((run, record): &(RecordedRun, String)) -> Leaf {
+        Leaf { path: run.path.clone(), blob: history::blob_id(record.as_bytes()).expect("an id") }
     }
 
     #[test]

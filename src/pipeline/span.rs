@@ -1,6 +1,6 @@
 //! The commits from one end of a line of history to the other.
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::Project;
 use crate::refuse;
 use sprag_history as history;

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 
 use crate::cache::{self, CacheFile};
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::Project;
 use crate::{ledger, snapshots, text};
-use sprag_analysis::digest::{self, Input, Newest};
+use sprag_analysis::digest::{self, DigestInput, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
-use sprag_history::{self as history, Entry, FolderCache, HistoryError, Listing, Store, Target};
+use sprag_history::{self as history, FolderCache, HistoryError, Leaf, Listing, Store, Target};
 use sprag_measure::{clock, memory};
 use sprag_model::{
     Analysis, BaselineFile, CommitCache, CommitLine, HistoryFacts, Ledger, Quarantined, RecordedRun, RunHead,
@@ -22,7 +22,7 @@ pub struct Study {
     /// Oldest first.
     pub heads: Vec<RunHead>,
     /// In the same order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Leaf>,
     /// Of each suite and machine.
     pub newest: Vec<RecordedRun>,
     pub baselines: Vec<BaselineFile>,
@@ -45,12 +45,12 @@ pub struct Along<'a> {
 }
 
 #[derive(Clone)]
-pub struct Loaded {
+pub struct DecodedHistory {
     pub facts: HistoryFacts,
     pub runs: DecodedRuns,
 }
 
-pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
+pub fn load(project: &Project, store: &Store) -> crate::Result<DecodedHistory> {
     memory::share_and_keep();
     let source = project.source()?;
     let listing = list(project, store, &source).context("cannot read the history")?;
@@ -61,7 +61,7 @@ pub fn load(project: &Project, store: &Store) -> crate::Result<Loaded> {
 }
 
 /// Leaves out runs that are dated in the future: one of the year 9999 would be the newest forever.
-fn timely(runs: DecodedRuns, listing: Listing) -> Loaded {
+fn timely(runs: DecodedRuns, listing: Listing) -> DecodedHistory {
     let mut ahead = Vec::new();
     let runs = runs.select(|head, _| {
         let fault = listing.check_time(head.timestamp).err();
@@ -71,7 +71,7 @@ fn timely(runs: DecodedRuns, listing: Listing) -> Loaded {
     });
     let mut facts = facts(listing);
     facts.quarantined.extend(ahead);
-    Loaded { facts, runs }
+    DecodedHistory { facts, runs }
 }
 
 fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, HistoryError> {
@@ -84,9 +84,9 @@ fn list(project: &Project, store: &Store, source: &Target) -> Result<Listing, Hi
     Ok(listing)
 }
 
-impl Loaded {
+impl DecodedHistory {
     /// The history as of the commit that the project is pinned to; reads records that are missing here.
-    pub fn as_of(&self, project: &Project, store: &Store) -> crate::Result<Loaded> {
+    pub fn as_of(&self, project: &Project, store: &Store) -> crate::Result<DecodedHistory> {
         let listing = history::list(store, &project.source()?).context("cannot read the history")?;
         let listed: HashSet<(&str, &str)> =
             listing.entries.iter().map(|entry| (entry.path.as_str(), entry.blob.as_str())).collect();
@@ -121,10 +121,10 @@ pub fn study_along(project: &Project, along: Along<'_>) -> crate::Result<Study> 
     study_loaded(project, load(project, project.store()?)?, along)
 }
 
-pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crate::Result<Study> {
+pub fn study_loaded(project: &Project, loaded: DecodedHistory, along: Along<'_>) -> crate::Result<Study> {
     let store = project.store()?;
     let ledger = ledger::read(project)?;
-    let Loaded { mut facts, mut runs } = loaded;
+    let DecodedHistory { mut facts, mut runs } = loaded;
     let line = if along.all_parents {
         history::commit_graph(store, along.revision)
     } else {
@@ -145,8 +145,8 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
     let frame = Frame::new(&runs, &line);
     let mut own = runs.into_heads();
     own.sort_by(|(a, _), (b, _)| (a.timestamp, &a.path).cmp(&(b.timestamp, &b.path)));
-    let entry = |(head, blob): (RunHead, String)| (Entry { path: head.path.clone(), blob }, head);
-    let (entries, heads): (Vec<Entry>, Vec<RunHead>) = own.into_iter().map(entry).unzip();
+    let entry = |(head, blob): (RunHead, String)| (Leaf { path: head.path.clone(), blob }, head);
+    let (entries, heads): (Vec<Leaf>, Vec<RunHead>) = own.into_iter().map(entry).unzip();
     facts.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
     facts.runs = heads.len();
     facts.first = heads.first().map(|head| head.timestamp);
@@ -164,7 +164,7 @@ pub fn study_loaded(project: &Project, loaded: Loaded, along: Along<'_>) -> crat
     if let Some(ahead) = heads.iter().find(|head| head.timestamp > tomorrow) {
         text::warn(&format!("`{}` is dated {}, which is yet to come", ahead.path, ahead.timestamp));
     }
-    let analysis = digest::analyse(Input {
+    let analysis = digest::analyse(DigestInput {
         project: &project.config.project.name,
         every_days: project.config.schedule.every_days,
         history: facts,
@@ -202,8 +202,7 @@ fn read_newest(
     let newest = digest::newest(runs.heads(), line);
     let members: BTreeSet<&str> = newest.iter().flat_map(Newest::members).map(|member| member.path.as_str()).collect();
     let judged = runs.records().filter(|(path, _)| members.contains(path));
-    let entries: Vec<Entry> =
-        judged.map(|(path, blob)| Entry { path: path.to_owned(), blob: blob.to_owned() }).collect();
+    let entries: Vec<Leaf> = judged.map(|(path, blob)| Leaf { path: path.to_owned(), blob: blob.to_owned() }).collect();
     let (mut records, mut bad) = (Vec::new(), Vec::new());
     for record in history::read(store, &entries).context("cannot read the history")? {
         match record {

@@ -6,7 +6,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::builds::commit_build::can_be_built;
 use crate::config::{self, FILE_NAME, SensitivityName, Suite, SuiteKind};
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::options::refuse_unknown;
 use crate::project::Project;
 use crate::refuse;
@@ -15,7 +15,7 @@ use crate::text::{self, warn};
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::ledger::{Accepting, ComparedRun, answer_events};
 use sprag_analysis::movers;
-use sprag_analysis::trend::analyse::{self, Output};
+use sprag_analysis::trend::analyse::{self, TrendOutput};
 use sprag_analysis::trend::outline::Input;
 use sprag_analysis::trend::series_changes::Setting;
 use sprag_base::text::decoded;
@@ -49,7 +49,7 @@ pub fn analyse(
     study: &Study,
     options: &TrendOptions,
     selected: &(dyn Fn(&Series) -> bool + Sync),
-) -> crate::Result<Output> {
+) -> crate::Result<TrendOutput> {
     Ok(analyse_both(project, study, options, None, selected)?.0)
 }
 
@@ -87,7 +87,7 @@ pub fn unrecorded(project: &Project) -> crate::Result<Vec<EventRecord>> {
     Ok(output(project)?.steps)
 }
 
-fn output(project: &Project) -> crate::Result<Output> {
+fn output(project: &Project) -> crate::Result<TrendOutput> {
     let study = study::study(project)?;
     analyse(project, &study, &TrendOptions::events(clock::now()), &|_| true)
 }
@@ -115,7 +115,7 @@ pub fn analyse_both(
     options: &TrendOptions,
     other: Option<DateTime<Utc>>,
     selected: &(dyn Fn(&Series) -> bool + Sync),
-) -> crate::Result<(Output, Option<Trend>)> {
+) -> crate::Result<(TrendOutput, Option<Trend>)> {
     let (mut output, mut as_of_other) =
         with_input(project, study, options, selected, |input| Ok(analyse::analyse_at(input, other)))?;
     answer_events(&mut output.trend.events, &study.ledger, day(options.now));
@@ -279,19 +279,19 @@ pub fn warn_unknown(ledger: &Ledger, trend: &Trend) {
     }
 }
 
-pub struct Selection<'a> {
+pub struct SeriesFilter<'a> {
     suites: &'a [String],
     machine: Option<String>,
     filters: &'a [String],
 }
 
-impl<'a> Selection<'a> {
+impl<'a> SeriesFilter<'a> {
     pub fn new(
         suites: &'a [String],
         machine: Option<&str>,
         filters: &'a [String],
         all: &[&Series],
-    ) -> crate::Result<Selection<'a>> {
+    ) -> crate::Result<SeriesFilter<'a>> {
         let series = || all.iter().copied();
         for suite in suites {
             refuse_unknown("series of the suite", suite, series().map(|one| one.suite.as_str()))?;
@@ -308,7 +308,7 @@ impl<'a> Selection<'a> {
             return refuse(message, format!("name one by its id: {}", ids.join(", ")));
         }
         let machine = ids.and_then(|ids| ids.first().map(|id| (*id).to_owned()));
-        let selection = Selection { suites, machine, filters };
+        let selection = SeriesFilter { suites, machine, filters };
         if !all.is_empty() && !series().any(|one| selection.has(one)) {
             return refuse("no series of the history is selected", "a filter is a part of the id of a benchmark");
         }

@@ -24,7 +24,7 @@ const COMPARED_VALUES: usize = 2_000_000;
 pub(super) const GPU_DRIVER: &str = "gpu_driver";
 
 #[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+pub struct SiteInput<'a> {
     pub analysis: &'a Analysis,
     pub trend: &'a Trend,
     pub line: &'a CommitLine,
@@ -46,7 +46,7 @@ pub struct Input<'a> {
 }
 
 pub(super) struct Catalog<'a> {
-    pub(super) input: Input<'a>,
+    pub(super) input: SiteInput<'a>,
     pub(super) analysis: &'a Analysis,
     pub(super) trend: &'a Trend,
     pub(super) line: &'a CommitLine,
@@ -75,8 +75,8 @@ struct Compared {
 }
 
 impl<'a> Catalog<'a> {
-    pub(super) fn new(input: &Input<'a>) -> Catalog<'a> {
-        let Input { analysis, trend, line, heads, .. } = *input;
+    pub(super) fn new(input: &SiteInput<'a>) -> Catalog<'a> {
+        let SiteInput { analysis, trend, line, heads, .. } = *input;
         let mut newest_first: Vec<&RunHead> = heads.iter().collect();
         newest_first.sort_by(|a, b| b.timestamp.cmp(&a.timestamp).then_with(|| a.id.cmp(&b.id)));
         let judged = analysis.series.iter().filter(|series| series.judged);

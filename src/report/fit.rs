@@ -25,12 +25,12 @@ const NEWEST_TURNS: usize = 2;
 pub struct Fit<'a> {
     pub series: &'a SeriesTrend,
     /// Oldest first; a page numbers them from 1.
-    pub turns: Vec<Turn<'a>>,
+    pub turns: Vec<FitTurn<'a>>,
 }
 
 /// A change of level or a drift. Places are those of points of the series, values are in base units.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn<'a> {
+pub struct FitTurn<'a> {
     pub is_drift: bool,
     /// The first point that is no longer at the level before.
     pub begin: usize,
@@ -51,7 +51,7 @@ pub struct Turn<'a> {
 impl<'a> Fit<'a> {
     /// The fit of a series; `parts` are the events that it is a member of, each with its part.
     pub fn new(series: &'a SeriesTrend, parts: &[(&'a Event, &'a Member)]) -> Fit<'a> {
-        let changes = series.changes.points.iter().map(|change| Turn {
+        let changes = series.changes.points.iter().map(|change| FitTurn {
             is_drift: false,
             begin: change.index,
             end: change.index,
@@ -64,7 +64,7 @@ impl<'a> Fit<'a> {
         });
         let drifts = series.changes.drifts.iter().map(|drift| {
             let value = (drift.after / drift.before - 1.0) * drift.before.signum();
-            Turn {
+            FitTurn {
                 is_drift: true,
                 begin: drift.begin,
                 end: drift.end,
@@ -76,7 +76,7 @@ impl<'a> Fit<'a> {
                 part: None,
             }
         });
-        let mut turns: Vec<Turn<'_>> = changes.chain(drifts).collect();
+        let mut turns: Vec<FitTurn<'_>> = changes.chain(drifts).collect();
         turns.sort_by_key(|turn| (turn.begin, turn.end));
         for turn in &mut turns {
             turn.part = part_of(series, turn, parts);
@@ -128,7 +128,7 @@ impl<'a> Fit<'a> {
     }
 }
 
-impl Turn<'_> {
+impl FitTurn<'_> {
     pub fn is_of_environment(&self) -> bool {
         self.part.is_some_and(|(event, _)| event.kind == EventKind::Environment)
     }
@@ -180,7 +180,7 @@ impl Turn<'_> {
 /// The event that a turn is part of: of its kind, with the first commit at the new level, and the nearest level before.
 fn part_of<'a>(
     series: &SeriesTrend,
-    turn: &Turn<'_>,
+    turn: &FitTurn<'_>,
     parts: &[(&'a Event, &'a Member)],
 ) -> Option<(&'a Event, &'a Member)> {
     let at = series.pooled.get(turn.end.min(series.pooled.len().checked_sub(1)?))?;
@@ -284,7 +284,7 @@ impl Fit<'_> {
     }
 
     /// A turn in words; `goes_on` where it has not ended.
-    fn turn(&self, turn: &Turn<'_>, scale: Scale, goes_on: bool) -> String {
+    fn turn(&self, turn: &FitTurn<'_>, scale: Scale, goes_on: bool) -> String {
         let after = number::quantity(scale, turn.after);
         let values = || format!("from {} to {after}", number::value(scale, turn.before));
         let size = turn.relative.map(|relative| number::percent(relative.value));

@@ -40,7 +40,7 @@ mod sample_data;
 #[cfg(test)]
 mod site_checks;
 
-pub use catalog::Input;
+pub use catalog::SiteInput;
 pub use link::{check_commit_url, check_url};
 pub use pages::{WEEKS, digest_markdown, digest_text};
 pub use site::Site;

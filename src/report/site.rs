@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::catalog::{Catalog, Input};
+use super::catalog::{Catalog, SiteInput};
 use super::compare::data::Data;
 use super::compare::script;
 use super::{ReportError, Settings, link, pages};
@@ -31,7 +31,7 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    pub fn new(input: &Input<'a>) -> Site<'a> {
+    pub fn new(input: &SiteInput<'a>) -> Site<'a> {
         Site { catalog: Catalog::new(input) }
     }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::compare::data::Data;
 use super::sample_data::{self, Sample};
-use super::{Input, ReportError, Settings, link, pages};
+use super::{ReportError, Settings, SiteInput, link, pages};
 use sprag_base::digest::sha256_hex;
 use sprag_model::release::Released;
 use sprag_model::{CommitLine, Direction, Ledger, Member, Page, RecordedRun, Role, Trend};
@@ -21,7 +21,7 @@ fn site_with(sample: &Sample, settings: &Settings) -> Vec<Page> {
 fn empty(url: Option<&str>) -> Result<Vec<Page>, ReportError> {
     let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
     let (ledger, releases) = (Ledger::default(), Released::default());
-    let input = Input {
+    let input = SiteInput {
         analysis: &analysis,
         trend: &trend,
         line: &line,
@@ -419,7 +419,7 @@ fn the_page_for_missing_pages_is_safe_under_any_path() {
 fn links_to_series_that_lost_their_page_lead_to_the_viewer() {
     let sample = Sample { asked: Some(Vec::new()), ..sample_data::rich() };
     let render = |url| {
-        let input = Input { url, ..sample.catalog().input };
+        let input = SiteInput { url, ..sample.catalog().input };
         sample_data::rendered(&input, &Settings::default()).expect("it renders")
     };
     let script = ["https://example.org/k/gone.js"];
@@ -433,7 +433,7 @@ fn links_to_series_that_lost_their_page_lead_to_the_viewer() {
 fn commits_lead_to_their_author_and_diff_and_pages_to_a_picture() {
     let sample = sample_data::rich();
     let render = |commit_url| {
-        let input = Input { commit_url: Some(commit_url), url: Some("https://x.org/k"), ..sample.catalog().input };
+        let input = SiteInput { commit_url: Some(commit_url), url: Some("https://x.org/k"), ..sample.catalog().input };
         sample_data::rendered(&input, &Settings::default())
     };
     let site = render("https://forge.org/c/{sha}").expect("it renders");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use serde_json::Value;
-use sprag_model::flat::{BENCHMARKS, Kind, SAMPLES, Table};
+use sprag_model::flat::{BENCHMARKS, ColumnKind, SAMPLES, Table};
 
 use crate::demo::shop;
 use crate::sandbox::{Sandbox, assert_contains, files};
@@ -99,13 +99,13 @@ fn the_columns_are_documented() {
     let document = include_str!("../../docs/EXPORT.md");
     for column in [BENCHMARKS, SAMPLES].iter().flat_map(Table::columns) {
         let kind = match column.kind {
-            Kind::Text => "text",
-            Kind::Small => "int32",
-            Kind::Integer => "int64",
-            Kind::Number => "double",
-            Kind::Time => "timestamp",
-            Kind::Flag => "boolean",
-            Kind::Numbers => "list of double",
+            ColumnKind::Text => "text",
+            ColumnKind::Small => "int32",
+            ColumnKind::Integer => "int64",
+            ColumnKind::Number => "double",
+            ColumnKind::Time => "timestamp",
+            ColumnKind::Flag => "boolean",
+            ColumnKind::Numbers => "list of double",
         };
         let row = format!("| `{}` | {kind} | {} |", column.name, column.meaning);
         assert_contains(document, &[&row]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sprag_formats::custom;
-use sprag_model::autotune::Store;
+use sprag_model::autotune::TuneStore;
 use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::foreign::Output;
 use sprag_model::{Baseline, EventRecord, Run};
@@ -124,7 +124,7 @@ fn every_past_version_is_read_for_ever() {
 
     let text = read("fixtures/records/autotune-1.json");
     follows("autotune-1", &text);
-    let reading = Store::from_json(text.as_bytes()).expect("it is not a newer one");
+    let reading = TuneStore::from_json(text.as_bytes()).expect("it is not a newer one");
     assert_eq!((reading.damage, reading.store.to_json()), (None, text));
 
     let text = read("fixtures/records/metrics-1.json");
@@ -186,7 +186,8 @@ fn what_no_reader_takes_no_schema_takes() {
         assert!(!reads(document.to_string().as_bytes()), "the reader of {name} takes {pointer}");
     };
     let reads_baseline: fn(&[u8]) -> bool = |bytes| Baseline::from_json(bytes).is_ok();
-    let reads_store: fn(&[u8]) -> bool = |bytes| Store::from_json(bytes).is_ok_and(|reading| reading.damage.is_none());
+    let reads_store: fn(&[u8]) -> bool =
+        |bytes| TuneStore::from_json(bytes).is_ok_and(|reading| reading.damage.is_none());
     let shared = [
         ("/suite", json!("../cpu")),
         ("/other", json!(1)),

@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 use std::collections::BTreeSet;
 
 use super::cluster::Cluster;
-use super::level::Observation;
+use super::level::LevelObservation;
 use super::posterior::{Gaps, Posterior};
 
 /// What can be measured next, and what it costs.
@@ -22,7 +22,7 @@ pub struct Costs<'c> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice {
+pub struct BisectChoice {
     pub commit: usize,
     pub pairs: usize,
     /// What is expected of it, in bits.
@@ -52,12 +52,12 @@ const FINE_SHARES: [f64; 7] = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
 const POINTS: usize = 48;
 
 /// The measurement that is most informative about all clusters, given that others measure `pending`; `None` where none is.
-pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
+pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<BisectChoice> {
     let (parts, least) =
         if pending.is_empty() { (&SHARES[..], LEAST_BITS) } else { (&FINE_SHARES[..], LEAST_BITS_MEANWHILE) };
     let tried = clusters.iter().flat_map(|cluster| candidates(cluster, costs, parts));
     let commits: BTreeSet<usize> = tried.chain(pending.iter().map(|one| one.commit)).collect();
-    let mut best: Option<(f64, Choice)> = None;
+    let mut best: Option<(f64, BisectChoice)> = None;
     for commit in commits {
         // Of two measurements at a time, the second adds what both together show beyond the first.
         let meanwhile: usize = pending.iter().filter(|one| one.commit == commit).map(|one| one.pairs).sum();
@@ -76,7 +76,7 @@ pub fn next(clusters: &[&Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Op
             let bits: f64 = clusters.iter().map(of_cluster).sum();
             let value = bits * may_build(commit, clusters, costs) / (costs.cost)(commit, *pairs).max(1e-9);
             if bits >= least && best.as_ref().is_none_or(|(most, _)| value > *most) {
-                best = Some((value, Choice { commit, pairs: *pairs, bits }));
+                best = Some((value, BisectChoice { commit, pairs: *pairs, bits }));
             }
         }
     }
@@ -171,7 +171,7 @@ fn shares(gaps: &Gaps, gap: usize, inside: f64) -> [f64; 3] {
 }
 
 /// What a measurement shows about the level, in bits. `before` was measured of the same build, which shares its offset.
-fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &[Observation]) -> f64 {
+fn information(posterior: &Posterior, shares: [f64; 3], variance: f64, before: &[LevelObservation]) -> f64 {
     let noise = posterior.noise;
     let (build, fresh) = (noise.build * noise.build, noise.of_observation(variance));
     let precision: f64 = before.iter().map(|one| 1.0 / noise.of_observation(one.variance)).sum();

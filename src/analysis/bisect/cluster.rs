@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::level::Observation;
+use super::level::LevelObservation;
 use super::posterior::{Measured, Posterior, posterior};
-use super::question::{Question, Session};
+use super::question::{BisectQuestion, Session};
 
 /// Benchmarks that moved at the same commits, as far as the measurements show.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    pub question: Question,
-    pub measured: BTreeMap<usize, Vec<Observation>>,
+    pub question: BisectQuestion,
+    pub measured: BTreeMap<usize, Vec<LevelObservation>>,
     /// Also commits that lack these benchmarks alone.
     pub skipped: BTreeSet<usize>,
     pub posterior: Posterior,
-    pub finding: Finding,
+    pub finding: Ruling,
     /// A commit to measure before the culprit is named.
     pub check: Option<usize>,
 }
@@ -30,7 +30,7 @@ pub struct Group {
 
 /// What follows at the asked confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Finding {
+pub enum Ruling {
     Culprit(Group),
     /// The step has two parts, or one part was undone; the level between them.
     Two([Group; 2], f64),
@@ -61,7 +61,7 @@ pub fn only_culprit(clusters: &[Cluster]) -> Option<usize> {
     groups.iter().all(is_it).then_some(first)
 }
 
-impl Finding {
+impl Ruling {
     /// Whether commits are to blame, each separated from all others.
     pub fn is_named(&self) -> bool {
         let groups = self.groups();
@@ -70,29 +70,29 @@ impl Finding {
 
     /// Where the level changes: the commits to blame and those of an earlier change that was undone.
     pub fn changes(&self) -> Vec<Group> {
-        let undone: &[Group] = if let Finding::Redone(_, undone) = self { undone } else { &[] };
+        let undone: &[Group] = if let Ruling::Redone(_, undone) = self { undone } else { &[] };
         [undone, &self.groups()].concat()
     }
 
     /// The commits to blame.
     pub fn groups(&self) -> Vec<Group> {
         match self {
-            Finding::Culprit(group) | Finding::Redone(group, _) => vec![*group],
-            Finding::Two(groups, _) => groups.to_vec(),
-            Finding::Drift(_) | Finding::Other(_) | Finding::Open => Vec::new(),
+            Ruling::Culprit(group) | Ruling::Redone(group, _) => vec![*group],
+            Ruling::Two(groups, _) => groups.to_vec(),
+            Ruling::Drift(_) | Ruling::Other(_) | Ruling::Open => Vec::new(),
         }
     }
 }
 
 impl Cluster {
     pub(super) fn new(
-        question: Question,
+        question: BisectQuestion,
         prior: &[f64],
         answers: &[(usize, Session)],
         skipped: &BTreeSet<usize>,
         confidence: f64,
     ) -> Cluster {
-        let mut measured: BTreeMap<usize, Vec<Observation>> = BTreeMap::new();
+        let mut measured: BTreeMap<usize, Vec<LevelObservation>> = BTreeMap::new();
         let mut skipped = skipped.clone();
         for (commit, session) in answers {
             match question.observation(session) {
@@ -103,9 +103,9 @@ impl Cluster {
         skipped.retain(|commit| !measured.contains_key(commit));
         let commits = measured.iter().map(|(commit, all)| Measured { commit: *commit, observations: all.clone() });
         let posterior = posterior(&question, prior, &commits.collect::<Vec<Measured>>());
-        let mut cluster = Cluster { question, measured, skipped, posterior, finding: Finding::Open, check: None };
+        let mut cluster = Cluster { question, measured, skipped, posterior, finding: Ruling::Open, check: None };
         cluster.finding = cluster.conclusion(confidence);
-        if let Finding::Culprit(group) = cluster.finding {
+        if let Ruling::Culprit(group) = cluster.finding {
             cluster.check = cluster.unexplained(group).or_else(|| cluster.unchecked(group.last, prior.len()));
         }
         cluster
@@ -136,43 +136,43 @@ impl Cluster {
         groups
     }
 
-    fn conclusion(&self, confidence: f64) -> Finding {
+    fn conclusion(&self, confidence: f64) -> Ruling {
         let posterior = &self.posterior;
         if posterior.drift >= confidence {
-            return Finding::Drift(posterior.drift);
+            return Ruling::Drift(posterior.drift);
         }
         if posterior.other >= confidence {
-            return Finding::Other(posterior.other);
+            return Ruling::Other(posterior.other);
         }
         let groups = self.groups();
         if posterior.two > 0.5 {
             let Some(pair) = posterior.pair.as_ref().filter(|pair| pair.probability >= confidence) else {
-                return Finding::Open;
+                return Ruling::Open;
             };
             let group = |gap: (usize, usize)| {
                 let group = groups.iter().find(|group| group.first <= gap.0 && gap.1 <= group.last)?;
                 Some(Group { probability: pair.probability, ..*group })
             };
             return match (group(pair.first), group(pair.second)) {
-                (Some(first), Some(second)) => Finding::Two([first, second], pair.between),
-                _ => Finding::Open,
+                (Some(first), Some(second)) => Ruling::Two([first, second], pair.between),
+                _ => Ruling::Open,
             };
         }
         let best = groups.into_iter().max_by(|a, b| a.probability.total_cmp(&b.probability));
         let undone = || posterior.undone.map(|((first, last), probability)| Group { first, last, probability });
         match best.filter(|group| group.probability >= confidence) {
-            Some(group) if posterior.redone > 0.5 => Finding::Redone(group, undone()),
-            Some(group) => Finding::Culprit(group),
-            None => Finding::Open,
+            Some(group) if posterior.redone > 0.5 => Ruling::Redone(group, undone()),
+            Some(group) => Ruling::Culprit(group),
+            None => Ruling::Open,
         }
     }
 
     /// A commit whose few measurements are far from what the culprit predicts: they were disturbed, or there are more changes.
     fn unexplained(&self, culprit: Group) -> Option<usize> {
         let (Posterior { noise, step, .. }, tuning) = (&self.posterior, &self.question.tuning);
-        let is_far = |(commit, all): &(&usize, &Vec<Observation>)| {
+        let is_far = |(commit, all): &(&usize, &Vec<LevelObservation>)| {
             let expected = if **commit < culprit.first { 0.0 } else { *step };
-            let off = |one: &Observation| {
+            let off = |one: &LevelObservation| {
                 let deviation = (noise.of_observation(one.variance) + noise.build * noise.build).sqrt();
                 (one.level - expected).abs() / deviation
             };

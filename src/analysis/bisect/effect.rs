@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::cluster::Group;
-use super::question::{Step, centre};
+use super::question::{Shift, centre};
 use super::search::Search;
 use sprag_base::stats::{describe, student};
 use sprag_model::BisectEffect;
@@ -28,7 +28,7 @@ type Level = (f64, f64);
 
 impl Search {
     /// What a benchmark moved by at the culprit, among other changes of it. `None` where a side was not measured.
-    pub fn effect(&self, step: &Step, culprit: Group, others: &[Group]) -> Option<BisectEffect> {
+    pub fn effect(&self, step: &Shift, culprit: Group, others: &[Group]) -> Option<BisectEffect> {
         let end = self.prior.len();
         let from = others.iter().filter(|one| one.last < culprit.first).map(|one| one.last).max().unwrap_or(0);
         let to = others.iter().filter(|one| one.first > culprit.last).map(|one| one.first - 1).min().unwrap_or(end);
@@ -67,7 +67,7 @@ impl Search {
 }
 
 /// How many commits, from the nearest on, are at one level. A build may differ from the next by as much as a session does.
-fn level_ends(side: &[Level], step: &Step) -> usize {
+fn level_ends(side: &[Level], step: &Shift) -> usize {
     let is_elsewhere = |place: &usize| {
         let near = &side[..*place];
         let between = variance_between([near, &[]]).max(step.variance);

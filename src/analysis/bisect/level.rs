@@ -6,11 +6,11 @@
 
 use std::f64::consts::TAU;
 
-use super::tuning::Tuning;
+use super::tuning::Fitting;
 
 /// One measurement of a commit, on the scale on which the good end is 0 and the bad end is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observation {
+pub struct LevelObservation {
     pub level: f64,
     /// The variance that its pairs leave, without that of its session.
     pub variance: f64,
@@ -21,7 +21,7 @@ pub struct Observation {
 pub struct Noise {
     pub session: f64,
     pub build: f64,
-    pub(super) tuning: Tuning,
+    pub(super) tuning: Fitting,
 }
 
 /// The least deviation of a measurement: the spacing of the offsets over which it is integrated must not be wider.
@@ -32,7 +32,7 @@ const OFFSETS: [f64; 13] = [-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1
 
 impl Noise {
     /// The effect of a session on a measurement indicates that of a build: both come from places in memory and caches.
-    pub fn of_sessions(session: f64, tuning: Tuning) -> Noise {
+    pub fn of_sessions(session: f64, tuning: Fitting) -> Noise {
         Noise { session, build: (session * tuning.build_share).hypot(tuning.least_build), tuning }
     }
 
@@ -43,8 +43,8 @@ impl Noise {
 }
 
 /// The logarithm of the likelihood that a commit of that level gives these measurements.
-pub fn log_likelihood(observations: &[Observation], level: f64, noise: Noise) -> f64 {
-    let one = |observation: &Observation, offset: f64, variance: f64| {
+pub fn log_likelihood(observations: &[LevelObservation], level: f64, noise: Noise) -> f64 {
+    let one = |observation: &LevelObservation, offset: f64, variance: f64| {
         disturbed_normal(observation.level - level - offset, variance, &noise.tuning)
     };
     match observations {
@@ -62,7 +62,7 @@ pub fn log_likelihood(observations: &[Observation], level: f64, noise: Noise) ->
     }
 }
 
-fn disturbed_normal(deviation: f64, variance: f64, Tuning { disturbed, scatter, .. }: &Tuning) -> f64 {
+fn disturbed_normal(deviation: f64, variance: f64, Fitting { disturbed, scatter, .. }: &Fitting) -> f64 {
     let density = |variance: f64| (-deviation * deviation / (2.0 * variance)).exp() / (TAU * variance).sqrt();
     // Far outside both, the likelihood must not vanish.
     (1.0 - disturbed) * density(variance) + disturbed * density(variance + scatter * scatter) + f64::MIN_POSITIVE
@@ -81,11 +81,11 @@ pub fn log_sum(logarithms: impl IntoIterator<Item = f64> + Clone) -> f64 {
 mod tests {
     use super::*;
 
-    const NOISE: Noise = Noise { session: 0.1, build: 0.1, tuning: Tuning::FITTED };
+    const NOISE: Noise = Noise { session: 0.1, build: 0.1, tuning: Fitting::FITTED };
 
     fn odds(levels: &[f64]) -> f64 {
-        let observations: Vec<Observation> =
-            levels.iter().map(|level| Observation { level: *level, variance: 0.01 }).collect();
+        let observations: Vec<LevelObservation> =
+            levels.iter().map(|level| LevelObservation { level: *level, variance: 0.01 }).collect();
         log_likelihood(&observations, 1.0, NOISE) - log_likelihood(&observations, 0.0, NOISE)
     }
 
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn likelihoods_of_one_measurement_integrate_to_one() {
-        let one = |level: f64| log_likelihood(&[Observation { level, variance: 0.01 }], 0.0, NOISE).exp();
+        let one = |level: f64| log_likelihood(&[LevelObservation { level, variance: 0.01 }], 0.0, NOISE).exp();
         let sum: f64 = (-4000..4000).map(|place| one(f64::from(place) / 1000.0) / 1000.0).sum();
         assert!((sum - 1.0).abs() < 0.01, "{sum}");
         let two = |a: f64, b: f64| {
-            let at = |level: f64| Observation { level, variance: 0.01 };
+            let at = |level: f64| LevelObservation { level, variance: 0.01 };
             log_likelihood(&[at(a), at(b)], 0.0, NOISE).exp()
         };
         let grid = || (-80..80).map(|place| f64::from(place) / 40.0);

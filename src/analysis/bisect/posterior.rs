@@ -4,15 +4,15 @@
 //! one step in a gap; two steps, in one gap or in two, with any level between them; a change that was undone before the step;
 //! a level that drifts; or a level that follows none of these. The size of the step, the level between two steps and the noise are integrated over grids.
 
-use super::level::{Noise, Observation, log_likelihood, log_sum};
-use super::question::Question;
-use super::tuning::Tuning;
+use super::level::{LevelObservation, Noise, log_likelihood, log_sum};
+use super::question::BisectQuestion;
+use super::tuning::Fitting;
 
 /// What was measured of one commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub commit: usize,
-    pub observations: Vec<Observation>,
+    pub observations: Vec<LevelObservation>,
 }
 
 /// The level between two steps is anywhere in this range, but not so near to an end that there is in effect one culprit.
@@ -29,7 +29,7 @@ pub struct Posterior {
     /// That the step has two parts with a measured commit between them, or one part that was undone.
     pub two: f64,
     /// Of two parts the most likely gaps, as ranges of suspects, with their probability and the level between them.
-    pub pair: Option<Pair>,
+    pub pair: Option<Culprits>,
     /// That a change was undone before the step, as the good level between them shows.
     pub redone: f64,
     /// The most likely gaps of that change and of what undid it, with the probability of each.
@@ -45,7 +45,7 @@ pub struct Posterior {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
+pub struct Culprits {
     pub first: (usize, usize),
     pub second: (usize, usize),
     pub probability: f64,
@@ -69,7 +69,7 @@ pub(super) struct Gaps {
 }
 
 /// The posterior; `prior` is that of each suspect, from 1, and `measured` lies between the ends, in the order of commits.
-pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> Posterior {
+pub fn posterior(question: &BisectQuestion, prior: &[f64], measured: &[Measured]) -> Posterior {
     let total: f64 = prior.iter().sum();
     let prior: Vec<f64> = prior.iter().map(|one| one / total).collect();
     let bounds: Vec<usize> =
@@ -88,7 +88,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
     let (mut noises, mut steps) = (Vec::new(), [LogSum::default(); STEP_DEVIATES.len()]);
 
     let (unit, ends) = (question.session_unit(), question.ends.as_slice());
-    let Tuning { two: prior_of_two, redone: prior_of_redone, drift: prior_of_drift, other: prior_of_other, .. } =
+    let Fitting { two: prior_of_two, redone: prior_of_redone, drift: prior_of_drift, other: prior_of_other, .. } =
         question.tuning;
     let prior_of_one = 1.0 - prior_of_two - prior_of_redone - prior_of_drift - prior_of_other;
     let (betweens, at_ends) = (betweens(question.tuning.near), question.tuning.at_ends);
@@ -178,7 +178,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
         let likely = redone[which].iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
         likely.map_or(((1, prior.len()), 0.0), |(place, probability)| (gap(place), probability))
     });
-    let mut pair: Option<Pair> = None;
+    let mut pair: Option<Culprits> = None;
     let (mut sum_two, mut between) = (0.0, 0.0);
     for (first, row) in two.iter().enumerate() {
         for (second, both) in row.iter().enumerate().skip(first + 1) {
@@ -188,7 +188,7 @@ pub fn posterior(question: &Question, prior: &[f64], measured: &[Measured]) -> P
             sum_two += probability;
             between += probability * both.between();
             if pair.as_ref().is_none_or(|best| best.probability < probability) {
-                pair = Some(Pair { first: gap(first), second: gap(second), probability, between: both.between() });
+                pair = Some(Culprits { first: gap(first), second: gap(second), probability, between: both.between() });
             }
         }
     }

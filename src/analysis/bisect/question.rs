@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::level::Observation;
-use super::tuning::Tuning;
+use super::level::LevelObservation;
+use super::tuning::Fitting;
 use sprag_base::stats::{describe, normal};
 
 /// Of each benchmark the logarithms of the ratios of its pairs, measured commit over good end.
@@ -14,7 +14,7 @@ pub type Session = BTreeMap<String, Vec<f64>>;
 
 /// A benchmark that differs between the ends.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct Shift {
     pub benchmark: String,
     /// The logarithm of bad over good.
     pub change: f64,
@@ -25,21 +25,21 @@ pub struct Step {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct BisectQuestion {
     /// The largest first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Shift>,
     /// The variance of the level of one pair.
     pair_variance: f64,
     /// The sessions of the ends.
-    pub ends: Vec<Observation>,
+    pub ends: Vec<LevelObservation>,
     pub(super) sessions: Vec<Session>,
-    pub(super) tuning: Tuning,
+    pub(super) tuning: Fitting,
 }
 
 /// What the sessions of the ends say so far.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ends {
-    Differ(Box<Question>),
+    Differ(Box<BisectQuestion>),
     Unclear,
     /// No benchmark differs by as much as matters.
     Alike,
@@ -81,7 +81,7 @@ struct Judged {
     variance: f64,
 }
 
-fn judged(sessions: &[&[f64]], Tuning { sizes, .. }: &Tuning) -> Option<Judged> {
+fn judged(sessions: &[&[f64]], Fitting { sizes, .. }: &Fitting) -> Option<Judged> {
     let (centres, within, pairs) = centres(sessions.iter().copied());
     let count = centres.len() as f64;
     let change = describe::mean(&centres)?;
@@ -108,10 +108,10 @@ pub(super) fn session_unit(centres: &[f64], pair_part: f64) -> f64 {
 
 /// Judges the ends by the sessions so far. A change below `least` does not matter.
 pub fn judge(sessions: &[Session], least: f64) -> Ends {
-    judge_by(sessions, least, &Tuning::FITTED)
+    judge_by(sessions, least, &Fitting::FITTED)
 }
 
-pub(super) fn judge_by(sessions: &[Session], least: f64, tuning: &Tuning) -> Ends {
+pub(super) fn judge_by(sessions: &[Session], least: f64, tuning: &Fitting) -> Ends {
     let mut benchmarks: Vec<(&String, Judged)> = Vec::new();
     if let Some(first) = sessions.first() {
         for benchmark in first.keys() {
@@ -132,10 +132,10 @@ pub(super) fn judge_by(sessions: &[Session], least: f64, tuning: &Tuning) -> End
     let is_small = benchmarks.iter().all(|(_, one)| one.change.abs() + reach * one.error < least);
     let is_doubtful = |one: &Judged| (limit..limit * tuning.doubtful / tuning.wrong).contains(&one.wrong);
     let has_doubtful = sessions.len() < tuning.most_for_doubtful && benchmarks.iter().any(|(_, one)| is_doubtful(one));
-    let mut steps: Vec<Step> = benchmarks
+    let mut steps: Vec<Shift> = benchmarks
         .into_iter()
         .filter(|(_, one)| one.wrong < limit)
-        .map(|(benchmark, one)| Step {
+        .map(|(benchmark, one)| Shift {
             benchmark: benchmark.clone(),
             change: one.change,
             error: one.error,
@@ -147,23 +147,23 @@ pub(super) fn judge_by(sessions: &[Session], least: f64, tuning: &Tuning) -> End
         true if is_small => Ends::Alike,
         true => Ends::Unclear,
         false if has_doubtful => Ends::Unclear,
-        false => Ends::Differ(Box::new(Question::new(steps, sessions.to_vec(), *tuning))),
+        false => Ends::Differ(Box::new(BisectQuestion::new(steps, sessions.to_vec(), *tuning))),
     }
 }
 
 /// The smallest change of any benchmark that these sessions would have shown for certain.
 pub fn detectable(sessions: &[Session]) -> Option<f64> {
     let first = sessions.first()?;
-    let reach = normal::quantile(1.0 - Tuning::FITTED.wrong / first.len().max(1) as f64)?;
+    let reach = normal::quantile(1.0 - Fitting::FITTED.wrong / first.len().max(1) as f64)?;
     let error = |benchmark: &String| {
         let of_all: Vec<&[f64]> = sessions.iter().filter_map(|one| one.get(benchmark).map(Vec::as_slice)).collect();
-        judged(&of_all, &Tuning::FITTED).map(|one| one.error)
+        judged(&of_all, &Fitting::FITTED).map(|one| one.error)
     };
     // With 0.84 errors more, it shows in four of five cases.
     first.keys().filter_map(error).reduce(f64::max).map(|error| ((reach + 0.84) * error).exp_m1())
 }
 
-impl Step {
+impl Shift {
     /// What a measurement of it weighs.
     fn weight(&self) -> f64 {
         self.change / self.variance
@@ -175,9 +175,9 @@ impl Step {
     }
 }
 
-impl Question {
-    fn new(steps: Vec<Step>, sessions: Vec<Session>, tuning: Tuning) -> Question {
-        let mut question = Question { steps, pair_variance: 0.0, ends: Vec::new(), sessions, tuning };
+impl BisectQuestion {
+    fn new(steps: Vec<Shift>, sessions: Vec<Session>, tuning: Fitting) -> BisectQuestion {
+        let mut question = BisectQuestion { steps, pair_variance: 0.0, ends: Vec::new(), sessions, tuning };
         let sessions = &question.sessions;
         let levels: Vec<Vec<f64>> = sessions.iter().filter_map(|session| Some(question.levels(session)?.0)).collect();
         question.pair_variance = centres(levels.iter().map(Vec::as_slice)).1;
@@ -186,19 +186,20 @@ impl Question {
     }
 
     /// The question of some of its benchmarks, by their places.
-    pub(super) fn only(&self, places: &[usize]) -> Question {
+    pub(super) fn only(&self, places: &[usize]) -> BisectQuestion {
         let steps = self.steps.iter().enumerate().filter(|(place, _)| places.contains(place));
-        Question::new(steps.map(|(_, step)| step.clone()).collect(), self.sessions.clone(), self.tuning)
+        BisectQuestion::new(steps.map(|(_, step)| step.clone()).collect(), self.sessions.clone(), self.tuning)
     }
 
     /// The level of each pair, and the share of the information that the measured benchmarks give.
     fn levels(&self, session: &Session) -> Option<(Vec<f64>, f64)> {
-        let mut measured: Vec<(&Step, &Vec<f64>)> = Vec::new();
+        let mut measured: Vec<(&Shift, &Vec<f64>)> = Vec::new();
         for step in &self.steps {
             measured.extend(session.get(&step.benchmark).filter(|pairs| !pairs.is_empty()).map(|pairs| (step, pairs)));
         }
         let pairs = measured.iter().map(|(_, pairs)| pairs.len()).min()?;
-        let full = |steps: &mut dyn Iterator<Item = &Step>| -> f64 { steps.map(|one| one.weight() * one.change).sum() };
+        let full =
+            |steps: &mut dyn Iterator<Item = &Shift>| -> f64 { steps.map(|one| one.weight() * one.change).sum() };
         let of_measured = full(&mut measured.iter().map(|(step, _)| *step));
         let level = |pair: usize| {
             let sum: f64 = measured.iter().map(|(step, pairs)| step.weight() * pairs[pair]).sum();
@@ -208,9 +209,9 @@ impl Question {
     }
 
     /// What a session of a commit says; `None` where it measured no benchmark that differs.
-    pub fn observation(&self, session: &Session) -> Option<Observation> {
+    pub fn observation(&self, session: &Session) -> Option<LevelObservation> {
         let (levels, share) = self.levels(session)?;
-        Some(Observation { level: centre(&levels)?, variance: self.pair_variance / (share * levels.len() as f64) })
+        Some(LevelObservation { level: centre(&levels)?, variance: self.pair_variance / (share * levels.len() as f64) })
     }
 
     /// The variance that so many pairs leave.

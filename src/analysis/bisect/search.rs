@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::choice::{Choice, Costs, Pending, next};
-use super::cluster::{Cluster, Finding};
-use super::question::{Question, Session};
-use super::tuning::Tuning;
+use super::choice::{BisectChoice, Costs, Pending, next};
+use super::cluster::{Cluster, Ruling};
+use super::question::{BisectQuestion, Session};
+use super::tuning::Fitting;
 
 #[derive(Clone, Debug)]
 pub struct Search {
-    pub question: Question,
+    pub question: BisectQuestion,
     /// Of each suspect, from 1.
     pub prior: Vec<f64>,
     /// Commits between the ends and what was measured of them.
@@ -30,7 +30,7 @@ impl Search {
         }
         let total: f64 = self.prior.iter().sum();
         let prior: Vec<f64> = self.prior.iter().map(|one| one / total).collect();
-        let Tuning { two, shared, .. } = self.question.tuning;
+        let Fitting { two, shared, .. } = self.question.tuning;
         let before = States::new(&prior, two);
         let alone = |step: usize| {
             let posterior = self.cluster(&[step], &prior, confidence).posterior;
@@ -89,22 +89,22 @@ impl Search {
 
     /// What to measure while other jobs measure `pending`: another commit, unless a second measurement of one of these still
     /// is most informative. `None` where nothing else would be informative.
-    pub fn next(&self, clusters: &[Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<Choice> {
-        let open: Vec<&Cluster> = clusters.iter().filter(|cluster| cluster.finding == Finding::Open).collect();
+    pub fn next(&self, clusters: &[Cluster], costs: &Costs<'_>, pending: &[Pending]) -> Option<BisectChoice> {
+        let open: Vec<&Cluster> = clusters.iter().filter(|cluster| cluster.finding == Ruling::Open).collect();
         if open.is_empty() {
             let is_pending = |commit: &usize| pending.iter().any(|one| one.commit == *commit);
             let commit = clusters.iter().filter_map(|cluster| cluster.check).find(|commit| !is_pending(commit))?;
-            return Some(Choice { commit, pairs: *costs.pairs.first()?, bits: 0.0 });
+            return Some(BisectChoice { commit, pairs: *costs.pairs.first()?, bits: 0.0 });
         }
         next(&open, costs, pending)
     }
 }
 
 /// How likely a benchmark moved at each suspect, by where others did.
-fn mixed(prior: &[f64], others: &[f64], tuning: &Tuning) -> Vec<f64> {
+fn mixed(prior: &[f64], others: &[f64], tuning: &Fitting) -> Vec<f64> {
     let at = |place: Option<usize>| place.and_then(|place| others.get(place)).copied().unwrap_or(0.0);
     let of_place = |(place, prior): (usize, &f64)| {
-        let Tuning { shared, next, .. } = tuning;
+        let Fitting { shared, next, .. } = tuning;
         let around = (at(place.checked_sub(1)) + at(Some(place + 1))) / 2.0;
         shared * others[place] + next * around + (1.0 - shared - next) * prior
     };

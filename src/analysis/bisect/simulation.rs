@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::choice::Costs;
-use super::cluster::{Cluster, Finding, Group};
+use super::cluster::{Cluster, Group, Ruling};
 use super::question::{Ends, Session, judge_by};
 use super::search::Search;
-use super::tuning::Tuning;
+use super::tuning::Fitting;
 use sprag_base::stats::random::SplitMix64;
 
 /// A history, of which commits are measured in pairs with its good end.
 #[derive(Clone, Debug)]
-pub struct History {
+pub struct Scenario {
     pub suspects: usize,
     /// Of each benchmark the suspects that move its level, and by which factor.
     pub steps: Vec<Vec<(usize, f64)>>,
@@ -27,9 +27,9 @@ pub struct History {
     random: SplitMix64,
 }
 
-impl History {
-    pub fn new(suspects: usize, steps: &[(usize, f64)], noise: f64, seed: u64) -> History {
-        History {
+impl Scenario {
+    pub fn new(suspects: usize, steps: &[(usize, f64)], noise: f64, seed: u64) -> Scenario {
+        Scenario {
             suspects,
             steps: vec![steps.to_vec()],
             pair_noise: noise,
@@ -43,10 +43,10 @@ impl History {
     }
 
     /// One with a step by that factor anywhere, of which that share of commits is broken.
-    pub fn random(suspects: usize, factor: f64, noise: f64, broken: f64, seed: u64) -> History {
+    pub fn random(suspects: usize, factor: f64, noise: f64, broken: f64, seed: u64) -> Scenario {
         let mut random = SplitMix64::new(seed ^ 0x5eed);
         let culprit = 1 + random.below(suspects);
-        let mut history = History::new(suspects, &[(culprit, factor)], noise, seed);
+        let mut history = Scenario::new(suspects, &[(culprit, factor)], noise, seed);
         history.broken = (1..suspects).filter(|_| random.uniform() < broken).collect();
         history
     }
@@ -106,7 +106,7 @@ pub struct Trial {
 
 impl Trial {
     /// The finding of a single cluster.
-    pub fn finding(&self) -> Option<Finding> {
+    pub fn finding(&self) -> Option<Ruling> {
         let [cluster] = self.clusters.as_slice() else { return None };
         Some(cluster.finding)
     }
@@ -116,12 +116,12 @@ impl Trial {
 const MOST_ENDS: usize = 12;
 
 /// Bisects in sessions of so many pairs, at most so many.
-pub fn bisect(history: &mut History, pairs: usize, confidence: f64, most: usize) -> Trial {
-    bisect_by(history, (pairs, confidence, most), &Tuning::FITTED)
+pub fn bisect(history: &mut Scenario, pairs: usize, confidence: f64, most: usize) -> Trial {
+    bisect_by(history, (pairs, confidence, most), &Fitting::FITTED)
 }
 
 /// The same by other constants.
-pub fn bisect_by(history: &mut History, (pairs, confidence, most): (usize, f64, usize), tuning: &Tuning) -> Trial {
+pub fn bisect_by(history: &mut Scenario, (pairs, confidence, most): (usize, f64, usize), tuning: &Fitting) -> Trial {
     let mut sessions: Vec<Session> = Vec::new();
     let mut trial = Trial { clusters: Vec::new(), search: None, ends: 0, measurements: 0, claim: 0.0, is_right: false };
     let question = loop {

@@ -1,18 +1,18 @@
 //! Bisections of simulated histories: how often they are right, what they cost, and what else they see.
 
 use super::choice::{Costs, Pending};
-use super::cluster::{Cluster, Finding};
+use super::cluster::{Cluster, Ruling};
 use super::question::{Ends, Session, judge};
 use super::search::Search;
-use super::simulation::{History, Trial, bisect};
+use super::simulation::{Scenario, Trial, bisect};
 
 const PAIRS: usize = 4;
 
 /// A history whose step is so many deviations of a measurement.
-fn history(suspects: usize, deviations: f64, broken: f64, seed: u64) -> History {
+fn history(suspects: usize, deviations: f64, broken: f64, seed: u64) -> Scenario {
     let factor: f64 = 1.05;
-    let unit = History::new(1, &[], 1.0, 0).deviation(PAIRS);
-    History::random(suspects, factor, factor.ln() / unit / deviations, broken, seed)
+    let unit = Scenario::new(1, &[], 1.0, 0).deviation(PAIRS);
+    Scenario::random(suspects, factor, factor.ln() / unit / deviations, broken, seed)
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn culprits_are_right_as_often_as_their_probability_says() {
     {
         let trials: Vec<Trial> = (0..runs)
             .map(|seed| bisect(&mut history(suspects, deviations, broken, seed), PAIRS, 0.95, 200))
-            .filter(|trial| matches!(trial.finding(), Some(Finding::Culprit(_))))
+            .filter(|trial| matches!(trial.finding(), Some(Ruling::Culprit(_))))
             .collect();
         let count = trials.len() as f64;
         let claimed = trials.iter().map(|trial| trial.claim).sum::<f64>() / count;
@@ -36,8 +36,8 @@ fn culprits_are_right_as_often_as_their_probability_says() {
 }
 
 /// Bisects a quiet history.
-fn quiet(suspects: usize, steps: &[(usize, f64)]) -> Option<Finding> {
-    bisect(&mut History::new(suspects, steps, 0.004, 9), PAIRS, 0.95, 200).finding()
+fn quiet(suspects: usize, steps: &[(usize, f64)]) -> Option<Ruling> {
+    bisect(&mut Scenario::new(suspects, steps, 0.004, 9), PAIRS, 0.95, 200).finding()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn two_culprits_are_both_named() {
         ([(40, 1.0 / 1.05), (100, 1.15)], -0.5),
     ] {
         match quiet(if steps[1].0 > 16 { 128 } else { 16 }, &steps) {
-            Some(Finding::Two([first, second], between)) => {
+            Some(Ruling::Two([first, second], between)) => {
                 assert_eq!(
                     [first.first, first.last, second.first, second.last],
                     [steps[0].0, steps[0].0, steps[1].0, steps[1].0]
@@ -65,10 +65,10 @@ fn two_culprits_are_both_named() {
 #[test]
 fn no_commit_is_blamed_for_a_drift_or_for_many_steps() {
     let drift: Vec<(usize, f64)> = (1..=32).map(|suspect| (suspect, 1.005)).collect();
-    assert!(matches!(quiet(32, &drift), Some(Finding::Drift(_))), "{:?}", quiet(32, &drift));
+    assert!(matches!(quiet(32, &drift), Some(Ruling::Drift(_))), "{:?}", quiet(32, &drift));
     let many: Vec<(usize, f64)> = [3, 9, 17, 25].map(|suspect| (suspect, 1.05)).into();
     let result = quiet(32, &many);
-    assert!(matches!(result, Some(Finding::Other(_) | Finding::Drift(_) | Finding::Open)), "{result:?}");
+    assert!(matches!(result, Some(Ruling::Other(_) | Ruling::Drift(_) | Ruling::Open)), "{result:?}");
 }
 
 #[test]
@@ -79,18 +79,18 @@ fn a_level_that_one_step_does_not_explain_is_checked_and_leaves_no_culprit() {
         let result = only(&noisy_search(0.02, &all, &[], vec![1.0; 16]), 0.95);
         (result.finding, result.check)
     };
-    assert!(matches!(measured(&[(9, 1.0)]), (Finding::Culprit(_), None)));
+    assert!(matches!(measured(&[(9, 1.0)]), (Ruling::Culprit(_), None)));
     // One measurement may be disturbed, and is made again; three that agree are not.
     let (once, check) = measured(&[(9, 1.9)]);
-    assert!(matches!(once, Finding::Culprit(_)) && check == Some(9), "{once:?} {check:?}");
+    assert!(matches!(once, Ruling::Culprit(_)) && check == Some(9), "{once:?} {check:?}");
     let (several, _) = measured(&[(9, 1.8), (9, 1.9), (9, 1.8)]);
-    assert!(matches!(several, Finding::Other(_) | Finding::Open), "{several:?}");
+    assert!(matches!(several, Ruling::Other(_) | Ruling::Open), "{several:?}");
 }
 
 #[test]
 fn equal_ends_have_no_culprit() {
     let wrong = (0..100).filter(|seed| {
-        let mut history = History::new(16, &[], 0.01, *seed);
+        let mut history = Scenario::new(16, &[], 0.01, *seed);
         history.build_noise = 0.0;
         !bisect(&mut history, PAIRS, 0.95, 100).clusters.is_empty()
     });
@@ -103,7 +103,7 @@ fn search(levels: &[(usize, f64)], skipped: &[usize], prior: Vec<f64>) -> Search
 }
 
 fn noisy_search(noise: f64, levels: &[(usize, f64)], skipped: &[usize], prior: Vec<f64>) -> Search {
-    let mut random = History::new(1, &[(1, 1.1)], noise, 4);
+    let mut random = Scenario::new(1, &[(1, 1.1)], noise, 4);
     let sessions: Vec<Session> = (0..8).map(|_| random.session(1, PAIRS)).collect();
     let Ends::Differ(question) = judge(&sessions, 0.0) else { panic!("the ends differ") };
     let question = *question;
@@ -123,13 +123,13 @@ fn only(search: &Search, confidence: f64) -> Cluster {
 #[test]
 fn suspects_that_nothing_tells_apart_share_their_probability() {
     let result = only(&search(&[(3, 0.0), (6, 1.0)], &[4, 5], vec![1.0; 16]), 0.9);
-    let Finding::Culprit(group) = result.finding else { panic!("{result:?}") };
+    let Ruling::Culprit(group) = result.finding else { panic!("{result:?}") };
     assert_eq!((group.first, group.last), (4, 6));
     let suspects = &result.posterior.suspects;
     assert!((suspects.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     assert!((suspects[3] - suspects[5]).abs() < 1e-9 && suspects[3] > 0.3);
     // Where one of them can be measured, they are not one group.
-    assert_eq!(only(&search(&[(3, 0.0), (6, 1.0)], &[4], vec![1.0; 16]), 0.9).finding, Finding::Open);
+    assert_eq!(only(&search(&[(3, 0.0), (6, 1.0)], &[4], vec![1.0; 16]), 0.9).finding, Ruling::Open);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn jobs_that_share_a_bisection_measure_other_commits() {
 
 /// Of each benchmark the place that a bisection of a quiet history names, and how many measurements it took.
 fn named(suspects: usize, steps: &[&[(usize, f64)]]) -> (Vec<Vec<usize>>, usize) {
-    let mut history = History::new(suspects, &[], 0.01, 5);
+    let mut history = Scenario::new(suspects, &[], 0.01, 5);
     history.steps = steps.iter().map(|steps| steps.to_vec()).collect();
     let trial = bisect(&mut history, PAIRS, 0.95, 100);
     let places = |benchmark: usize| {
@@ -245,7 +245,7 @@ fn of_a_change_that_was_undone_and_made_once_more_the_last_commit_is_the_culprit
         (30, [(10, 1.1), (20, 1.0 / 1.1), (28, 1.05)]),
     ] {
         let result = quiet(suspects, &steps);
-        let Some(Finding::Redone(culprit, undone)) = result else { panic!("{steps:?}: {result:?}") };
+        let Some(Ruling::Redone(culprit, undone)) = result else { panic!("{steps:?}: {result:?}") };
         assert_eq!((culprit.first, culprit.last), (steps[2].0, steps[2].0));
         for (group, (suspect, _)) in undone.iter().zip(steps) {
             assert!(group.contains(suspect) && group.last - group.first < suspects / 2, "{steps:?}: {undone:?}");
@@ -256,10 +256,10 @@ fn of_a_change_that_was_undone_and_made_once_more_the_last_commit_is_the_culprit
 #[test]
 fn one_good_level_among_bad_ones_is_measured_once_more() {
     for seed in [3, 7, 11] {
-        let mut history = History::random(64, 1.05, 0.01, 0.1, seed);
+        let mut history = Scenario::random(64, 1.05, 0.01, 0.1, seed);
         history.steps = vec![vec![(10, 1.05), (31 + seed as usize, 1.0 / 1.05), (52, 1.05)]];
         let result = bisect(&mut history, PAIRS, 0.95, 100).finding();
-        assert!(matches!(result, Some(Finding::Redone(group, _)) if group.contains(52)), "{seed}: {result:?}");
+        assert!(matches!(result, Some(Ruling::Redone(group, _)) if group.contains(52)), "{seed}: {result:?}");
     }
 }
 
@@ -267,12 +267,12 @@ fn one_good_level_among_bad_ones_is_measured_once_more() {
 fn the_size_of_a_change_comes_from_all_commits_on_both_sides() {
     let (mut covered, mut by_ends, mut all) = (0, 0, 0);
     for seed in 0..40 {
-        let mut history = History::new(64, &[(20 + seed as usize % 20, 1.05)], 0.01, seed);
+        let mut history = Scenario::new(64, &[(20 + seed as usize % 20, 1.05)], 0.01, seed);
         // Builds differ by more than sessions, which the two ends cannot show.
         history.build_noise = 0.01;
         let trial = bisect(&mut history, PAIRS, 0.95, 100);
         let ([cluster], true) = (trial.clusters.as_slice(), trial.is_right) else { continue };
-        let (Finding::Culprit(group), Some(search)) = (cluster.finding, &trial.search) else { continue };
+        let (Ruling::Culprit(group), Some(search)) = (cluster.finding, &trial.search) else { continue };
         let step = &cluster.question.steps[0];
         all += 1;
         let effect = search.effect(step, group, &[]).expect("both sides were measured");
@@ -287,10 +287,10 @@ fn smaller_changes_on_its_sides_do_not_add_to_the_size_of_a_change() {
     let (mut covered, mut near, mut all) = (0, 0, 0);
     for seed in 0..60 {
         let at = 26 + seed as usize % 12;
-        let mut history = History::new(64, &[(at - 12, 1.03), (at, 1.28), (at + 12, 1.03)], 0.01, seed);
+        let mut history = Scenario::new(64, &[(at - 12, 1.03), (at, 1.28), (at + 12, 1.03)], 0.01, seed);
         let trial = bisect(&mut history, PAIRS, 0.95, 100);
         let ([cluster], Some(search)) = (trial.clusters.as_slice(), &trial.search) else { continue };
-        let Finding::Culprit(group) = cluster.finding else { continue };
+        let Ruling::Culprit(group) = cluster.finding else { continue };
         let effect = search.effect(&cluster.question.steps[0], group, &[]).expect("both sides were measured");
         all += 1;
         covered += usize::from((effect.interval.0..effect.interval.1).contains(&0.28));

@@ -2,7 +2,7 @@
 
 /// The fitted constants: `benches/CONSTANTS.md` shows what each is worth, made by `cargo bench --bench bisect -- constants`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tuning {
+pub struct Fitting {
     /// The probability of a step where there is none, over all benchmarks, by one judgement of the ends.
     pub wrong: f64,
     /// A benchmark that moved with more than this probability, but not for certain, is worth more sessions of the ends.
@@ -49,8 +49,8 @@ pub struct Tuning {
     pub near_broken: usize,
 }
 
-impl Tuning {
-    pub const FITTED: Tuning = Tuning {
+impl Fitting {
+    pub const FITTED: Fitting = Fitting {
         wrong: 0.002,
         doubtful: 0.1,
         most_for_doubtful: 6,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::visits::{self, Between, Source, Stay, Visit};
-use crate::reference::{self, Level, MetricHistory};
+use crate::reference::{self, Ground, MetricHistory};
 use crate::{compare, family, rules, session_noise};
 use sprag_model::calibration::{Base, Tally};
 use sprag_model::evidence::Decision;
@@ -84,10 +84,10 @@ fn entry(source: &Source<'_>, stay: &Stay<'_>, first: usize, base: Base, policy:
 }
 
 /// Whose level is the base. In both cases the sessions before give the noise of the metric.
-pub(super) fn level(base: Base) -> Level {
+pub(super) fn level(base: Base) -> Ground {
     match base {
-        Base::Run => Level::Own,
-        Base::History => Level::Joined,
+        Base::Run => Ground::Own,
+        Base::History => Ground::Joined,
     }
 }
 

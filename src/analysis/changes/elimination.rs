@@ -291,7 +291,6 @@ pub(super) fn proven(input: Input<'_>, runs: &[usize]) -> Vec<usize> {
     if stay { settled } else { proved }
 }
 
-/// The segments between cuts.
 pub(super) fn segments(cuts: &[usize], count: usize) -> impl Iterator<Item = [usize; 2]> {
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     begins.zip(cuts.iter().copied().chain([count])).map(|(begin, end)| [begin, end])

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::side::{Side, median};
-use sprag_base::stats::autoregression::{self, Segment};
+use sprag_base::stats::autoregression::{self, LevelSegment};
 
 /// Deviations from the level at which a residual is clipped.
 pub(super) const CLIPPED: f64 = 3.0;
@@ -40,8 +40,8 @@ impl<'a> Pair<'a> {
         let step = self.step + mean_after - mean_before;
         let share = self.after.count() / (self.before.count() + self.after.count());
         autoregression::step_deviate(&[
-            Segment { residuals: &before, moved: -step * share },
-            Segment { residuals: &after, moved: step * (1.0 - share) },
+            LevelSegment { residuals: &before, moved: -step * share },
+            LevelSegment { residuals: &after, moved: step * (1.0 - share) },
         ])
     }
 

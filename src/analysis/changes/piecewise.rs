@@ -6,7 +6,7 @@
 //! on both sides explains.
 
 use super::ramp::{Knot, NARROWEST, OVER, Ramp};
-use sprag_base::stats::lines::{self, Piece, Prices};
+use sprag_base::stats::lines::{self, LinePiece, Prices};
 
 /// The most points on either side of a step by whose slope it is judged: farther away a climb may bend.
 const MOST_ON_A_SIDE: usize = 40;
@@ -49,7 +49,7 @@ impl Climb<'_> {
         let mut ramps = Vec::new();
         for (first, last) in ranges {
             let joints = pieces[first.saturating_sub(1)..(last + 2).min(pieces.len())].windows(2);
-            let stands = |pair: &[Piece]| {
+            let stands = |pair: &[LinePiece]| {
                 self.steps.contains(&pair[1].begin) && self.is_clear([pair[0].begin, pair[1].begin, pair[1].end], clear)
             };
             let significant: Vec<usize> = joints.filter(|pair| stands(pair)).map(|pair| pair[1].begin).collect();
@@ -94,7 +94,7 @@ impl Climb<'_> {
     }
 
     /// The ramp of the pieces from one to another, without the significant steps.
-    fn ramp(&self, pieces: &[Piece], (first, last): (usize, usize), significant: &[usize]) -> Ramp {
+    fn ramp(&self, pieces: &[LinePiece], (first, last): (usize, usize), significant: &[usize]) -> Ramp {
         let meets = |joint: usize| 0 < joint && joint < pieces.len() && !significant.contains(&pieces[joint].begin);
         // Where lines meet the course goes through the middle between their edges.
         let gap = |joint: usize| pieces[joint].edges[0] - pieces[joint - 1].edges[1];
@@ -127,7 +127,7 @@ fn level_of(knots: &[(usize, f64)]) -> f64 {
 }
 
 /// The first and the last piece of each climb: lines with no more than short levels between them.
-fn climbing(pieces: &[Piece]) -> Vec<(usize, usize)> {
+fn climbing(pieces: &[LinePiece]) -> Vec<(usize, usize)> {
     let mut climbs: Vec<(usize, usize)> = Vec::new();
     for (place, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.is_line) {
         match climbs.last_mut() {

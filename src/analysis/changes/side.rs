@@ -40,7 +40,6 @@ impl<'a> Side<'a> {
         2 * self.sorted.iter().filter(|value| **value == middle).count() >= self.sorted.len()
     }
 
-    /// The number of points.
     pub(super) fn count(&self) -> f64 {
         self.points.len() as f64
     }

@@ -17,7 +17,7 @@ mod snapshot;
 pub(crate) mod fixture;
 
 pub use decoded::DecodedRuns;
-pub use order::{Order, Place};
+pub use order::{RunOrder, RunPlace};
 pub use parquet::{ParquetError, ParquetFile};
 pub use partials::{PartialRow, partials_file, read_partials, write_partials_stream};
 pub use points::{PointRow, RowsError, points_file, read_points, read_points_stream};

@@ -14,7 +14,7 @@ use sprag_model::{Commit, CommitLine, RunHead};
 
 /// Where a run is in the order; the order of the fields is the order of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place<'a> {
+pub struct RunPlace<'a> {
     /// How many commits of the line come before it, its own included.
     before: usize,
     /// What places it off the line: the time of its commit, or else its own. Absent, and so first, for commits on the line.
@@ -25,39 +25,39 @@ pub struct Place<'a> {
     run: &'a str,
 }
 
-impl Place<'_> {
+impl RunPlace<'_> {
     pub fn is_on_line(&self) -> bool {
         self.aside.is_none()
     }
 }
 
 /// The commit line, ready to place runs.
-pub struct Order<'a> {
+pub struct RunOrder<'a> {
     positions: HashMap<&'a str, usize>,
     times: Vec<DateTime<Utc>>,
 }
 
-impl<'a> Order<'a> {
-    pub fn new(line: &'a CommitLine) -> Order<'a> {
+impl<'a> RunOrder<'a> {
+    pub fn new(line: &'a CommitLine) -> RunOrder<'a> {
         let mut newest = DateTime::<Utc>::MIN_UTC;
         let corrected = line.commits.iter().map(|commit| {
             newest = newest.max(commit.commit_time);
             newest
         });
         let times = corrected.collect();
-        Order { positions: line.positions(), times }
+        RunOrder { positions: line.positions(), times }
     }
 
     pub(super) fn position(&self, run: &RunHead) -> Option<usize> {
         run.commit.as_ref().and_then(|commit| self.positions.get(commit.sha.as_str()).copied())
     }
 
-    pub(super) fn place<'r>(&self, run: &'r RunHead) -> Place<'r> {
+    pub(super) fn place<'r>(&self, run: &'r RunHead) -> RunPlace<'r> {
         self.place_at(run.commit.as_deref(), run.age())
     }
 
     /// Of a run of that commit with that time and id.
-    pub fn place_at<'r>(&self, commit: Option<&'r Commit>, (run_time, run): (DateTime<Utc>, &'r str)) -> Place<'r> {
+    pub fn place_at<'r>(&self, commit: Option<&'r Commit>, (run_time, run): (DateTime<Utc>, &'r str)) -> RunPlace<'r> {
         let (commit, time) = match commit {
             Some(commit) => (commit.sha.as_str(), commit.commit_time),
             None => ("", run_time),
@@ -66,7 +66,7 @@ impl<'a> Order<'a> {
             Some(position) => (position + 1, None),
             None => (self.times.partition_point(|commit_time| *commit_time <= time), Some(time)),
         };
-        Place { before, aside, commit, run_time, run }
+        RunPlace { before, aside, commit, run_time, run }
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
     /// Sorts runs given as `id commit commit-hour run-hour` (`-` for no commit) along a line of `commit hour`.
     fn check(commits: &[(&str, i64)], runs: &[(&str, &str, i64, i64)], expected: &str) {
         let line = line(commits);
-        let order = Order::new(&line);
+        let order = RunOrder::new(&line);
         let mut runs: Vec<_> = runs
             .iter()
             .map(|&(id, commit, commit_hour, hour)| RunHead::new(&run_of(id, commit, commit_hour, hour)))

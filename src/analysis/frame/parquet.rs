@@ -19,7 +19,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 use sprag_model::flat;
-use sprag_model::flat::{Cell, Kind, Row, Table};
+use sprag_model::flat::{Cell, ColumnKind, Row, Table};
 
 const GROUP_ROWS: usize = 1 << 20;
 
@@ -136,15 +136,15 @@ fn too_many_rows() -> arrow_schema::ArrowError {
 }
 
 impl Cells {
-    fn new(kind: Kind) -> Cells {
+    fn new(kind: ColumnKind) -> Cells {
         match kind {
-            Kind::Text => Cells::Text(StringDictionaryBuilder::new()),
-            Kind::Small => Cells::Small(Int32Builder::new()),
-            Kind::Integer => Cells::Integer(Int64Builder::new()),
-            Kind::Number => Cells::Number(Float64Builder::new()),
-            Kind::Time => Cells::Time(TimestampMicrosecondBuilder::new().with_timezone("UTC")),
-            Kind::Flag => Cells::Flag(BooleanBuilder::new()),
-            Kind::Numbers => Cells::Numbers(ListBuilder::new(Float64Builder::new())),
+            ColumnKind::Text => Cells::Text(StringDictionaryBuilder::new()),
+            ColumnKind::Small => Cells::Small(Int32Builder::new()),
+            ColumnKind::Integer => Cells::Integer(Int64Builder::new()),
+            ColumnKind::Number => Cells::Number(Float64Builder::new()),
+            ColumnKind::Time => Cells::Time(TimestampMicrosecondBuilder::new().with_timezone("UTC")),
+            ColumnKind::Flag => Cells::Flag(BooleanBuilder::new()),
+            ColumnKind::Numbers => Cells::Numbers(ListBuilder::new(Float64Builder::new())),
         }
     }
 

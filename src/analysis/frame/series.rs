@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::decoded::DecodedRuns;
-use super::order::Order;
+use super::order::RunOrder;
 use sprag_model::{Benchmark, CommitLine, Machine, Medians, Metric, Point, PointRun, Role, RunHead, Series};
 
 /// What a history measured.
@@ -30,7 +30,7 @@ impl Frame {
     ///
     /// Runs that measured nothing leave no trace. Name and class of a machine are those of its newest run.
     pub fn new(runs: &DecodedRuns, line: &CommitLine) -> Frame {
-        let order = Order::new(line);
+        let order = RunOrder::new(line);
         let all = runs.heads.iter().zip(&runs.contents);
         let mut measured: Vec<_> = all.filter(|(_, content)| !content.values.is_empty()).collect();
         measured.sort_by_cached_key(|(head, _)| order.place(head));

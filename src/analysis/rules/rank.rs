@@ -14,7 +14,7 @@
 use super::power;
 use sprag_base::number::{self, percent};
 use sprag_base::stats::hodges_lehmann::Location;
-use sprag_base::stats::mann_whitney::{self, Method};
+use sprag_base::stats::mann_whitney::{self, RankMethod};
 use sprag_base::stats::{hodges_lehmann, normal};
 use sprag_model::evidence::Decision;
 use sprag_model::sample_gate::{RankFigures, RankOutcome};
@@ -25,7 +25,7 @@ pub const DEFAULT: Rule = Rule::Rank { noise_threshold: 0.01, significance: 0.05
 
 /// The parameters of the rule as the original takes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameters {
+pub struct RankParameters {
     /// The least change that counts, in percent.
     pub noise_threshold_percent: f64,
     pub significance: f64,
@@ -33,10 +33,10 @@ pub struct Parameters {
     pub mad_multiplier: f64,
 }
 
-impl Parameters {
+impl RankParameters {
     /// The parameters of a rule of the house, whose least change is a share.
-    pub fn new(noise_threshold: f64, significance: f64, mad_multiplier: f64) -> Parameters {
-        Parameters { noise_threshold_percent: noise_threshold * 100.0, significance, mad_multiplier }
+    pub fn new(noise_threshold: f64, significance: f64, mad_multiplier: f64) -> RankParameters {
+        RankParameters { noise_threshold_percent: noise_threshold * 100.0, significance, mad_multiplier }
     }
 }
 
@@ -47,7 +47,7 @@ const MOST_PAIRS: usize = 1 << 22;
 const CONFIDENCE: f64 = 0.95;
 
 /// What the original finds of the samples of two sides, at least one each.
-pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> RankFigures {
+pub fn figures(baseline: &[f64], current: &[f64], parameters: &RankParameters) -> RankFigures {
     let (baseline_median, current_median) = (numpy_median(baseline), numpy_median(current));
     let figures = RankFigures {
         current_median,
@@ -61,7 +61,7 @@ pub fn figures(baseline: &[f64], current: &[f64], parameters: &Parameters) -> Ra
         return figures;
     }
     let delta_percent = (current_median - baseline_median) / baseline_median * 100.0;
-    let p_value = mann_whitney::test(current, baseline, Method::Auto).map_or(f64::NAN, |result| result.two_sided);
+    let p_value = mann_whitney::test(current, baseline, RankMethod::Auto).map_or(f64::NAN, |result| result.two_sided);
     let deviations: Vec<f64> = baseline.iter().map(|sample| (sample - baseline_median).abs()).collect();
     let noise = parameters.mad_multiplier * numpy_median(&deviations) / baseline_median * 100.0;
     // A noise that is not a number leaves the least change.
@@ -107,13 +107,13 @@ pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evid
         return Decision { allowed: None, effect, verdict, p_value: None, note: None };
     }
     let (was, is) = (numpy_median(base), numpy_median(current));
-    let band =
-        figures(base, current, &Parameters::new(noise_threshold, significance, mad_multiplier)).band_percent / 100.0;
+    let band = figures(base, current, &RankParameters::new(noise_threshold, significance, mad_multiplier)).band_percent
+        / 100.0;
     let (worsening, allowed) = match evidence.better {
         Better::Lower => ((is - was) / was, was * (1.0 + band)),
         Better::Higher => ((was - is) / is, was / (1.0 + band)),
     };
-    let test = mann_whitney::test(current, base, Method::Auto);
+    let test = mann_whitney::test(current, base, RankMethod::Auto);
     let two_sided = test.map_or(1.0, |result| result.two_sided);
     let p_value = test.map(|result| if is > was { result.greater } else { result.less });
     let alike = format!("beyond the band, but the samples do not differ (p = {two_sided:.3})");
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_original_also_where_they_make_no_sense() {
-        let parameters = Parameters { noise_threshold_percent: 1.0, significance: 0.05, mad_multiplier: 3.0 };
+        let parameters = RankParameters { noise_threshold_percent: 1.0, significance: 0.05, mad_multiplier: 3.0 };
         let check = |base: &[f64], current: &[f64], outcome: RankOutcome, band: f64| {
             let result = figures(base, current, &parameters);
             assert_eq!((result.outcome, result.band_percent), (outcome, band), "{result:?}");

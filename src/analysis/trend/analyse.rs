@@ -16,18 +16,18 @@ use sprag_model::trend::{Due, Tables};
 use sprag_model::{EventRecord, NamedMachine, PooledPoint, Segment, Series, SeriesTrend, Trend};
 
 /// A trend, and what became of events since their records were written.
-pub struct Output {
+pub struct TrendOutput {
     pub trend: Trend,
     pub steps: Vec<EventRecord>,
 }
 
 /// Finds the events of a history. Equal input gives equal output; series are analysed on all cores.
-pub fn analyse(input: Input<'_>) -> Output {
+pub fn analyse(input: Input<'_>) -> TrendOutput {
     analyse_at(input, None).0
 }
 
 /// Likewise, with the trend as of another time, for which only what is late and what was measured lately differs.
-pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (Output, Option<Trend>) {
+pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (TrendOutput, Option<Trend>) {
     let analysed: Result<_, Infallible> = analyse_or(&input, other, |_| Ok(None));
     let Ok(analysed) = analysed;
     analysed
@@ -41,7 +41,7 @@ pub fn analyse_or<E>(
     input: &Input<'_>,
     other: Option<DateTime<Utc>>,
     elsewhere: impl FnOnce(&Outline) -> Result<Option<Vec<Detection>>, E>,
-) -> Result<(Output, Option<Trend>), E> {
+) -> Result<(TrendOutput, Option<Trend>), E> {
     let (outline, pooled) = Outline::with_points(input);
     let detector = Detector::new(&outline);
     let detect =
@@ -58,7 +58,7 @@ pub fn join(
     now: DateTime<Utc>,
     other: Option<DateTime<Utc>>,
     selected: &(dyn Fn(&Series) -> bool + Sync),
-) -> (Output, Option<Trend>) {
+) -> (TrendOutput, Option<Trend>) {
     let (outline, recorded, records) = (detector.outline, &detector.recorded, &detector.outline.records);
     let suites = &outline.can_be_measured;
     let all = detector.changes(detections);
@@ -139,7 +139,7 @@ pub fn join(
         let series = series_at(now);
         Trend { now, coverage: coverage::coverage(&series), schedule: schedule_at(now), series, ..trend.clone() }
     });
-    (Output { trend, steps }, then)
+    (TrendOutput { trend, steps }, then)
 }
 
 /// Of the tables what is of the series, and of the suites on machines, that are selected.

@@ -60,12 +60,12 @@ pub struct Outline {
     pub(super) records: Vec<EventRecord>,
     pub tables: Tables,
     /// The analysed series, by id.
-    pub series: Vec<Listed>,
+    pub series: Vec<ListedSeries>,
 }
 
 /// A series as far as it is known without its points.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Listed {
+pub struct ListedSeries {
     pub series: Series,
     pub(super) judged: bool,
     pub(super) at_tip: bool,
@@ -107,12 +107,12 @@ impl Outline {
 
     /// Whether each series has an axis, as in those that [`Outline::new`] makes.
     pub(super) fn has_axes(&self) -> bool {
-        let of_machine = |listed: &Listed| self.machines.get(&listed.series.machine);
+        let of_machine = |listed: &ListedSeries| self.machines.get(&listed.series.machine);
         self.series.iter().all(|listed| of_machine(listed).is_some_and(|axis| *axis < self.axes.len()))
     }
 
     /// Whether it can be what was found in a series.
-    pub(super) fn is_possible(&self, listed: &Listed, detection: &Detection) -> bool {
+    pub(super) fn is_possible(&self, listed: &ListedSeries, detection: &Detection) -> bool {
         let commits = self.axes[self.machines[&listed.series.machine]].commits.len();
         detection.id == listed.series.id && detection.is_possible(listed.counts, commits, self.orders, self.as_of)
     }
@@ -157,8 +157,8 @@ impl Outline {
     }
 }
 
-fn listed(one: &SeriesAnalysis, pooled: &Pooled, input: &Input<'_>) -> Listed {
-    Listed {
+fn listed(one: &SeriesAnalysis, pooled: &Pooled, input: &Input<'_>) -> ListedSeries {
+    ListedSeries {
         series: one.series.bare(),
         judged: one.judged,
         at_tip: one.at_tip,
@@ -189,16 +189,16 @@ impl<'o> Detector<'o> {
         Detector { outline, axes, recorded: identity::recorded_events(&outline.records) }
     }
 
-    fn axis(&self, listed: &Listed) -> Arc<Axis> {
+    fn axis(&self, listed: &ListedSeries) -> Arc<Axis> {
         Arc::clone(&self.axes[self.outline.machines[&listed.series.machine]])
     }
 
     /// What is found in a series of the outline that has these points.
-    pub(super) fn detect(&self, listed: &Listed, series: &Series) -> Detection {
+    pub(super) fn detect(&self, listed: &ListedSeries, series: &Series) -> Detection {
         self.detect_in(listed, &axis::pooled(series, &self.axis(listed)))
     }
 
-    pub(super) fn detect_in(&self, listed: &Listed, pooled: &Pooled) -> Detection {
+    pub(super) fn detect_in(&self, listed: &ListedSeries, pooled: &Pooled) -> Detection {
         let (series, axis) = (&listed.series, self.axis(listed));
         let reported = identity::reported_ranges(&self.recorded, &series.id, &axis);
         let setting = listed.setting.clone();
@@ -216,7 +216,7 @@ impl<'o> Detector<'o> {
 
     /// What is found in all series, in their order.
     pub(super) fn changes(&self, detections: Vec<Detection>) -> Vec<SeriesChanges<'o>> {
-        let of = |(listed, detection): (&'o Listed, Detection)| SeriesChanges {
+        let of = |(listed, detection): (&'o ListedSeries, Detection)| SeriesChanges {
             series: &listed.series,
             axis: self.axis(listed),
             is_judged: listed.judged,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
-use super::analyse::{Output, analyse, analyse_at};
+use super::analyse::{TrendOutput, analyse, analyse_at};
 use super::example::{MACHINE, OTHER, analysis, bordered, elsewhere, events, input, line, noisy, sha};
 use super::outline::Input;
 use super::tests::{analysed, shape};
@@ -21,7 +21,7 @@ fn until(series: &[Series], place: usize) -> Vec<Series> {
 }
 
 /// Adds what became of events, as it comes out of the files.
-fn write(records: &mut Vec<EventRecord>, output: &Output) {
+fn write(records: &mut Vec<EventRecord>, output: &TrendOutput) {
     for step in &output.steps {
         let (path, bytes, _) = step.to_file();
         records.push(EventRecord::from_file(&path, &bytes).expect("what is written can be read"));
@@ -169,7 +169,7 @@ fn a_drift_stays_the_drift_that_it_was() {
     let all = vec![creeping("creep", 9), noisy("step", 250, 1, &[(0, 1.0), (140, 1.2)], 10)];
     let mut records = Vec::new();
     let first = analysed(all.clone(), &records);
-    let reported = |output: &Output| -> Vec<(String, EventKind)> {
+    let reported = |output: &TrendOutput| -> Vec<(String, EventKind)> {
         output.trend.events.iter().map(|event| (event.id.clone(), event.kind)).collect()
     };
     assert_eq!(first.trend.events.iter().filter(|event| event.kind == EventKind::Drift).count(), 1);
@@ -180,7 +180,7 @@ fn a_drift_stays_the_drift_that_it_was() {
 
 #[test]
 fn a_reported_drift_stays_where_the_data_alone_no_longer_show_it() {
-    let drift = |output: &Output| output.trend.events.iter().find(|event| event.kind == EventKind::Drift).cloned();
+    let drift = |output: &TrendOutput| output.trend.events.iter().find(|event| event.kind == EventKind::Drift).cloned();
     let mut retained_events = 0;
     for seed in 0..32 {
         let all = vec![climbing("creep", (0, 200), 0.05, seed + 12)];
@@ -218,7 +218,7 @@ fn a_retained_change_next_to_a_drift_says_so() {
             vec![series]
         };
         let change =
-            |output: &Output| output.trend.events.iter().find(|event| event.kind == EventKind::Change).cloned();
+            |output: &TrendOutput| output.trend.events.iter().find(|event| event.kind == EventKind::Change).cloned();
         let mut records = Vec::new();
         write(&mut records, &analysed(with(0.08), &[]));
         assert_eq!(records.len(), 2, "a change and a drift");

@@ -1,10 +1,10 @@
 //! Whole histories with planted events.
 
-use super::analyse::{Output, analyse, join};
+use super::analyse::{TrendOutput, analyse, join};
 use super::dataset::{Dataset, in_order};
 use super::draft::drafts;
 use super::example::{self, MACHINE, OTHER, analysis, bordered, elsewhere, events, input, noisy, point, sha};
-use super::outline::{Detector, Input, Listed};
+use super::outline::{Detector, Input, ListedSeries};
 use super::series_changes::Detection;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use sprag_model::{
     Role, Series, Trend,
 };
 
-pub(super) fn analysed(series: Vec<Series>, records: &[EventRecord]) -> Output {
+pub(super) fn analysed(series: Vec<Series>, records: &[EventRecord]) -> TrendOutput {
     analyse(Input { records, ..input(&analysis(series)) })
 }
 
@@ -619,7 +619,7 @@ fn each_kind() -> Analysis {
 /// What is found in the series of a dataset.
 fn detected_in(dataset: &Dataset, analysis: &Analysis) -> Vec<Detection> {
     let detector = Detector::new(&dataset.outline);
-    let points_of = |listed: &Listed| analysis.series.iter().find(|one| one.series.id == listed.series.id);
+    let points_of = |listed: &ListedSeries| analysis.series.iter().find(|one| one.series.id == listed.series.id);
     let detected = |listed| detector.detect(listed, &points_of(listed).expect("it is one of them").series);
     dataset.outline.series.iter().map(detected).collect()
 }

@@ -10,7 +10,7 @@ const MOST: f64 = 0.95;
 
 /// Adjacent values with one level.
 #[derive(Clone, Copy, Debug)]
-pub struct Segment<'a> {
+pub struct LevelSegment<'a> {
     /// The values less their own level.
     pub residuals: &'a [f64],
     /// Their own level less the level of all values.
@@ -18,9 +18,9 @@ pub struct Segment<'a> {
 }
 
 /// The root of twice the logarithm of the likelihood ratio of the levels of adjacent segments against one; may be infinite.
-pub fn step_deviate(levels: &[Segment<'_>]) -> f64 {
+pub fn step_deviate(levels: &[LevelSegment<'_>]) -> f64 {
     let about = |common: f64| {
-        let of = move |segment: &Segment<'_>, value: &f64| value + common * segment.moved;
+        let of = move |segment: &LevelSegment<'_>, value: &f64| value + common * segment.moved;
         levels.iter().flat_map(move |segment| segment.residuals.iter().map(move |value| of(segment, value)))
     };
     deviate(about(0.0), about(1.0))
@@ -77,8 +77,8 @@ mod tests {
         let share = after.len() as f64 / values.len() as f64;
         let step = high - low;
         step_deviate(&[
-            Segment { residuals: &before, moved: -step * share },
-            Segment { residuals: &after, moved: step * (1.0 - share) },
+            LevelSegment { residuals: &before, moved: -step * share },
+            LevelSegment { residuals: &after, moved: step * (1.0 - share) },
         ])
     }
 

@@ -38,7 +38,7 @@ proptest! {
         check(&(sign_interval::of_median(&x, share), rank_trend::mann_kendall(&x)));
         check(&(multiplicity::holm(&x), multiplicity::benjamini_hochberg(&x), multiplicity::benjamini_yekutieli(&x)));
         check(&(welch::test(&x, &y, share), cliffs_delta::Dominance::new(&x, &y)));
-        check(&mann_whitney::test(&x, &y, mann_whitney::Method::Auto));
+        check(&mann_whitney::test(&x, &y, mann_whitney::RankMethod::Auto));
         check(&(hodges_lehmann::shift(&x, &y, share), hodges_lehmann::ratio(&x, &y, share)));
         let line = x.len().min(y.len());
         check(&rank_trend::theil_sen(&x[..line], &y[..line], share));
@@ -46,7 +46,7 @@ proptest! {
         check(&processes(&x));
         let levels = |values: &[f64]| {
             let half = values.len() / 2;
-            [vec![values.len()], vec![2, half]].map(|shape| kalibera_jones::Levels::new(values, &shape))
+            [vec![values.len()], vec![2, half]].map(|shape| kalibera_jones::VarianceLevels::new(values, &shape))
         };
         for (old, new) in levels(&x).into_iter().zip(levels(&y)) {
             check(&old);

@@ -15,7 +15,7 @@
 use super::{describe, student};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Levels {
+pub struct VarianceLevels {
     pub mean: f64,
     pub n_highest: usize,
     /// The sample variance of the means of each level, the lowest first.
@@ -24,10 +24,10 @@ pub struct Levels {
     pub components: Vec<f64>,
 }
 
-impl Levels {
+impl VarianceLevels {
     /// `shape` has the repetitions at each level, the highest first, of which there must be two or more. `None` also where the
     /// number of values is not their product, and where a variance exceeds a double.
-    pub fn new(values: &[f64], shape: &[usize]) -> Option<Levels> {
+    pub fn new(values: &[f64], shape: &[usize]) -> Option<VarianceLevels> {
         let places = shape.iter().try_fold(1_usize, |places, count| places.checked_mul(*count))?;
         if places != values.len() || shape.iter().any(|count| *count < 2) {
             return None;
@@ -44,7 +44,7 @@ impl Levels {
             from_below = variance / count as f64;
             averages = groups().map(describe::mean).collect::<Option<Vec<f64>>>()?;
         }
-        Some(Levels { mean: *averages.first()?, n_highest: *shape.first()?, variances, components })
+        Some(VarianceLevels { mean: *averages.first()?, n_highest: *shape.first()?, variances, components })
     }
 
     /// Half the width of the interval of the mean.
@@ -69,7 +69,7 @@ impl Levels {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effect {
+pub struct RatioEffect {
     /// The new mean over the old one.
     pub ratio: f64,
     /// Unbounded where `None`.
@@ -77,7 +77,7 @@ pub struct Effect {
 }
 
 /// `None` where the old mean is zero, where a result exceeds a double, and unless `confidence` lies between 0 and 1.
-pub fn effect(old: &Levels, new: &Levels, confidence: f64) -> Option<Effect> {
+pub fn effect(old: &VarianceLevels, new: &VarianceLevels, confidence: f64) -> Option<RatioEffect> {
     if !(confidence > 0.0 && confidence < 1.0) || old.mean == 0.0 {
         return None;
     }
@@ -89,10 +89,10 @@ pub fn effect(old: &Levels, new: &Levels, confidence: f64) -> Option<Effect> {
         return None;
     }
     if old_share >= 1.0 {
-        return Some(Effect { ratio, interval: None });
+        return Some(RatioEffect { ratio, interval: None });
     }
     let rest = 1.0 - old_share;
     let half = (new_share * rest + ratio * ratio * old_share).sqrt();
     let interval = ((ratio - half) / rest, (ratio + half) / rest);
-    (interval.0.is_finite() && interval.1.is_finite()).then_some(Effect { ratio, interval: Some(interval) })
+    (interval.0.is_finite() && interval.1.is_finite()).then_some(RatioEffect { ratio, interval: Some(interval) })
 }

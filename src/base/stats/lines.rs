@@ -10,7 +10,7 @@ use super::ramp::Sums;
 const MOST_PLACES: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Piece {
+pub struct LinePiece {
     pub begin: usize,
     /// The first value after it.
     pub end: usize,
@@ -30,7 +30,7 @@ pub struct Prices<'a> {
 }
 
 /// The cheapest pieces and their cost. `bounds` are the places in order, from 0 to the number of values.
-pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, Vec<Piece>) {
+pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, Vec<LinePiece>) {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let sums = Sums::new(&values.iter().map(|value| value - mean).collect::<Vec<f64>>());
     let piece = |begin: usize, end: usize, is_line: bool| {
@@ -38,7 +38,7 @@ pub fn cheapest(values: &[f64], bounds: &[usize], prices: Prices<'_>) -> (f64, V
         let count = (end - begin) as f64;
         let level = mean + sum / count;
         let half = if is_line { products / of_places(count) * count / 2.0 } else { 0.0 };
-        Piece { begin, end, is_line, edges: [level - half, level + half] }
+        LinePiece { begin, end, is_line, edges: [level - half, level + half] }
     };
     // For each place the least cost of pieces that end there with a level and with a line, and where the last piece begins.
     let none = (f64::INFINITY, 0, false);

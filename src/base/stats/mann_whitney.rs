@@ -6,7 +6,7 @@
 //!
 //! *Exact*, without equal values: the number of orders with a given `U` is a coefficient of the Gaussian binomial, the product
 //! over `i` of `(1 - q^(n + i)) / (1 - q^i)`. *Asymptotic*: a normal distribution of the same mean and variance, with a
-//! continuity correction of half a unit (Lehmann, "Nonparametrics", 1975, chapter 1). [`Method::Auto`] chooses as SciPy's
+//! continuity correction of half a unit (Lehmann, "Nonparametrics", 1975, chapter 1). [`RankMethod::Auto`] chooses as SciPy's
 //! `mannwhitneyu` does: exact where a set has no more than [`FEW`] values and no two values are equal.
 
 use super::normal;
@@ -15,7 +15,7 @@ use super::normal;
 pub const FEW: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum RankMethod {
     /// Exact for small sets without equal values, else asymptotic.
     Auto,
     /// For sets without equal values.
@@ -26,8 +26,8 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
     pub u: f64,
-    /// The distribution used: never [`Method::Auto`].
-    pub method: Method,
+    /// The distribution used: never [`RankMethod::Auto`].
+    pub method: RankMethod,
     pub two_sided: f64,
     /// The p-value that is small where the first set is the larger.
     pub greater: f64,
@@ -35,26 +35,26 @@ pub struct RankTest {
     pub less: f64,
 }
 
-/// Tests `first` against `second`; infinities are allowed. `None` where a set is empty or has a NaN; for [`Method::Exact`]
+/// Tests `first` against `second`; infinities are allowed. `None` where a set is empty or has a NaN; for [`RankMethod::Exact`]
 /// also where two values are equal, or the number of orders exceeds a double.
-pub fn test(first: &[f64], second: &[f64], method: Method) -> Option<RankTest> {
+pub fn test(first: &[f64], second: &[f64], method: RankMethod) -> Option<RankTest> {
     if first.is_empty() || second.is_empty() || first.iter().chain(second).any(|value| value.is_nan()) {
         return None;
     }
     let ranks = Ranks::new(first, second);
     let few = first.len().min(second.len()) <= FEW;
     let method = match method {
-        Method::Auto if few && ranks.groups.is_empty() => Method::Exact,
-        Method::Auto => Method::Asymptotic,
+        RankMethod::Auto if few && ranks.groups.is_empty() => RankMethod::Exact,
+        RankMethod::Auto => RankMethod::Asymptotic,
         asked => asked,
     };
     let (u, pairs) = (ranks.u, first.len() as f64 * second.len() as f64);
     let (greater, less) = match method {
-        Method::Exact => {
+        RankMethod::Exact => {
             let counts = Counts::new(first.len(), second.len()).filter(|_| ranks.groups.is_empty())?;
             (counts.survival(u as usize), counts.survival((pairs - u) as usize))
         }
-        Method::Asymptotic | Method::Auto => {
+        RankMethod::Asymptotic | RankMethod::Auto => {
             let deviation = ranks.deviation(first.len(), second.len());
             let survival = |u: f64| if deviation > 0.0 { normal::sf((u - pairs / 2.0 - 0.5) / deviation) } else { 1.0 };
             (survival(u), survival(pairs - u))
@@ -174,23 +174,23 @@ mod tests {
     #[test]
     fn the_method_follows_sizes_and_equal_values() {
         let rising = |count: usize, by: f64| (0..count).map(|place| place as f64 + by).collect::<Vec<f64>>();
-        let check = |first: &[f64], second: &[f64], expected: Method| {
-            assert_eq!(test(first, second, Method::Auto).map(|result| result.method), Some(expected));
+        let check = |first: &[f64], second: &[f64], expected: RankMethod| {
+            assert_eq!(test(first, second, RankMethod::Auto).map(|result| result.method), Some(expected));
         };
-        check(&rising(8, 0.0), &rising(500, 0.5), Method::Exact);
-        check(&rising(9, 0.0), &rising(9, 0.5), Method::Asymptotic);
-        check(&rising(3, 0.0), &rising(3, 1.0), Method::Asymptotic);
-        check(&[0.0], &[-0.0], Method::Asymptotic);
-        assert_eq!(test(&[1.0], &[1.0], Method::Exact), None);
-        assert_eq!(test(&rising(2000, 0.0), &rising(2000, 0.5), Method::Exact), None);
+        check(&rising(8, 0.0), &rising(500, 0.5), RankMethod::Exact);
+        check(&rising(9, 0.0), &rising(9, 0.5), RankMethod::Asymptotic);
+        check(&rising(3, 0.0), &rising(3, 1.0), RankMethod::Asymptotic);
+        check(&[0.0], &[-0.0], RankMethod::Asymptotic);
+        assert_eq!(test(&[1.0], &[1.0], RankMethod::Exact), None);
+        assert_eq!(test(&rising(2000, 0.0), &rising(2000, 0.5), RankMethod::Exact), None);
         let p = |method| test(&rising(30, 0.0), &rising(30, 4.5), method).expect("the values differ").two_sided;
-        assert!((p(Method::Exact) / p(Method::Asymptotic) - 1.0).abs() < 0.02);
+        assert!((p(RankMethod::Exact) / p(RankMethod::Asymptotic) - 1.0).abs() < 0.02);
         for (first, second) in [(&[][..], &[1.0][..]), (&[1.0], &[]), (&[1.0, f64::NAN], &[1.0])] {
-            assert_eq!(test(first, second, Method::Auto), None);
+            assert_eq!(test(first, second, RankMethod::Auto), None);
         }
-        let equal = test(&[3.0; 125], &[3.0; 20], Method::Auto).expect("they are numbers");
+        let equal = test(&[3.0; 125], &[3.0; 20], RankMethod::Auto).expect("they are numbers");
         assert_eq!((equal.u, equal.two_sided, equal.greater, equal.less), (1250.0, 1.0, 1.0, 1.0));
-        let infinite = test(&[f64::INFINITY, 1.0], &[f64::NEG_INFINITY, 0.0], Method::Auto).expect("they rank");
+        let infinite = test(&[f64::INFINITY, 1.0], &[f64::NEG_INFINITY, 0.0], RankMethod::Auto).expect("they rank");
         assert_eq!(infinite.u, 4.0);
     }
 
@@ -199,7 +199,7 @@ mod tests {
         for (first, second, expected) in [(1, 1, 1.0), (3, 3, 0.1), (4, 4, 2.0 / 70.0), (1, 500, 2.0 / 501.0)] {
             let above: Vec<f64> = (0..second).map(|place| 1e6 + place as f64).collect();
             let below: Vec<f64> = (0..first).map(|place| place as f64).collect();
-            let separate = test(&below, &above, Method::Exact).map(|result| result.two_sided);
+            let separate = test(&below, &above, RankMethod::Exact).map(|result| result.two_sided);
             for p in [least_two_sided(first, second), separate] {
                 assert!(p.is_some_and(|p| (p / expected - 1.0).abs() < 1e-12), "{p:?} {expected}");
             }

@@ -15,7 +15,7 @@
 use super::{describe, normal};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trend {
+pub struct RankTrend {
     /// Rising pairs less falling pairs.
     pub score: i64,
     pub variance: f64,
@@ -29,7 +29,7 @@ pub struct Trend {
 }
 
 /// Tests values in the order of time; `None` below two of them.
-pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
+pub fn mann_kendall(values: &[f64]) -> Option<RankTrend> {
     if values.len() < 2 {
         return None;
     }
@@ -42,7 +42,7 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     let pairs = |size: usize| (size * (size - 1) / 2) as f64;
     let all = pairs(values.len());
     let unequal = all - groups.iter().copied().map(pairs).sum::<f64>();
-    Some(Trend {
+    Some(RankTrend {
         score,
         variance,
         z,
@@ -57,7 +57,7 @@ fn sign(earlier: f64, later: f64) -> i64 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct RankLine {
     pub slope: f64,
     /// The interval of the slope.
     pub low: f64,
@@ -70,7 +70,7 @@ pub struct Line {
 
 /// Fits a line to the points (`x`, `y`), with an interval of the slope of this `confidence`. `None` where the lengths differ,
 /// where no two `x` differ, where a result exceeds a double, and unless `confidence` lies between 0 and 1.
-pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
+pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<RankLine> {
     if x.len() != y.len() || !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
@@ -89,7 +89,7 @@ pub fn theil_sen(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
     let upper = (((count + spread) / 2.0).round_ties_even() as usize).min(last);
     let lower = (((count - spread) / 2.0).round_ties_even() - 1.0) as usize;
     let rests: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - slope * x).collect();
-    let line = Line {
+    let line = RankLine {
         slope,
         low: slopes[lower],
         high: slopes[upper],

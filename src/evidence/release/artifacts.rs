@@ -13,7 +13,7 @@ use sprag_model::checklist::{Checklist, Item, NeededFile, Rests};
 use sprag_model::record::MAX_RECORD_BYTES;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Artifact {
+pub struct ReleaseArtifact {
     /// Its path as others see it.
     pub path: String,
     pub folder: PathBuf,
@@ -21,9 +21,9 @@ pub struct Artifact {
     pub file: PathBuf,
 }
 
-impl Artifact {
-    pub fn inside(root: &Path, path: &str) -> Artifact {
-        Artifact { path: path.to_owned(), folder: root.to_owned(), file: PathBuf::from(path) }
+impl ReleaseArtifact {
+    pub fn inside(root: &Path, path: &str) -> ReleaseArtifact {
+        ReleaseArtifact { path: path.to_owned(), folder: root.to_owned(), file: PathBuf::from(path) }
     }
 
     pub fn open(&self) -> std::io::Result<File> {
@@ -39,7 +39,7 @@ impl Artifact {
     }
 }
 
-pub type Artifacts = BTreeMap<String, Artifact>;
+pub type Artifacts = BTreeMap<String, ReleaseArtifact>;
 
 /// The artifacts of a checklist: at the paths of `--artifact`, else where the checklist says.
 pub fn locate(root: &Path, folder: &Path, checklist: &Checklist, arguments: &[String]) -> Result<Artifacts> {
@@ -54,7 +54,7 @@ pub fn locate(root: &Path, folder: &Path, checklist: &Checklist, arguments: &[St
     for one in needed() {
         artifacts.entry(one.key.clone()).or_insert_with(|| match given.remove(&one.key) {
             Some(path) => at_path(root, folder.join(path), one),
-            None => Artifact::inside(root, &one.path),
+            None => ReleaseArtifact::inside(root, &one.path),
         });
     }
     Ok(artifacts)
@@ -75,7 +75,7 @@ pub fn parse_pairs(arguments: &[String]) -> Result<BTreeMap<String, String>> {
     Ok(given)
 }
 
-fn at_path(root: &Path, file: PathBuf, needed: &NeededFile) -> Artifact {
+fn at_path(root: &Path, file: PathBuf, needed: &NeededFile) -> ReleaseArtifact {
     let inside = || {
         let real = fs::canonicalize(&file).ok()?;
         let inside = real.strip_prefix(fs::canonicalize(root).ok()?).ok()?;
@@ -85,7 +85,7 @@ fn at_path(root: &Path, file: PathBuf, needed: &NeededFile) -> Artifact {
     let name = || file.file_name().map(|name| name.to_string_lossy().into_owned());
     let path = inside().or_else(name).unwrap_or_else(|| needed.path.clone());
     let (folder, name) = (file.parent().unwrap_or(&file), file.file_name().unwrap_or_default());
-    Artifact { path, folder: folder.to_owned(), file: PathBuf::from(name) }
+    ReleaseArtifact { path, folder: folder.to_owned(), file: PathBuf::from(name) }
 }
 
 pub fn read_all(item: &Item, artifacts: &Artifacts) -> Vec<FileEvidence> {
@@ -103,7 +103,7 @@ pub fn read_all(item: &Item, artifacts: &Artifacts) -> Vec<FileEvidence> {
 }
 
 /// Digest and size; absent where there is no file.
-pub fn content(artifact: &Artifact) -> std::result::Result<Option<(String, u64)>, String> {
+pub fn content(artifact: &ReleaseArtifact) -> std::result::Result<Option<(String, u64)>, String> {
     let read = |file: File| Ok(Some((file.metadata()?.len(), sha256_of(file)?)));
     match artifact.open().and_then(read) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

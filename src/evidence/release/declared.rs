@@ -9,8 +9,8 @@ use crate::checklist::{CHECKLIST_PATH, read_checklist};
 use crate::releases::{RELEASES_PATH, read_releases};
 use crate::toml_text::MOST_BYTES;
 use sprag_base::text::suggestion;
-use sprag_history::{self as history, Entry, Store, Target};
-use sprag_model::checklist::{Checklist, Rule, RuntimeTarget};
+use sprag_history::{self as history, Leaf, Store, Target};
+use sprag_model::checklist::{Checklist, Need, RuntimeTarget};
 use sprag_model::release::{Release, Releases};
 use sprag_model::{Ledger, Waiver};
 
@@ -85,10 +85,10 @@ impl Declared {
                 .items
                 .iter()
                 .filter(|item| item.is_needed(&release.targets))
-                .any(|item| matches!(&item.rule, Rule::SuiteVerdict { suite: asked, .. } if asked == suite))
+                .any(|item| matches!(&item.rule, Need::SuiteVerdict { suite: asked, .. } if asked == suite))
         };
         let listing = history::list(store, source)?;
-        let at_commit = listing.entries.iter().filter(|one| commit.starts_with(one.commit())).map(Entry::suite);
+        let at_commit = listing.entries.iter().filter(|one| commit.starts_with(one.commit())).map(Leaf::suite);
         let mut suites: Vec<String> = at_commit.filter(|suite| !asks(suite)).map(str::to_owned).collect();
         suites.sort();
         suites.dedup();

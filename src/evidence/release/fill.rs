@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inputs::ReleaseInputs;
 use super::{ReleaseError, Result};
-use crate::derive::{self, Finding};
+use crate::derive::{self, ItemFinding};
 use sprag_history::Store;
 use sprag_model::Waiver;
 use sprag_model::checklist::{FilledChecklist, Item, Rests, RuntimeTarget, SCHEMA_VERSION, Signed, Waiving};
@@ -17,7 +17,7 @@ pub type FilledWithFigures = (FilledChecklist, BTreeMap<String, Figures>);
 pub fn fill<E: From<ReleaseError>>(
     inputs: &ReleaseInputs,
     store: &Store,
-    find: impl Fn(&Item) -> Result<(Finding, Vec<Rests>), E>,
+    find: impl Fn(&Item) -> Result<(ItemFinding, Vec<Rests>), E>,
 ) -> Result<FilledWithFigures, E> {
     let ReleaseInputs { declared, release, identity, .. } = inputs;
     let mut figures = BTreeMap::new();

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
-use crate::bundle::{self, ARTIFACTS, Listed, VERIFY_MD};
+use crate::bundle::{self, ARTIFACTS, ListedFile, VERIFY_MD};
 use crate::envelope::{self, ENVELOPE};
 use crate::file;
 use crate::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
-use crate::release::artifacts::{Artifact, Artifacts};
+use crate::release::artifacts::{Artifacts, ReleaseArtifact};
 use crate::release::error::first_difference;
 use crate::release::reviewed::read_inside;
 use crate::release::sign::{self, Trusted};
@@ -135,17 +135,17 @@ impl EvidenceFolder {
 
     pub fn artifacts(&self) -> Result<Artifacts> {
         let bytes = self.bytes(ARTIFACTS)?;
-        let listed: Vec<Listed> = file::read(&bytes).map_err(|error| Fault::new(ARTIFACTS, error.to_string()))?;
+        let listed: Vec<ListedFile> = file::read(&bytes).map_err(|error| Fault::new(ARTIFACTS, error.to_string()))?;
         if let Some(fault) = Fault::compare(ARTIFACTS, &bytes, &file::to_bytes(&listed), "is not in the written form") {
             return Err(fault.into());
         }
         let mut artifacts = Artifacts::new();
-        for Listed { key, path, file } in listed {
+        for ListedFile { key, path, file } in listed {
             let place = bundle::place(&key, &path);
             if file.as_ref().is_some_and(|file| *file != place) || file.is_some() != self.sums.contains_key(&place) {
                 return Err(Fault::new(ARTIFACTS, format!("gives a wrong place for `{key}`")).into());
             }
-            let artifact = Artifact { folder: self.path.clone(), file: PathBuf::from(place), path };
+            let artifact = ReleaseArtifact { folder: self.path.clone(), file: PathBuf::from(place), path };
             if artifacts.insert(key.clone(), artifact).is_some() {
                 return Err(Fault::new(ARTIFACTS, format!("names `{key}` twice")).into());
             }

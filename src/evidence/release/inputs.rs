@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use super::artifacts::{Artifact, Artifacts};
+use super::artifacts::{Artifacts, ReleaseArtifact};
 use super::declared::Declared;
 use super::identity::Identity;
 use super::{Fault, ReleaseError, Result, reviewed};
@@ -57,7 +57,7 @@ impl ReleaseInputs {
     pub fn unreviewed(&self, store: &Store) -> Result<Vec<Fault>> {
         let paths = reviewed::project_files(&self.root)?;
         let mut faults = reviewed::compare_files(store, &self.reviewed, &self.root, &paths)?;
-        let shown = |_: &str, artifact: &Artifact| artifact.path.clone();
+        let shown = |_: &str, artifact: &ReleaseArtifact| artifact.path.clone();
         let checklist = &self.declared.checklist;
         faults.extend(reviewed::compare_artifacts(store, &self.reviewed, checklist, &self.artifacts, shown)?);
         Ok(faults)

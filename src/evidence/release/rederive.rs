@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::artifacts::Artifact;
+use super::artifacts::ReleaseArtifact;
 use super::folder::{EvidenceFolder, is_record};
 use super::inputs::ReleaseInputs;
 use super::{Fault, Result, reviewed};
@@ -35,7 +35,7 @@ pub fn unknown_files(folder: &EvidenceFolder, inputs: &ReleaseInputs, store: &St
     if !needed.iter().all(|key| artifacts.contains_key(*key)) || !artifacts.keys().all(|key| needed.contains(&key)) {
         faults.push(Fault::new(ARTIFACTS, "does not name the artifacts of the checklist"));
     }
-    let shown = |key: &str, artifact: &Artifact| bundle::place(key, &artifact.path);
+    let shown = |key: &str, artifact: &ReleaseArtifact| bundle::place(key, &artifact.path);
     faults.extend(reviewed::compare_artifacts(store, &inputs.reviewed, &declared.checklist, artifacts, shown)?);
     Ok(faults)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use super::artifacts::{Artifact, Artifacts};
+use super::artifacts::{Artifacts, ReleaseArtifact};
 use super::{Fault, ReleaseError, Result};
 use crate::checklist::CHECKLIST_PATH;
 use crate::releases::RELEASES_PATH;
@@ -78,7 +78,7 @@ pub(super) fn compare_artifacts(
     commit: &str,
     checklist: &Checklist,
     artifacts: &Artifacts,
-    shown: impl Fn(&str, &Artifact) -> String,
+    shown: impl Fn(&str, &ReleaseArtifact) -> String,
 ) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     for (key, artifact) in artifacts {

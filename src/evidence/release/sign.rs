@@ -13,7 +13,7 @@ use super::{Fault, ReleaseError, Result};
 use crate::envelope::ENVELOPE;
 use sprag_base::digest::Digest;
 use sprag_base::files::read_bounded;
-use sprag_base::process::{Captured, End, Limits, OutputLimit, capture_foreground, find_program, trusted_path};
+use sprag_base::process::{Bounds, Captured, End, OutputLimit, capture_foreground, find_program, trusted_path};
 
 /// The namespace of SSH signatures, so that one made for another purpose is rejected.
 const NAMESPACE: &str = "sprag-release";
@@ -185,7 +185,7 @@ fn is_armored(signature: &[u8]) -> bool {
 /// Runs `ssh-keygen` with that input: what it prints where it succeeds, else why it does not.
 fn ssh_keygen(arguments: &[&str], input: &[u8]) -> Result<std::result::Result<Vec<u8>, String>> {
     let output = OutputLimit::all(MOST_BYTES as u64);
-    let limits = Limits::new(SSH_LIMIT, output, output);
+    let limits = Bounds::new(SSH_LIMIT, output, output);
     const NEEDED: &str = "SSH signatures need OpenSSH 8.1 or newer; ed25519 keys in PEM need no other program";
     // A checkout must not bring the program that vouches for it.
     let here = std::env::current_dir().unwrap_or_default();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, io};
 
-use super::artifacts::Artifact;
+use super::artifacts::ReleaseArtifact;
 use super::inputs::ReleaseInputs;
 use super::{ReleaseError, Result, reviewed, sign};
-use crate::bundle::{self, ARTIFACTS, Listed, VERIFY_MD};
+use crate::bundle::{self, ARTIFACTS, ListedFile, VERIFY_MD};
 use crate::envelope::{self, ENVELOPE};
 use crate::file;
 use crate::filled::{self, CHECKLIST_JSON, CHECKLIST_MD};
@@ -41,7 +41,7 @@ pub fn write(
         if let Some(path) = &file {
             files.copy(path, artifact)?;
         }
-        listed.push(Listed { key: key.clone(), path: artifact.path.clone(), file });
+        listed.push(ListedFile { key: key.clone(), path: artifact.path.clone(), file });
     }
     files.write(ARTIFACTS, &file::to_bytes(&listed))?;
     files.write(CHECKLIST_JSON, &file::to_bytes(checklist))?;
@@ -71,7 +71,7 @@ impl ListedFiles<'_> {
         self.list(path, sha256_hex(bytes))
     }
 
-    fn copy(&mut self, path: &str, from: &Artifact) -> Result<()> {
+    fn copy(&mut self, path: &str, from: &ReleaseArtifact) -> Result<()> {
         let file = self.into.join(path);
         let copy = |mut from| io::copy(&mut from, &mut fs::File::create(&file)?);
         let copied = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| from.open().and_then(copy));

@@ -7,7 +7,7 @@ use crate::state::Step;
 use crate::testing::{Fixture, checked, checked_against, file, minute, record, repaired, run};
 use crate::tests::syncing::{shared, sync};
 use crate::{
-    Entry, PastMonths, Record, SyncError, Target, archive, archived_runs, archives, entries, list, past_months,
+    Leaf, PastMonths, Record, SyncError, Target, archive, archived_runs, archives, entries, list, past_months,
 };
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
@@ -23,13 +23,13 @@ fn past(fixture: &Fixture, end: &str) -> PastMonths {
 }
 
 /// The runs of months before `end`, and a note about them.
-fn leaving(fixture: &Fixture, end: &str) -> (Vec<Entry>, Archive) {
+fn leaving(fixture: &Fixture, end: &str) -> (Vec<Leaf>, Archive) {
     let past = past(fixture, end);
     let at = Target { reference: past.commit.clone(), ..fixture.target() };
     let all = entries(&fixture.store(), &at).unwrap();
-    let mut runs: Vec<Entry> = past.months.iter().flat_map(|month| month.entries.clone()).collect();
+    let mut runs: Vec<Leaf> = past.months.iter().flat_map(|month| month.entries.clone()).collect();
     runs.sort_by(|a, b| a.path.cmp(&b.path));
-    let digest = |run: &Entry| all.runs.iter().find(|other| other.path == run.path).unwrap().digest;
+    let digest = |run: &Leaf| all.runs.iter().find(|other| other.path == run.path).unwrap().digest;
     let root = MerkleTree::from_leaves(runs.iter().map(digest)).root();
     let note = Archive {
         schema_version: 1,

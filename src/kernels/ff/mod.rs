@@ -19,7 +19,7 @@ use crate::{Form, KernelError};
 mod parameters;
 mod path;
 
-pub use parameters::{Film, Parameters, PathParameters, Refine, ScanParameters, TensorShape, tensors};
+pub use parameters::{FfParameters, Film, ParameterShape, PathParameters, Refine, ScanParameters, tensors};
 pub use path::Proxy;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,7 @@ pub fn run(
     form: Form<()>,
     inputs: &FfInputs<'_>,
     config: &FfConfig,
-    parameters: &Parameters,
+    parameters: &FfParameters,
     outputs: &mut Outputs,
     workspace: &mut Workspace,
 ) -> Result<(), KernelError> {
@@ -189,13 +189,13 @@ mod tests {
     };
     const SHAPE: MapShape = MapShape { batch: 2, channels: 3, height: 8, width: 8 };
 
-    fn parameters() -> Parameters {
+    fn parameters() -> FfParameters {
         let shapes = tensors(SHAPE.channels);
         let tensor = |name: &str| {
             let index = shapes.iter().position(|shape| shape.name == name)?;
             Some(values(shapes[index].elements(), index * 101))
         };
-        Parameters::read(SHAPE.channels, tensor).unwrap()
+        FfParameters::read(SHAPE.channels, tensor).unwrap()
     }
 
     fn run(form: Form<()>, inputs: &FfInputs<'_>, config: &FfConfig) -> Result<Outputs, KernelError> {

@@ -5,7 +5,7 @@
 //! tensors of `scan_forward` belong to a scan that this module never runs; they are checked and ignored.
 
 use super::super::KernelError;
-use super::super::fusion::{Gate, softplus};
+use super::super::fusion::{Mix, softplus};
 use super::super::scan;
 
 const DECAY_FLOOR: f32 = 1e-3;
@@ -13,13 +13,13 @@ const DECAY_SPAN: f32 = 0.998;
 const GAIN_FLOOR: f32 = 1e-6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorShape {
+pub struct ParameterShape {
     pub name: String,
     /// None for a scalar.
     pub shape: Vec<usize>,
 }
 
-impl TensorShape {
+impl ParameterShape {
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
@@ -27,7 +27,7 @@ impl TensorShape {
 
 /// Every list has the length that its shape requires.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameters {
+pub struct FfParameters {
     pub(super) channels: usize,
     pub(super) l0: PathParameters,
     pub(super) l1: PathParameters,
@@ -41,7 +41,7 @@ pub struct PathParameters {
     pub merge_gate: Vec<f32>,
     pub film: Film,
     pub refine: Refine,
-    pub gate: Gate,
+    pub gate: Mix,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -53,8 +53,8 @@ pub struct ScanParameters {
 }
 
 impl ScanParameters {
-    pub(super) fn view(&self) -> scan::Parameters<'_> {
-        scan::Parameters {
+    pub(super) fn view(&self) -> scan::Recurrence<'_> {
+        scan::Recurrence {
             decay: &self.decay,
             input_gain: &self.input_gain,
             output_gain: &self.output_gain,
@@ -86,7 +86,7 @@ pub struct Refine {
 }
 
 /// Names and shapes of all 56 tensors for this many channels, in the order of a checkpoint.
-pub fn tensors(channels: usize) -> Vec<TensorShape> {
+pub fn tensors(channels: usize) -> Vec<ParameterShape> {
     let c = channels;
     let scan = ["decay_logit", "input_gain_raw", "output_gain_raw", "state_bias"];
     let mut shapes: Vec<(String, Vec<usize>)> = Vec::new();
@@ -111,12 +111,12 @@ pub fn tensors(channels: usize) -> Vec<TensorShape> {
     let gate = ["boundary_log_weight", "uncertainty_log_weight", "bias"];
     shapes.extend(gate.map(|name| (format!("fusion_gate.{name}"), Vec::new())));
     let of_path = |path: &'static str| {
-        shapes.iter().map(move |(name, shape)| TensorShape { name: format!("{path}.{name}"), shape: shape.clone() })
+        shapes.iter().map(move |(name, shape)| ParameterShape { name: format!("{path}.{name}"), shape: shape.clone() })
     };
     of_path("l0_path").chain(of_path("l1_path")).collect()
 }
 
-impl Parameters {
+impl FfParameters {
     /// `tensor` returns the elements of a name, row-major.
     pub fn read(channels: usize, tensor: impl Fn(&str) -> Option<Vec<f32>>) -> Result<Self, KernelError> {
         if channels == 0 {
@@ -133,7 +133,7 @@ impl Parameters {
         }
         let mut values = values.into_iter();
         let (l0, l1) = (PathParameters::take(&mut values), PathParameters::take(&mut values));
-        Ok(Parameters { channels, l0, l1 })
+        Ok(FfParameters { channels, l0, l1 })
     }
 
     pub fn l0(&self) -> &PathParameters {
@@ -176,7 +176,7 @@ impl PathParameters {
             norm_weight: next(),
             norm_bias: next(),
         };
-        let gate = Gate { boundary_log_weight: next()[0], uncertainty_log_weight: next()[0], bias: next()[0] };
+        let gate = Mix { boundary_log_weight: next()[0], uncertainty_log_weight: next()[0], bias: next()[0] };
         PathParameters { forward, backward, merge_gate, film, refine, gate }
     }
 }
@@ -193,16 +193,16 @@ mod tests {
     fn a_module_of_128_channels_has_172550_parameters_in_56_tensors() {
         let shapes = tensors(128);
         assert_eq!(shapes.len(), 56);
-        assert_eq!(shapes.iter().map(TensorShape::elements).sum::<usize>(), 172_550);
+        assert_eq!(shapes.iter().map(ParameterShape::elements).sum::<usize>(), 172_550);
         assert_eq!(shapes[4].name, "l0_path.scan_bidirectional.merge_gate_logit");
-        assert_eq!(shapes[55], TensorShape { name: "l1_path.fusion_gate.bias".to_owned(), shape: vec![] });
+        assert_eq!(shapes[55], ParameterShape { name: "l1_path.fusion_gate.bias".to_owned(), shape: vec![] });
     }
 
     #[test]
     fn raw_parameters_are_converted_and_each_lands_in_its_place() {
         let shapes = tensors(1);
         let position = |name: &str| shapes.iter().position(|shape| shape.name == name);
-        let parameters = Parameters::read(1, |name| {
+        let parameters = FfParameters::read(1, |name| {
             let index = position(name)?;
             Some(vec![index as f32 / 10.0; shapes[index].elements()])
         })
@@ -221,9 +221,9 @@ mod tests {
     #[test]
     fn absent_and_misshapen_tensors_are_named() {
         let name = "l0_path.scan_forward.decay_logit".to_owned();
-        assert_eq!(Parameters::read(1, |_| None), Err(KernelError::ParameterMissing(name.clone())));
+        assert_eq!(FfParameters::read(1, |_| None), Err(KernelError::ParameterMissing(name.clone())));
         let refused = KernelError::ParameterLength { name, expected: 1, got: 2 };
-        assert_eq!(Parameters::read(1, |_| Some(vec![0.0; 2])), Err(refused));
-        assert!(Parameters::read(0, |_| Some(vec![])).is_err());
+        assert_eq!(FfParameters::read(1, |_| Some(vec![0.0; 2])), Err(refused));
+        assert!(FfParameters::read(0, |_| Some(vec![])).is_err());
     }
 }

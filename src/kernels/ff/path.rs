@@ -2,7 +2,7 @@
 
 use crate::ff::parameters::{Film, PathParameters, Refine};
 use crate::ordering::{OrderMode, order};
-use crate::scan::{self, DEFAULT_CLAMP, Direction, Merge, ScanShape};
+use crate::scan::{self, DEFAULT_CLAMP, Merge, ScanOrder, ScanShape};
 use crate::shape::{Grid, MapShape, check_length};
 use crate::tile::unpack_priority::{self, PriorityRule};
 use crate::tile::{Overlap, Placement, Tiles, pack};
@@ -34,7 +34,7 @@ pub(super) struct Workspace {
     tokens: Vec<f32>,
     mixed: Vec<f32>,
     final_state: Vec<f32>,
-    scan: scan::Scratch<f32>,
+    scan: scan::Buffers<f32>,
     tile: Scratch,
 }
 
@@ -92,7 +92,7 @@ impl Path<'_> {
         tokens.extend(packed.chunks_exact(pixels).map(|plane| plane.iter().sum::<f32>() / pixels as f32));
         mixed.resize(tokens.len(), 0.0);
         let scan_shape = ScanShape { batch: 1, steps: tiles.len(), channels: shape.channels };
-        let direction = Direction::Bidirectional {
+        let direction = ScanOrder::Bidirectional {
             forward: self.parameters.forward.view(),
             backward: self.parameters.backward.view(),
             merge: Merge::Gated(Some(&self.parameters.merge_gate)),

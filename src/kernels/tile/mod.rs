@@ -143,7 +143,7 @@ pub(crate) fn each_block<T: Send>(
 
 /// The upper left pixel of a tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct Corner {
     pub y: u32,
     pub x: u32,
 }
@@ -154,7 +154,7 @@ pub enum Placement<'a> {
     /// By id on the tile grid.
     Indices(&'a [u32]),
     /// By pixel; need not lie on the grid.
-    Origins(&'a [Origin]),
+    Origins(&'a [Corner]),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -265,12 +265,12 @@ impl Placement<'_> {
             Placement::Indices(indices) => Grid::of_map(shape, tile_size)?.check(indices),
             Placement::Origins(_) if tile_size == 0 => Err(KernelError::TileSize { tile_size, height, width }),
             Placement::Origins(origins) => {
-                let leaves = |origin: &&Origin| {
+                let leaves = |origin: &&Corner| {
                     (origin.y as usize).saturating_add(tile_size) > height
                         || (origin.x as usize).saturating_add(tile_size) > width
                 };
                 match origins.iter().find(leaves) {
-                    Some(&Origin { y, x }) => Err(KernelError::Origin { y, x, tile_size, height, width }),
+                    Some(&Corner { y, x }) => Err(KernelError::Origin { y, x, tile_size, height, width }),
                     None => Ok(()),
                 }
             }
@@ -290,14 +290,14 @@ impl<T> Tiles<'_, T> {
     }
 }
 
-pub fn origins(indices: &[u32], shape: MapShape, tile_size: usize) -> Result<Vec<Origin>, KernelError> {
+pub fn origins(indices: &[u32], shape: MapShape, tile_size: usize) -> Result<Vec<Corner>, KernelError> {
     let grid = Grid::of_map(shape, tile_size)?;
     grid.check(indices)?;
     // The sides of the map fit 32 bits unless tiles are very large.
     let pixel = |tile: u32| u32::try_from(tile as usize * tile_size).map_err(|_| KernelError::Empty { what: "map" });
     let origin = |&index: &u32| {
         let (row, column) = grid.position(index);
-        Ok(Origin { y: pixel(row)?, x: pixel(column)? })
+        Ok(Corner { y: pixel(row)?, x: pixel(column)? })
     };
     indices.iter().map(origin).collect()
 }
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn ids_become_origins() {
-        let expected = [Origin { y: 4, x: 2 }, Origin { y: 0, x: 0 }];
+        let expected = [Corner { y: 4, x: 2 }, Corner { y: 0, x: 0 }];
         assert_eq!(origins(&[5, 0], SHAPE, 2), Ok(expected.to_vec()));
         assert!(origins(&[6], SHAPE, 2).is_err());
         assert!(origins(&[0], SHAPE, 4).is_err());
@@ -350,7 +350,7 @@ mod tests {
     fn tiles_must_lie_inside_the_map() {
         let check = |y, x, tile_size: usize, fits: bool| {
             let packed = vec![0.0f32; tile_size * tile_size];
-            let origins = [Origin { y, x }];
+            let origins = [Corner { y, x }];
             let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size };
             assert_eq!(tiles.check(SHAPE).is_ok(), fits, "{tile_size} at {y}, {x}");
         };

@@ -33,7 +33,7 @@ pub fn run<T: Element>(
     tiles: &Tiles<'_, T>,
     rule: LevelsRule<'_>,
     merged: &mut [T],
-    scratch: &mut Scratch,
+    scratch: &mut UnpackScratch,
 ) -> Result<(), KernelError> {
     check(base, shape, tiles, rule, merged)?;
     // Tiles on a grid are disjoint or in the same place. Where they override, they may be applied by place, so that
@@ -66,7 +66,7 @@ pub fn run<T: Element>(
 
 /// Working memory of a call, reused by later ones.
 #[derive(Clone, Debug, Default)]
-pub struct Scratch {
+pub struct UnpackScratch {
     /// In the order of application, sample after sample, K a sample.
     applied: Vec<Applied>,
 }
@@ -106,7 +106,7 @@ fn find_order<T>(
     shape: MapShape,
     tiles: &Tiles<'_, T>,
     rule: LevelsRule<'_>,
-    scratch: &mut Scratch,
+    scratch: &mut UnpackScratch,
     by_place: bool,
 ) -> Result<(), KernelError> {
     let per_sample = (tiles.placement.count() / shape.batch).max(1);
@@ -141,7 +141,7 @@ fn scatter_pixels<T: Element>(
     tiles: &Tiles<'_, T>,
     overlap: Overlap,
     merged: &mut [T],
-    scratch: &Scratch,
+    scratch: &UnpackScratch,
 ) {
     let side = tiles.tile_size;
     let per_sample = scratch.applied.len() / shape.batch;
@@ -250,7 +250,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{bits, check_forms, values};
-    use crate::tile::Origin;
+    use crate::tile::Corner;
 
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 2 };
 
@@ -261,7 +261,7 @@ mod tests {
                 let mut merged = [0.0; 2];
                 let tiles = Tiles { packed: &[1.0, 2.0, 4.0], placement: Placement::Indices(&[1; 3]), tile_size: 1 };
                 let rule = LevelsRule { levels, assume_priority_sorted: true, overlap };
-                run(form, Some(&[8.0; 2]), SHAPE, &tiles, rule, &mut merged, &mut Scratch::default()).unwrap();
+                run(form, Some(&[8.0; 2]), SHAPE, &tiles, rule, &mut merged, &mut UnpackScratch::default()).unwrap();
                 assert_eq!(merged, [8.0, expected], "{levels:?}");
             }
         };
@@ -279,7 +279,7 @@ mod tests {
         let unsorted = LevelsRule { levels: None, assume_priority_sorted: false, overlap: Overlap::Override };
         let run = |rule: LevelsRule<'_>| {
             let form = Form::Fast(CANDIDATES[0]);
-            run(form, Some(&[0.0; 2]), SHAPE, &tiles, rule, &mut [0.0; 2], &mut Scratch::default())
+            run(form, Some(&[0.0; 2]), SHAPE, &tiles, rule, &mut [0.0; 2], &mut UnpackScratch::default())
         };
         assert_eq!(run(unsorted), Err(KernelError::LevelsNeeded));
         // Two tiles need one bit, so the spread may reach (2^31 - 1) >> 1.
@@ -296,7 +296,7 @@ mod tests {
         let base = values(shape.elements(), 0);
         let over = |form: Form<Walk>, base: Option<&[f32]>, start: &[f32]| {
             let mut merged = start.to_vec();
-            run(form, base, shape, tiles, rule, &mut merged, &mut Scratch::default()).unwrap();
+            run(form, base, shape, tiles, rule, &mut merged, &mut UnpackScratch::default()).unwrap();
             bits(&merged)
         };
         let stale = vec![f32::NAN; base.len()];
@@ -314,7 +314,7 @@ mod tests {
         let rule = LevelsRule { levels: None, assume_priority_sorted: true, overlap: Overlap::Override };
         for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
             let mut merged = [7.0; 2];
-            let refused = run(form, None, SHAPE, &tiles, rule, &mut merged, &mut Scratch::default());
+            let refused = run(form, None, SHAPE, &tiles, rule, &mut merged, &mut UnpackScratch::default());
             assert_eq!(refused, Err(KernelError::TileIndex { index: 2, tiles: 2 }));
             assert_eq!(merged, [7.0; 2]);
         }
@@ -335,7 +335,7 @@ mod tests {
                 (rows * tile_size + spare_rows, columns * tile_size + spare_columns)
             };
             let shape = MapShape { batch, channels, height, width };
-            let origins: Vec<Origin> = picks.iter().map(|(y, x, _)| Origin {
+            let origins: Vec<Corner> = picks.iter().map(|(y, x, _)| Corner {
                 y: y.index(height - tile_size + 1) as u32,
                 x: x.index(width - tile_size + 1) as u32,
             }).collect::<Vec<_>>().repeat(batch);

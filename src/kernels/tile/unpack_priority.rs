@@ -89,7 +89,7 @@ fn scatter_pixels<T: Element>(
 mod tests {
     use super::*;
     use crate::testing::{bits, values};
-    use crate::tile::{Origin, Placement};
+    use crate::tile::{Corner, Placement};
     use proptest::prelude::*;
     use proptest::sample::Index;
 
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn higher_priority_stays_and_equal_priority_overwrites_or_blends() {
         let check = |base, packed: [f32; 8], columns: [u32; 2], priorities, overlap, expected, left: [i8; 6]| {
-            let origins = columns.map(|x| Origin { y: 0, x });
+            let origins = columns.map(|x| Corner { y: 0, x });
             let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
             let rule = PriorityRule { level_priority: 1, overlap };
             for form in [Form::Reference, Form::Fast(())] {
@@ -118,12 +118,12 @@ mod tests {
     #[test]
     fn wrong_lengths_are_refused_and_no_tiles_leave_the_base() {
         let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
-        let merged = |packed: &[f32], origins: &[Origin], pixels: usize| {
+        let merged = |packed: &[f32], origins: &[Corner], pixels: usize| {
             let tiles = Tiles { packed, placement: Placement::Origins(origins), tile_size: 2 };
             let mut merged = [0.0; 6];
             run(Form::Fast(()), &[3.0; 6], SHAPE, &tiles, rule, &mut merged, &mut vec![0; pixels]).map(|()| merged)
         };
-        assert!(merged(&[0.0; 3], &[Origin { y: 0, x: 0 }], 6).is_err());
+        assert!(merged(&[0.0; 3], &[Corner { y: 0, x: 0 }], 6).is_err());
         assert!(merged(&[], &[], 5).is_err());
         assert_eq!(merged(&[], &[], 6), Ok([3.0; 6]));
     }
@@ -138,11 +138,11 @@ mod tests {
             (level_priority, blend) in (0i8..4, any::<bool>()),
         ) {
             let shape = MapShape { batch, channels, height, width };
-            let place = |(y, x): &(Index, Index)| Origin {
+            let place = |(y, x): &(Index, Index)| Corner {
                 y: y.index(height - tile_size + 1) as u32,
                 x: x.index(width - tile_size + 1) as u32,
             };
-            let origins: Vec<Origin> = picks.iter().map(place).collect::<Vec<_>>().repeat(batch);
+            let origins: Vec<Corner> = picks.iter().map(place).collect::<Vec<_>>().repeat(batch);
             let base = values(shape.elements(), 0);
             let packed = values(origins.len() * channels * tile_size * tile_size, 7);
             let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size };

@@ -18,15 +18,15 @@ use crate::gpu::operation::fusion_gate::fusion_gate;
 use crate::gpu::operation::tile_unpack::{TileUnpack, drawn_levels};
 use crate::gpu::operation::tiled::tile_pack;
 use crate::gpu::operation::{
-    Draw, Form, InitialState, LaunchConfig, Operation, ScanWay, SelectTiles, Tiled, TokenScan, ff_path,
+    Draw, GpuForm, InitialState, LaunchConfig, Operation, ScanWay, SelectTiles, Tiled, TokenScan, ff_path,
 };
 use crate::gpu::parity;
 use crate::gpu::program::{Content, DeviceProgram, Dtype};
-use crate::gpu::settings::Settings;
+use crate::gpu::settings::GpuSettings;
 use crate::process::WorkerCommand;
 use crate::{MeasureError, clock, task};
 use sprag_formats::compat::apex_x::gpu_launches::{TimedOperation, TunedForm};
-use sprag_formats::compat::apex_x::gpu_report::{Calls, Selection};
+use sprag_formats::compat::apex_x::gpu_report::{Calls, SelectedTiles};
 use sprag_kernels::tile::Overlap;
 use sprag_model::{Parity, ParityStatus};
 
@@ -46,7 +46,7 @@ const MOST_REASON: usize = 300;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GpuCallsPlan {
-    pub settings: Settings,
+    pub settings: GpuSettings,
     pub dtype: Dtype,
     pub compiled: Option<PathBuf>,
     /// Of the tuned forms, by name; the untuned one where absent.
@@ -57,7 +57,7 @@ pub struct GpuCallsPlan {
 #[serde(deny_unknown_fields)]
 pub struct GpuCalls {
     pub operations: BTreeMap<TimedOperation, BothForms>,
-    pub selection: Selection,
+    pub selection: SelectedTiles,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,8 +97,8 @@ pub fn follow(plan: &GpuCallsPlan) -> Result<GpuCalls, String> {
     Ok(times)
 }
 
-pub(super) fn operation(timed: TimedOperation, settings: &Settings) -> Result<Operation, String> {
-    let Settings { profile, seed, budgets, .. } = settings;
+pub(super) fn operation(timed: TimedOperation, settings: &GpuSettings) -> Result<Operation, String> {
+    let GpuSettings { profile, seed, budgets, .. } = settings;
     let tiled = |offset: u64| {
         let (side, count) = (profile.tile_size as usize, profile.kmax as usize);
         let tiles = Tiled::drawn(profile.map(), side, count, Draw::Distinct, seed.wrapping_add(offset));
@@ -141,10 +141,10 @@ fn id_places(program: &DeviceProgram) -> Vec<usize> {
 }
 
 /// The choice of each call of the operation, if any.
-fn selection(operation: &Operation) -> Result<Selection, String> {
-    let Some(select) = &operation.selection else { return Ok(Selection::default()) };
+fn selection(operation: &Operation) -> Result<SelectedTiles, String> {
+    let Some(select) = &operation.selection else { return Ok(SelectedTiles::default()) };
     let selection = select()?;
-    Ok(Selection {
+    Ok(SelectedTiles {
         level_0: selection.l0.len() as u64,
         level_1: selection.l1.len() as u64,
         budget_b1_spent: selection.spent_b1,
@@ -159,13 +159,14 @@ fn both_forms(
     timed: TimedOperation,
     operation: &Operation,
 ) -> Result<BothForms, String> {
-    let plain =
-        || series(device, plan, operation, Form::Reference).map(|(series, _)| series).map_err(|fault| reason(&fault));
+    let plain = || {
+        series(device, plan, operation, GpuForm::Reference).map(|(series, _)| series).map_err(|fault| reason(&fault))
+    };
     let config = operation.configuration(plan.configurations.get(&timed).map(String::as_str))?;
     let reference = plain()?;
-    let (dispatch, tuned) = match series(device, plan, operation, Form::Tuned(config)) {
+    let (dispatch, tuned) = match series(device, plan, operation, GpuForm::Tuned(config)) {
         Ok((series, calls)) => {
-            let program = operation.program(plan.dtype, Form::Tuned(config));
+            let program = operation.program(plan.dtype, GpuForm::Tuned(config));
             (series, Ok(TunedForm { kernels: kernels(&program), configuration: macros(config), calls }))
         }
         // A broken device fails here again, and then there are no times at all.
@@ -179,7 +180,7 @@ fn series(
     device: &Rc<Device>,
     plan: &GpuCallsPlan,
     operation: &Operation,
-    form: Form,
+    form: GpuForm,
 ) -> Result<(Calls, u64), DeviceError> {
     let GpuCallsPlan { settings, dtype, .. } = plan;
     let program = operation.program(*dtype, form);
@@ -191,7 +192,7 @@ fn series(
         right(&parity, &shape.unwrap_or_default())?;
     }
     let instance = Instance::new(device, program, supply)?;
-    if !is_beyond_cpu || form != Form::Reference {
+    if !is_beyond_cpu || form != GpuForm::Reference {
         right(&parity::at_shape(device, &instance, operation, (*dtype, form), supply)?, &operation.label())?;
     }
     let context = &device.context;
@@ -258,7 +259,7 @@ mod tests {
     use crate::gpu::settings::Budgets;
 
     fn fixed(timed: TimedOperation) -> Operation {
-        operation(timed, &Settings::FIXED).expect("the fixed profile can be")
+        operation(timed, &GpuSettings::FIXED).expect("the fixed profile can be")
     }
 
     #[test]
@@ -278,14 +279,14 @@ mod tests {
     #[test]
     fn drawn_values_follow_from_the_seed() {
         let program = |timed: TimedOperation, seed: u64| {
-            let operation = operation(timed, &Settings { seed, ..Settings::FIXED }).expect("the sizes can be");
-            operation.program(Dtype::F16, Form::Reference)
+            let operation = operation(timed, &GpuSettings { seed, ..GpuSettings::FIXED }).expect("the sizes can be");
+            operation.program(Dtype::F16, GpuForm::Reference)
         };
         for timed in [TimedOperation::TilePack, TimedOperation::TileUnpack, TimedOperation::EndToEnd] {
             assert_eq!(program(timed, 1), program(timed, 1));
             assert_ne!(program(timed, 1), program(timed, 2), "{timed:?}");
         }
-        let mut settings = Settings::FIXED;
+        let mut settings = GpuSettings::FIXED;
         settings.profile.height = 100;
         assert!(operation(TimedOperation::TilePack, &settings).is_err(), "tiles do not fill the map");
     }
@@ -293,9 +294,9 @@ mod tests {
     #[test]
     fn the_ids_of_both_levels_have_buffers() {
         let check = |b1: f64, b2: f64, expected: &[usize], tiles: [u64; 2], spent: [f64; 2]| {
-            let settings = Settings { budgets: Budgets { b1, b2, total: 32.0 }, ..Settings::FIXED };
+            let settings = GpuSettings { budgets: Budgets { b1, b2, total: 32.0 }, ..GpuSettings::FIXED };
             let operation = operation(TimedOperation::EndToEnd, &settings).expect("the sizes are valid");
-            let program = operation.program(Dtype::F16, Form::Reference);
+            let program = operation.program(Dtype::F16, GpuForm::Reference);
             let lengths: Vec<usize> =
                 id_places(&program).into_iter().map(|place| program.buffers[place].count).collect();
             assert_eq!(lengths, expected, "{b1} {b2}");
@@ -313,7 +314,7 @@ mod tests {
     #[test]
     fn an_answer_without_an_operation_is_refused() {
         let plan = GpuCallsPlan {
-            settings: Settings { iters: 2, ..Settings::FIXED },
+            settings: GpuSettings { iters: 2, ..GpuSettings::FIXED },
             dtype: Dtype::F16,
             compiled: None,
             configurations: BTreeMap::from([(TimedOperation::TilePack, "block128".to_owned())]),
@@ -338,7 +339,7 @@ mod tests {
         let expected = [("BLOCK", 128), ("UNROLL", 2), ("VECTOR", 16)].map(|(name, value)| (name.to_owned(), value));
         assert_eq!(macros, BTreeMap::from(expected));
         let path = fixed(TimedOperation::EndToEnd);
-        let program = path.program(Dtype::F16, Form::Tuned(path.candidates[0]));
+        let program = path.program(Dtype::F16, GpuForm::Tuned(path.candidates[0]));
         let entries = ["ff_means", "ff_modulation", "ff_convolve", "ff_finish"];
         assert!(program.launches().map(|launch| &*launch.kernel.entry).eq(entries.repeat(2)));
         assert_eq!(kernels(&program), entries);

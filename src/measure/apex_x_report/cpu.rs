@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::WorkerCommand;
 use crate::workload::{Order, Workload};
 use crate::{MeasureError, clock, environment, gpu, task};
-use sprag_formats::compat::apex_x::cpu_report::{Place, Settings, Timings, to_json};
+use sprag_formats::compat::apex_x::cpu_report::{CpuSettings, Platform, Timings, to_json};
 
 /// The time for everything but the calls: start, inputs, checks.
 const BASE_LIMIT: Duration = Duration::from_secs(300);
@@ -23,11 +23,11 @@ const CALL_LIMIT: Duration = Duration::from_secs(1);
 #[serde(deny_unknown_fields)]
 pub struct CpuCallsPlan {
     pub suite: String,
-    pub settings: Settings,
+    pub settings: CpuSettings,
 }
 
 fn measure(command: &WorkerCommand, plan: &CpuCallsPlan) -> Result<Timings, MeasureError> {
-    let Settings { infer_warmup, infer_iters, micro_warmup, micro_iters, .. } = plan.settings;
+    let CpuSettings { infer_warmup, infer_iters, micro_warmup, micro_iters, .. } = plan.settings;
     let calls = [infer_warmup, infer_iters, micro_warmup, micro_iters];
     let calls = calls.iter().fold(0_u32, |sum, calls| sum.saturating_add(calls.saturating_mul(3)));
     let limit = BASE_LIMIT + CALL_LIMIT.saturating_mul(calls);
@@ -35,7 +35,7 @@ fn measure(command: &WorkerCommand, plan: &CpuCallsPlan) -> Result<Timings, Meas
 }
 
 pub fn follow(plan: &CpuCallsPlan, workloads: &[Workload]) -> Result<Timings, String> {
-    let Settings { infer_warmup, infer_iters, micro_warmup, micro_iters, seed } = plan.settings;
+    let CpuSettings { infer_warmup, infer_iters, micro_warmup, micro_iters, seed } = plan.settings;
     let micro = |name| time(workloads, name, micro_warmup, micro_iters, seed);
     Ok(Timings {
         infer: time(workloads, "infer", infer_warmup, infer_iters, seed)?,
@@ -71,14 +71,14 @@ fn find<'a>(workloads: &'a [Workload], name: &str) -> Option<&'a Workload> {
 }
 
 /// Times the kernels; the text of the report, or why there is none.
-pub fn cpu_report(suite: &str, settings: &Settings) -> Result<Result<String, String>, MeasureError> {
+pub fn cpu_report(suite: &str, settings: &CpuSettings) -> Result<Result<String, String>, MeasureError> {
     let plan = CpuCallsPlan { suite: suite.to_owned(), settings: settings.clone() };
     let timings = match measure(&WorkerCommand::for_task("seed")?, &plan) {
         Ok(timings) => timings,
         Err(error) => return Ok(Err(error.to_string())),
     };
     let facts = environment::environment(&BTreeMap::new()).facts;
-    let place = Place { platform: environment::platform(&facts), cuda_available: gpu::probe::device().is_ok() };
+    let place = Platform { platform: environment::platform(&facts), cuda_available: gpu::probe::device().is_ok() };
     Ok(to_json(settings, &place, &timings).ok_or_else(|| "a kernel gave no times".to_owned()))
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use crate::workload::example;
 
     fn plan() -> CpuCallsPlan {
-        let settings = Settings { infer_warmup: 1, infer_iters: 3, micro_warmup: 0, micro_iters: 2, seed: 123 };
+        let settings = CpuSettings { infer_warmup: 1, infer_iters: 3, micro_warmup: 0, micro_iters: 2, seed: 123 };
         CpuCallsPlan { suite: "cpu".into(), settings }
     }
 

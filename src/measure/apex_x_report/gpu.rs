@@ -10,7 +10,7 @@ use crate::apex_x_report::calls::{self, BothForms, GpuCalls, GpuCallsPlan};
 use crate::environment::platform;
 use crate::environment::redact::redacted;
 use crate::gpu::program::Dtype;
-use crate::gpu::settings::{Settings, fp8_unavailable};
+use crate::gpu::settings::{GpuSettings, fp8_unavailable};
 use crate::gpu::suite;
 use crate::gpu::{GpuError, probe};
 use crate::plan::Protocol;
@@ -19,17 +19,18 @@ use crate::suite::Observer;
 use crate::tensorrt;
 use crate::tensorrt::sweep::{self, NumberedCase, Sweep};
 use crate::tensorrt::{Reason, ReasonCode};
-use sprag_formats::compat::apex_x::gpu_launches::{Chosen, TimedOperation};
+use sprag_formats::compat::apex_x::gpu_launches::{ChosenLaunches, TimedOperation};
 use sprag_formats::compat::apex_x::gpu_report::{
-    self, Backend, Benchmarks, Calls, EndToEnd, Environment, GpuConfig, GpuReport, Operation, Outcome, TensorRt,
+    self, Backend, Benchmarks, Calls, EndToEnd, GpuConfig, GpuOutcome, GpuReport, ReportEnvironment, ReportedOperation,
+    TensorRt,
 };
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
-use sprag_model::autotune::Snapshot;
+use sprag_model::autotune::AutotuneSnapshot;
 use sprag_model::{Run, RunStatus, ShapeCase};
 
 #[derive(Clone, Debug)]
 pub struct GpuReportOptions {
-    pub settings: Settings,
+    pub settings: GpuSettings,
     /// As the user wrote them; empty where absent.
     pub engine: String,
     pub plugin: String,
@@ -40,7 +41,7 @@ pub struct GpuReportOptions {
 
 impl GpuReportOptions {
     fn config(&self) -> GpuConfig {
-        let Settings { profile, dtype, warmup, iters, seed, budgets } = self.settings;
+        let GpuSettings { profile, dtype, warmup, iters, seed, budgets } = self.settings;
         GpuConfig {
             batch: profile.batch.into(),
             channels: profile.channels.into(),
@@ -142,7 +143,7 @@ pub fn gpu_report(
                 Ok(_) => run.reason.iter().flat_map(|reason| reason.split(':')).next().unwrap_or_default().to_owned(),
                 Err(error) => apex_x_word(error).to_owned(),
             };
-            Ok(Ok(assembled(options, run, device, Outcome::Skipped(reason), Snapshot::default())))
+            Ok(Ok(assembled(options, run, device, GpuOutcome::Skipped(reason), AutotuneSnapshot::default())))
         }
         RunStatus::Failed => Ok(Err("the suite gave no times for the report".to_owned())),
         RunStatus::Ok => measured(options, run, device, compiled, observer),
@@ -157,7 +158,7 @@ fn measured(
     observer: &dyn Observer,
 ) -> Result<Result<GpuReport, String>, MeasureError> {
     let effective = options.settings.dtype.effective(device.as_ref().ok().and_then(capability_of));
-    let chosen = Chosen::from_run(run, |timed| tuned_id(run, timed, &options.settings, effective.dtype));
+    let chosen = ChosenLaunches::from_run(run, |timed| tuned_id(run, timed, &options.settings, effective.dtype));
     let plan = GpuCallsPlan {
         settings: options.settings,
         dtype: effective.dtype,
@@ -171,11 +172,11 @@ fn measured(
     let tuned = times.operations.iter().filter_map(|(timed, calls)| Some((*timed, calls.tuned.as_ref().ok()?)));
     let autotune = chosen.snapshot(tuned, &options.config(), effective.word());
     let benchmarks = benchmarks(&times, options, observer);
-    let outcome = benchmarks.map(|benchmarks| Outcome::Measured(Box::new(benchmarks)));
+    let outcome = benchmarks.map(|benchmarks| GpuOutcome::Measured(Box::new(benchmarks)));
     Ok(outcome.map(|outcome| assembled(options, run, device, outcome, autotune)))
 }
 
-fn tuned_id(run: &Run, timed: TimedOperation, settings: &Settings, dtype: Dtype) -> Option<String> {
+fn tuned_id(run: &Run, timed: TimedOperation, settings: &GpuSettings, dtype: Dtype) -> Option<String> {
     suite::tuned_id(&run.suite, &calls::operation(timed, settings).ok()?, dtype).ok()
 }
 
@@ -187,7 +188,7 @@ fn benchmarks(times: &GpuCalls, options: &GpuReportOptions, observer: &dyn Obser
         if let Some(reason) = &operation.fallback_reason {
             observer.warn(&format!("`{}` ran in its plain form in the report: {reason}", subject.word()));
         }
-        Ok::<Operation, String>(operation)
+        Ok::<ReportedOperation, String>(operation)
     };
     let path = timed(TimedOperation::EndToEnd)?;
     let selection = times.selection;
@@ -205,9 +206,9 @@ fn benchmarks(times: &GpuCalls, options: &GpuReportOptions, observer: &dyn Obser
     })
 }
 
-fn operation(calls: &BothForms) -> Operation {
+fn operation(calls: &BothForms) -> ReportedOperation {
     let fallback_reason = calls.tuned.as_ref().err().map(|reason| redacted(reason));
-    Operation {
+    ReportedOperation {
         reference: calls.reference.clone(),
         dispatch: calls.dispatch.clone(),
         backend: if fallback_reason.is_none() { Backend::Cuda } else { Backend::Reference },
@@ -219,14 +220,14 @@ fn assembled(
     options: &GpuReportOptions,
     run: &Run,
     device: Result<probe::DeviceInfo, GpuError>,
-    outcome: Outcome,
-    autotune: Snapshot,
+    outcome: GpuOutcome,
+    autotune: AutotuneSnapshot,
 ) -> GpuReport {
     let capability = device.as_ref().ok().and_then(capability_of);
     let effective = options.settings.dtype.effective(capability);
     GpuReport {
         timestamp: Utc::now(),
-        environment: Environment {
+        environment: ReportEnvironment {
             platform: platform(&run.environment.facts),
             caps: RuntimeCaps {
                 has_runtime: device.is_ok() && probe::nvrtc().is_ok(),
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn what_is_not_there_has_the_words_of_the_seed() {
         let options = |engine: &str, plugin: &str| GpuReportOptions {
-            settings: Settings::FIXED,
+            settings: GpuSettings::FIXED,
             engine: engine.to_owned(),
             plugin: plugin.to_owned(),
             shapes: Vec::new(),

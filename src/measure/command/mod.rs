@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::pinning;
 use crate::process::{self, TAIL, WorkerCommand};
-use sprag_base::process::{Captured, End, Guard, Limits, OutputLimit, ProcessGroup, capture_started};
+use sprag_base::process::{Bounds, Captured, End, Guard, OutputLimit, ProcessGroup, capture_started};
 use sprag_base::text::one_line;
 
 pub mod suite;
@@ -127,7 +127,7 @@ pub(crate) fn observe(program: &Invocation<'_>) -> Result<Captured, CommandFault
         spawn(&mut command, guard, program.pin).map_err(|error| CommandFault::Start(start_fault(program, &error)))?;
     let stdout = if program.keep_output { usize::MAX } else { TAIL };
     let output = |keep| OutputLimit { keep, max: program.most_bytes };
-    let limits = Limits::new(program.time_out, output(stdout), output(program.keep_error));
+    let limits = Bounds::new(program.time_out, output(stdout), output(program.keep_error));
     capture_started(group, Vec::new(), &limits)
         .map_err(|error| CommandFault::Failed(format!("waiting for it failed: {error}")))
 }

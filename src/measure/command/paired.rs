@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::MeasureError;
 use crate::campaign::Pace;
 use crate::command::CommandFault;
-use crate::command::suite::{CommandSuite, Reader, fault_texts, one_process, summary, unpinned};
+use crate::command::suite::{CommandSuite, OutputReader, fault_texts, one_process, summary, unpinned};
 use crate::paired::{PairedResult, is_narrow};
 use crate::plan::Protocol;
 use sprag_base::stats::describe;
@@ -26,7 +26,7 @@ pub struct CommandSides<'a> {
 /// Runs the command of both sides in turn and reads the output of each process; `progress` gets the number of pairs.
 pub fn measure(
     sides: CommandSides<'_>,
-    read: &Reader<'_>,
+    read: &OutputReader<'_>,
     protocol: &Protocol,
     progress: &mut dyn FnMut(u32),
 ) -> Result<PairedResult, MeasureError> {
@@ -79,7 +79,7 @@ const OTHER: &str = "other side";
 
 type Blame = (&'static str, CommandFault);
 
-fn pair(sides: CommandSides<'_>, read: &Reader<'_>, number: u32) -> Result<ReportPair, Blame> {
+fn pair(sides: CommandSides<'_>, read: &OutputReader<'_>, number: u32) -> Result<ReportPair, Blame> {
     // Both have the same padding, since only the build may differ.
     let base = || match sides.base {
         Some(base) => one_process(base, read, number).map_err(|fault| (BASE, fault)),

@@ -21,7 +21,7 @@ use sprag_model::metric::TIME;
 use sprag_model::{Benchmark, Better, Estimate, Measurement, Metric, Role};
 
 /// Reads the output of one process; an error follows after "process 1:".
-pub type Reader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
+pub type OutputReader<'a> = dyn Fn(&[Output]) -> Result<Vec<Reported>, String> + 'a;
 
 const STANDARD_OUTPUT: &str = "standard output";
 
@@ -116,7 +116,7 @@ pub fn warm_up(suite: &CommandSuite, times: u32) -> Result<f64, MeasureError> {
 /// Runs the command repeatedly and takes the median over what its processes report; `progress` receives how many ended.
 pub fn measure(
     suite: &CommandSuite,
-    read: &Reader<'_>,
+    read: &OutputReader<'_>,
     progress: &mut dyn FnMut(u32),
 ) -> Result<SuiteResult, MeasureError> {
     let protocol = &suite.protocol;
@@ -187,7 +187,7 @@ pub(super) fn summary(unit: &str, faults: &[(u32, String)]) -> String {
 /// Runs a process, numbered from 0, and reads its output.
 pub(super) fn one_process(
     suite: &CommandSuite,
-    read: &Reader<'_>,
+    read: &OutputReader<'_>,
     process: u32,
 ) -> Result<Vec<Reported>, CommandFault> {
     let mut variables = suite.variables.clone();
@@ -305,7 +305,6 @@ fn one_metric(processes: &[&[ReportedMetric]], place: usize, seed: u64) -> Optio
 
 #[derive(Clone, Debug)]
 pub struct ResultPlace {
-    /// A file or folder.
     path: PathBuf,
     /// The ends of the names of the result files in a folder.
     names: &'static [&'static str],

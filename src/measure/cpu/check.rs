@@ -4,7 +4,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::MeasureError;
 use crate::memory::{self, Buffer};
-use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepared, Workload};
+use crate::workload::{Calibrator, Class, Companion, Limit, Order, Prepared, Workload};
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::{Form, KernelError};
 use sprag_model::{Benchmark, Parity, ParityStatus, Role};
@@ -87,7 +87,7 @@ pub(super) struct CpuKernel {
     pub(super) tolerance: f64,
     pub(super) forms: &'static [Form<()>],
     pub(super) class: Class,
-    pub(super) companion: Calibration,
+    pub(super) companion: Calibrator,
     pub(super) limit: Option<Limit>,
     pub(super) configurations: Vec<String>,
     pub(super) make: Maker,

@@ -3,14 +3,14 @@
 
 use super::check::{CpuKernel, Make, MakeError, Maker, Runnable, names, normal, tile_ids, uniform};
 use crate::memory::Buffer;
-use crate::workload::{Calibration, Class, Limit, Tiling};
+use crate::workload::{Calibrator, Class, Limit, Tiling};
 use sprag_base::stats::random::SplitMix64;
-use sprag_kernels::ff::{self, FfConfig, Outputs, Parameters, Proxy, Workspace};
-use sprag_kernels::fused::{self, Affine, Choice};
-use sprag_kernels::fusion::{self, Gate, Stores};
+use sprag_kernels::ff::{self, FfConfig, FfParameters, Outputs, Proxy, Workspace};
+use sprag_kernels::fused::{self, Affine, FusedChoice};
+use sprag_kernels::fusion::{self, Mix, Stores};
 use sprag_kernels::infer::{self, Model};
 use sprag_kernels::ordering::{self, OrderMode};
-use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape};
+use sprag_kernels::scan::{self, DEFAULT_CLAMP, ScanOrder, ScanShape};
 use sprag_kernels::shape::{Grid, MapShape};
 use sprag_kernels::tile::{self, ChannelBlock, Overlap, Placement, Tiles, Walk, pack, unpack_levels, unpack_priority};
 use sprag_kernels::{Form, KernelError};
@@ -57,7 +57,7 @@ fn tiles() -> Vec<CpuKernel> {
                   tile: usize,
                   count: usize,
                   extra: &[(&'static str, &str)],
-                  companion: Calibration,
+                  companion: Calibrator,
                   make: Maker| {
         let bytes = (companion.bytes_moved() / 2.0) as usize;
         let mut params = shape.params();
@@ -67,7 +67,7 @@ fn tiles() -> Vec<CpuKernel> {
             name,
             params,
             // Version 2 of TilePack and TileUnpack in place: the ratio is to a copy of tiles, not to a plain one.
-            version: if matches!(companion, Calibration::Copy { .. }) { 1 } else { 2 },
+            version: if matches!(companion, Calibrator::Copy { .. }) { 1 } else { 2 },
             work: ("tiles_per_s", count as f64),
             tolerance: 0.0,
             forms: ONE_THREAD,
@@ -82,9 +82,9 @@ fn tiles() -> Vec<CpuKernel> {
         let bytes = packed_length(shape, side, count) * size_of::<f32>();
         Tiling { bytes, map: map_bytes(shape), width: shape.width, side }
     };
-    let small_tiles = Calibration::Gather(tiling(SMALL, SMALL_TILE, SMALL_IDS.len()));
+    let small_tiles = Calibrator::Gather(tiling(SMALL, SMALL_TILE, SMALL_IDS.len()));
     let wide_tiles = tiling(WIDE, WIDE_TILE, WIDE_TILES);
-    let copy = |shape| Calibration::Copy { bytes: map_bytes(shape) };
+    let copy = |shape| Calibrator::Copy { bytes: map_bytes(shape) };
     let wide = |name, extra: &[(&'static str, &str)], companion, make: Maker| CpuKernel {
         forms: UP_TO_TWO,
         ..kernel(name, WIDE, WIDE_TILE, WIDE_TILES, extra, companion, make)
@@ -94,7 +94,7 @@ fn tiles() -> Vec<CpuKernel> {
     let unpack_in_place = |make: &Make| unpack_wide(make, true);
     vec![
         small("tile_pack", &[("order", "hilbert")], small_tiles, pack_small),
-        wide("tile_pack", &[("order", "given")], Calibration::Gather(wide_tiles), pack_wide),
+        wide("tile_pack", &[("order", "given")], Calibrator::Gather(wide_tiles), pack_wide),
         CpuKernel {
             configurations: Vec::new(),
             ..small("tile_unpack", &[("by", "priority")], copy(SMALL), unpack_small)
@@ -105,7 +105,7 @@ fn tiles() -> Vec<CpuKernel> {
         },
         CpuKernel {
             configurations: unpack(),
-            ..wide("tile_unpack_in_place", &[("by", "levels")], Calibration::Scatter(wide_tiles), unpack_in_place)
+            ..wide("tile_unpack_in_place", &[("by", "levels")], Calibrator::Scatter(wide_tiles), unpack_in_place)
         },
         CpuKernel {
             tolerance: 1e-6,
@@ -124,9 +124,9 @@ fn maps() -> Vec<CpuKernel> {
         tolerance: 2e-6,
         forms,
         class: Class::Dram,
-        companion: Calibration::Triad { bytes: map_bytes(shape) },
+        companion: Calibrator::Triad { bytes: map_bytes(shape) },
         limit: Some(Limit {
-            kernel: Calibration::Triad { bytes: map_bytes(shape) },
+            kernel: Calibrator::Triad { bytes: map_bytes(shape) },
             bytes: 3.0 * map_bytes(shape) as f64 + 3.0 * (shape.pixels() * size_of::<f32>()) as f64,
         }),
         configurations: names(fusion::CANDIDATES, Stores::name),
@@ -146,8 +146,8 @@ fn maps() -> Vec<CpuKernel> {
         tolerance: 1e-5,
         forms: UP_TO_TWO,
         class: Class::Compute,
-        companion: Calibration::MultiplyAdd,
-        limit: Some(Limit { kernel: Calibration::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
+        companion: Calibrator::MultiplyAdd,
+        limit: Some(Limit { kernel: Calibrator::Copy { bytes }, bytes: 2.0 * bytes as f64 }),
         configurations: names(scan::CANDIDATES, ChannelBlock::name),
         make: scan_forward,
     };
@@ -169,7 +169,7 @@ fn models() -> Vec<CpuKernel> {
         tolerance: 0.0,
         forms: ONE_THREAD,
         class: Class::Compute,
-        companion: Calibration::MultiplyAdd,
+        companion: Calibrator::MultiplyAdd,
         limit: None,
         configurations: Vec::new(),
         make: infer_model,
@@ -179,7 +179,7 @@ fn models() -> Vec<CpuKernel> {
         params: ff_params,
         tolerance: 2e-4,
         class: Class::Dram,
-        companion: Calibration::Copy { bytes: map_bytes(WIDE) },
+        companion: Calibrator::Copy { bytes: map_bytes(WIDE) },
         make: ff_path,
         ..infer.clone()
     };
@@ -247,7 +247,7 @@ fn unpack_wide(make: &Make<'_>, in_place: bool) -> Result<Runnable, MakeError> {
     let ids = wide_ids(WIDE_TILES, seed.wrapping_add(2))?;
     let mut random = SplitMix64::new(seed.wrapping_add(3));
     let levels: Vec<i32> = (0..WIDE_TILES).map(|_| random.below(3) as i32).collect();
-    let mut scratch = unpack_levels::Scratch::default();
+    let mut scratch = unpack_levels::UnpackScratch::default();
     let made = Runnable::new(WIDE.elements(), move |merged| {
         let tiles = Tiles { packed: &packed, placement: Placement::Indices(&ids), tile_size: WIDE_TILE };
         let rule = unpack_levels::LevelsRule {
@@ -266,7 +266,7 @@ fn fused_wide(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let ids = wide_ids(WIDE_TILES, make.seed.wrapping_add(1))?;
     let mut scratch = fused::Scratch::default();
     Runnable::new(WIDE.elements(), move |merged| {
-        let choice = Choice { indices: &ids, tile_size: WIDE_TILE, require_unique: true };
+        let choice = FusedChoice { indices: &ids, tile_size: WIDE_TILE, require_unique: true };
         fused::run(form, &map, WIDE, &choice, &Affine::default(), merged, &mut scratch)
     })
 }
@@ -281,7 +281,7 @@ fn fusion_gate(shape: MapShape, make: &Make<'_>) -> Result<Runnable, MakeError> 
         let (alpha, fused) = output.split_at_mut(shape.pixels());
         let inputs: fusion::FusionInputs<'_, f32> =
             fusion::FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
-        fusion::run(form, &inputs, shape, &Gate::default(), alpha, fused)
+        fusion::run(form, &inputs, shape, &Mix::default(), alpha, fused)
     })
 }
 
@@ -292,17 +292,17 @@ fn scan_forward(make: &Make<'_>) -> Result<Runnable, MakeError> {
     let (decay, input_gain, output_gain) =
         (of_channel(0.1, 0.9, 7), of_channel(0.05, 1.55, 8), of_channel(0.05, 1.55, 9));
     let state_bias: Vec<f32> = normal(SCAN.channels, seed.wrapping_add(10)).iter().map(|value| 0.1 * value).collect();
-    let mut scratch = scan::Scratch::default();
+    let mut scratch = scan::Buffers::default();
     Runnable::new(SCAN.elements() + SCAN.states(), move |output| {
         let (y, final_state) = output.split_at_mut(SCAN.elements());
         let inputs = scan::ScanInputs { tokens: &tokens, shape: SCAN, init_state: None, clamp: DEFAULT_CLAMP };
-        let parameters = scan::Parameters {
+        let parameters = scan::Recurrence {
             decay: &decay,
             input_gain: &input_gain,
             output_gain: &output_gain,
             state_bias: &state_bias,
         };
-        scan::run(form, &inputs, &Direction::Forward(parameters), y, final_state, &mut scratch)
+        scan::run(form, &inputs, &ScanOrder::Forward(parameters), y, final_state, &mut scratch)
     })
 }
 
@@ -346,9 +346,9 @@ fn ff_path(make: &Make<'_>) -> Result<Runnable, MakeError> {
 
 /// Weights that leave activations near one: uniform within ± 1 / sqrt(inputs of the layer). The scales of norms are one;
 /// parameters that a fresh module starts at zero are zero.
-fn ff_parameters(seed: u64) -> Result<Parameters, KernelError> {
+fn ff_parameters(seed: u64) -> Result<FfParameters, KernelError> {
     let shapes = ff::tensors(WIDE.channels);
-    Parameters::read(WIDE.channels, |name| {
+    FfParameters::read(WIDE.channels, |name| {
         let position = shapes.iter().position(|shape| shape.name == name)?;
         let shape = &shapes[position];
         let fan_in: usize = shape.shape.iter().skip(1).product();

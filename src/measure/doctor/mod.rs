@@ -19,7 +19,7 @@ pub mod findings;
 
 /// The given name of this computer and its source: `SPRAG_MACHINE`, `sprag.toml` or `hardware`.
 #[derive(Clone, Copy, Debug)]
-pub struct MachineName<'a> {
+pub struct GivenName<'a> {
     pub given: Option<&'a str>,
     pub source: &'a str,
 }
@@ -27,7 +27,7 @@ pub struct MachineName<'a> {
 /// Examines this machine. `abilities` follow from the facts.
 pub fn examine(
     version: &str,
-    name: MachineName<'_>,
+    name: GivenName<'_>,
     is_quick: bool,
     abilities: &dyn Fn(&BTreeMap<String, String>) -> Vec<Ability>,
     observer: &dyn Observer,

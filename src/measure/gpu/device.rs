@@ -14,8 +14,8 @@ use rayon::prelude::*;
 
 use crate::gpu::custom::number::Numbers;
 use crate::gpu::custom::source::{SourceFile, is_image};
-use crate::gpu::driver::{Context, DeviceBuffer, Function, Module};
-use crate::gpu::program::{CudaKernel, Source};
+use crate::gpu::driver::{DeviceBuffer, Function, Module, Primary};
+use crate::gpu::program::{CudaCode, CudaKernel};
 use crate::gpu::throttle::Watch;
 use crate::gpu::{DeviceError, operation, probe};
 use sprag_base::digest;
@@ -23,7 +23,7 @@ use sprag_base::files::write_cache;
 use sprag_model::Parity;
 
 pub struct Device {
-    pub context: Rc<Context>,
+    pub context: Rc<Primary>,
     pub architecture: Architecture,
     pub cache_bytes: usize,
     /// The most bytes of shared memory of a block that asks for them.
@@ -31,7 +31,7 @@ pub struct Device {
     compiler: Compiler,
     modules: RefCell<BTreeMap<Unit, Rc<Module>>>,
     shared: RefCell<BTreeMap<String, Weak<DeviceBuffer>>>,
-    checked: RefCell<BTreeMap<String, Checked>>,
+    checked: RefCell<BTreeMap<String, CheckResult>>,
     expected: RefCell<BTreeMap<String, Rc<Vec<Numbers>>>>,
     watch: RefCell<Option<Rc<Watch>>>,
 }
@@ -39,9 +39,9 @@ pub struct Device {
 /// Results of references that stay in memory together.
 const MOST_EXPECTED_BYTES: usize = 256 << 20;
 
-pub type Checked = (Parity, Option<String>);
+pub type CheckResult = (Parity, Option<String>);
 
-type Unit = (Source, Vec<String>);
+type Unit = (CudaCode, Vec<String>);
 
 struct Compiler {
     version: String,
@@ -70,7 +70,7 @@ impl Device {
     pub fn open(folder: Option<&Path>) -> Result<Device, DeviceError> {
         probe::device()?;
         let version = probe::nvrtc()?;
-        let context = Context::open(0)?;
+        let context = Primary::open(0)?;
         let major = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let cache_bytes = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
@@ -104,7 +104,7 @@ impl Device {
             }
         };
         module.function(&kernel.entry).map_err(|error| match &kernel.source {
-            Source::Custom(file) if error.is("CUDA_ERROR_NOT_FOUND") => {
+            CudaCode::Custom(file) if error.is("CUDA_ERROR_NOT_FOUND") => {
                 DeviceError::Entry { file: file.name.clone(), entry: kernel.entry.to_string(), listed: file.listed() }
             }
             _ => error,
@@ -152,8 +152,8 @@ impl Device {
     pub fn checked_once(
         &self,
         name: &str,
-        check: impl FnOnce() -> Result<Checked, DeviceError>,
-    ) -> Result<Checked, DeviceError> {
+        check: impl FnOnce() -> Result<CheckResult, DeviceError>,
+    ) -> Result<CheckResult, DeviceError> {
         if let Some(checked) = self.checked.borrow().get(name) {
             return Ok(checked.clone());
         }
@@ -213,20 +213,20 @@ impl Device {
     }
 }
 
-impl Source {
+impl CudaCode {
     fn text(&self) -> Result<String, DeviceError> {
         match self {
-            Source::BuiltIn(file) => {
+            CudaCode::BuiltIn(file) => {
                 operation::source(file).ok_or_else(|| DeviceError::Program(format!("there is no kernel file `{file}`")))
             }
-            Source::Custom(file) => Ok(String::from_utf8_lossy(&file.content).into_owned()),
+            CudaCode::Custom(file) => Ok(String::from_utf8_lossy(&file.content).into_owned()),
         }
     }
 
     /// The file that is compiled already.
     fn image(&self) -> Option<&SourceFile> {
         match self {
-            Source::Custom(file) if is_image(&file.name) => Some(file),
+            CudaCode::Custom(file) if is_image(&file.name) => Some(file),
             _ => None,
         }
     }
@@ -238,8 +238,8 @@ impl Source {
     /// What the compiled kernel depends on besides the text: the headers.
     fn depends_on(&self) -> Vec<String> {
         match self {
-            Source::BuiltIn(_) => Vec::new(),
-            Source::Custom(file) => vec![file.digest.clone()],
+            CudaCode::BuiltIn(_) => Vec::new(),
+            CudaCode::Custom(file) => vec![file.digest.clone()],
         }
     }
 }
@@ -307,10 +307,10 @@ pub fn options(
     };
     let mut options = vec![format!("--gpu-architecture={target}"), "--ptxas-options=-v".to_owned()];
     match &kernel.source {
-        Source::BuiltIn(_) => {
+        CudaCode::BuiltIn(_) => {
             options.extend(["--std=c++17".to_owned(), format!("-DELEMENT={}", kernel.dtype.macro_value())]);
         }
-        Source::Custom(file) => options.extend(file.options.clone()),
+        CudaCode::Custom(file) => options.extend(file.options.clone()),
     }
     options.extend(kernel.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
     Ok(options)

@@ -15,16 +15,16 @@ use cudarc::driver::{DriverError, result, sys};
 use crate::gpu::{DeviceError, probe};
 
 /// A device's primary context and its only stream. It belongs to the thread that opened it.
-pub struct Context {
+pub struct Primary {
     device: sys::CUdevice,
     stream: sys::CUstream,
     allocated: Cell<usize>,
     highest: Cell<usize>,
 }
 
-impl Context {
+impl Primary {
     /// Opens a device and makes its context that of this thread.
-    pub fn open(ordinal: i32) -> Result<Rc<Context>, DeviceError> {
+    pub fn open(ordinal: i32) -> Result<Rc<Primary>, DeviceError> {
         checked("cuInit", result::init())?;
         let device = checked("cuDeviceGet", result::device::get(ordinal))?;
         // SAFETY: the device was just given by the driver; the context is released when this object is dropped.
@@ -32,7 +32,7 @@ impl Context {
         // SAFETY: the context was just retained.
         checked("cuCtxSetCurrent", unsafe { result::ctx::set_current(raw) })?;
         let stream = checked("cuStreamCreate", result::stream::create(result::stream::StreamKind::NonBlocking))?;
-        Ok(Rc::new(Context { device, stream, allocated: Cell::new(0), highest: Cell::new(0) }))
+        Ok(Rc::new(Primary { device, stream, allocated: Cell::new(0), highest: Cell::new(0) }))
     }
 
     pub fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, DeviceError> {
@@ -60,7 +60,7 @@ impl Context {
     }
 }
 
-impl Drop for Context {
+impl Drop for Primary {
     fn drop(&mut self) {
         // SAFETY: every object on the stream keeps the context alive, so nothing uses either any more.
         // A driver that has failed has nothing left to free, so its answers do not matter.
@@ -78,7 +78,7 @@ fn checked<T>(what: &'static str, answer: Result<T, DriverError>) -> Result<T, D
 
 /// Device memory with undefined initial content.
 pub struct DeviceBuffer {
-    context: Rc<Context>,
+    context: Rc<Primary>,
     pointer: sys::CUdeviceptr,
     bytes: usize,
     /// Bytes in front of it and behind it that are filled with [`GUARD`].
@@ -89,19 +89,19 @@ pub struct DeviceBuffer {
 const GUARD: u8 = 0xa5;
 
 /// A word of host memory that kernels read while the host writes it.
-pub struct Flag {
-    context: Rc<Context>,
+pub struct HostFlag {
+    context: Rc<Primary>,
     host: *mut u32,
     device: sys::CUdeviceptr,
 }
 
-impl Context {
-    pub fn allocate(self: &Rc<Context>, bytes: usize) -> Result<DeviceBuffer, DeviceError> {
+impl Primary {
+    pub fn allocate(self: &Rc<Primary>, bytes: usize) -> Result<DeviceBuffer, DeviceError> {
         self.allocate_guarded(bytes, 0)
     }
 
     /// With as many bytes in front of it and behind it, a multiple of 256, that [`DeviceBuffer::overrun`] checks.
-    pub fn allocate_guarded(self: &Rc<Context>, bytes: usize, guard: usize) -> Result<DeviceBuffer, DeviceError> {
+    pub fn allocate_guarded(self: &Rc<Primary>, bytes: usize, guard: usize) -> Result<DeviceBuffer, DeviceError> {
         // SAFETY: the stream lives as long as the context; the memory is freed on it when the buffer is dropped.
         let pointer = match unsafe { result::malloc_async(self.stream, bytes.saturating_add(2 * guard).max(1)) } {
             Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
@@ -116,7 +116,7 @@ impl Context {
         Ok(buffer)
     }
 
-    /// The most bytes of buffers at one time since [`Context::reset_highest`].
+    /// The most bytes of buffers at one time since [`Primary::reset_highest`].
     pub fn highest(&self) -> usize {
         self.highest.get()
     }
@@ -127,7 +127,7 @@ impl Context {
         self.set_pool_high_water();
     }
 
-    /// The most bytes of the driver's memory pool at one time since [`Context::reset_highest`]; `None` if not counted.
+    /// The most bytes of the driver's memory pool at one time since [`Primary::reset_highest`]; `None` if not counted.
     pub fn pool_high_water(&self) -> Option<u64> {
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
         let mut value = 0_u64;
@@ -151,7 +151,7 @@ impl Context {
         }
     }
 
-    pub fn flag(self: &Rc<Context>) -> Result<Flag, DeviceError> {
+    pub fn flag(self: &Rc<Primary>) -> Result<HostFlag, DeviceError> {
         let mut device = 0;
         // SAFETY: a word of mapped host memory, freed when the flag is dropped; `device` outlives the call.
         unsafe {
@@ -159,7 +159,7 @@ impl Context {
             let host = checked("cuMemHostAlloc", host)?.cast::<u32>();
             host.write_volatile(0);
             let answer = sys::cuMemHostGetDevicePointer_v2(&raw mut device, host.cast(), 0).result();
-            let flag = Flag { context: self.clone(), host, device };
+            let flag = HostFlag { context: self.clone(), host, device };
             checked("cuMemHostGetDevicePointer", answer)?;
             Ok(flag)
         }
@@ -258,7 +258,7 @@ impl DeviceBuffer {
     }
 }
 
-impl Flag {
+impl HostFlag {
     pub fn address(&self) -> u64 {
         self.device
     }
@@ -278,7 +278,7 @@ impl Drop for DeviceBuffer {
     }
 }
 
-impl Drop for Flag {
+impl Drop for HostFlag {
     fn drop(&mut self) {
         // Kernels that read it must have ended.
         let _ = self.context.wait();
@@ -288,7 +288,7 @@ impl Drop for Flag {
 }
 
 pub struct Module {
-    context: Rc<Context>,
+    context: Rc<Primary>,
     raw: sys::CUmodule,
 }
 
@@ -301,8 +301,8 @@ pub struct Function {
 /// How much the driver may say of PTX that it does not compile.
 const JIT_LOG_BYTES: usize = 4096;
 
-impl Context {
-    pub fn load(self: &Rc<Context>, image: &[u8]) -> Result<Rc<Module>, DeviceError> {
+impl Primary {
+    pub fn load(self: &Rc<Primary>, image: &[u8]) -> Result<Rc<Module>, DeviceError> {
         // PTX is text, and the driver reads it up to a zero byte.
         let mut ended = image.to_vec();
         ended.push(0);
@@ -415,18 +415,18 @@ impl Drop for Module {
 
 /// Recorded launches that are replayed as one.
 pub struct Graph {
-    context: Rc<Context>,
+    context: Rc<Primary>,
     raw: sys::CUgraphExec,
 }
 
-pub struct Event {
-    context: Rc<Context>,
+pub struct CudaEvent {
+    context: Rc<Primary>,
     raw: sys::CUevent,
 }
 
-impl Context {
+impl Primary {
     /// Records the work on the stream without running it.
-    pub fn capture(self: &Rc<Context>, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
+    pub fn capture(self: &Rc<Primary>, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is ours and does not capture yet.
         checked("cuStreamBeginCapture", unsafe { result::stream::begin_capture(self.stream, mode) })?;
@@ -444,10 +444,10 @@ impl Context {
         Ok(Graph { context: self.clone(), raw })
     }
 
-    pub fn event(self: &Rc<Context>) -> Result<Event, DeviceError> {
+    pub fn event(self: &Rc<Primary>) -> Result<CudaEvent, DeviceError> {
         // The default flags: others switch timing off.
         let raw = checked("cuEventCreate", result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT))?;
-        Ok(Event { context: self.clone(), raw })
+        Ok(CudaEvent { context: self.clone(), raw })
     }
 }
 
@@ -464,14 +464,14 @@ impl Graph {
     }
 }
 
-impl Event {
+impl CudaEvent {
     pub fn record(&self) -> Result<(), DeviceError> {
         // SAFETY: both are alive.
         checked("cuEventRecord", unsafe { result::event::record(self.raw, self.context.stream) })
     }
 
     /// Waits for both; returns the seconds between them, with a resolution of about half a microsecond.
-    pub fn seconds_to(&self, later: &Event) -> Result<f64, DeviceError> {
+    pub fn seconds_to(&self, later: &CudaEvent) -> Result<f64, DeviceError> {
         // SAFETY: both were made to take the time, and are alive.
         unsafe {
             checked("cuEventSynchronize", result::event::synchronize(later.raw))?;
@@ -488,7 +488,7 @@ impl Drop for Graph {
     }
 }
 
-impl Drop for Event {
+impl Drop for CudaEvent {
     fn drop(&mut self) {
         debug_assert!(Rc::strong_count(&self.context) > 0);
         // SAFETY: nobody records or reads it any more.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use super::device::Device;
-use super::driver::Context;
+use super::driver::Primary;
 use super::instance::{Instance, Supply};
 use super::nvml::{Monitor, hexadecimal};
 use super::operation::copy;
@@ -43,20 +43,20 @@ pub fn read() -> Result<DeviceFacts, DeviceError> {
 
 /// The facts of driver and management library, without a compiler.
 pub fn describe(device: &probe::DeviceInfo) -> Result<BTreeMap<String, String>, DeviceError> {
-    let context = Context::open(0)?;
+    let context = Primary::open(0)?;
     described(device, &context)
 }
 
-fn attribute(context: &Context, attribute: Attribute) -> Option<u32> {
+fn attribute(context: &Primary, attribute: Attribute) -> Option<u32> {
     u32::try_from(context.attribute(attribute).ok()?).ok()
 }
 
-fn compute_capability(context: &Context) -> Option<(u32, u32)> {
+fn compute_capability(context: &Primary) -> Option<(u32, u32)> {
     let major = attribute(context, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     major.zip(attribute(context, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))
 }
 
-fn described(device: &probe::DeviceInfo, context: &Context) -> Result<BTreeMap<String, String>, DeviceError> {
+fn described(device: &probe::DeviceInfo, context: &Primary) -> Result<BTreeMap<String, String>, DeviceError> {
     let uuid = context.uuid()?;
     let number = |name| attribute(context, name).map(|value| value.to_string());
     let capability = compute_capability(context).map(|(major, minor)| format!("{major}.{minor}"));

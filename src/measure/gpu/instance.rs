@@ -7,7 +7,8 @@ use super::device::Device;
 use super::driver::{DeviceBuffer, Function};
 use super::operation::{HostInputs, widen};
 use super::program::{
-    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Source, Step,
+    Argument, BufferSpec, Content, CudaCode, CudaKernel, Data, DeviceProgram, Distribution, Dtype, GpuStep, Launch,
+    Random,
 };
 use super::{DeviceError, GpuError};
 
@@ -116,10 +117,10 @@ fn is_written(spec: &BufferSpec) -> bool {
     matches!(spec.content, Content::Output | Content::Scratch | Content::Update(_))
 }
 
-fn ready(device: &Rc<Device>, step: &Step, buffers: &[Rc<DeviceBuffer>]) -> Result<Ready, DeviceError> {
+fn ready(device: &Rc<Device>, step: &GpuStep, buffers: &[Rc<DeviceBuffer>]) -> Result<Ready, DeviceError> {
     let launch = match step {
-        Step::Zero(place) => return Ok(Ready::Zero(buffers[*place].clone())),
-        Step::Launch(launch) => launch,
+        GpuStep::Zero(place) => return Ok(Ready::Zero(buffers[*place].clone())),
+        GpuStep::Launch(launch) => launch,
     };
     let function = device.function(&launch.kernel)?;
     if check_launch(device, &function, launch)? > PLAIN_SHARED {
@@ -163,8 +164,8 @@ fn check_launch(device: &Device, function: &Function, launch: &Launch) -> Result
     let Some(parameters) = function.parameters() else {
         // Without it the driver would read beyond the arguments of a kernel that has more.
         return match launch.kernel.source {
-            Source::BuiltIn(_) => Ok(shared),
-            Source::Custom(_) => Err(GpuError::OldDriver("cuFuncGetParamInfo").into()),
+            CudaCode::BuiltIn(_) => Ok(shared),
+            CudaCode::Custom(_) => Err(GpuError::OldDriver("cuFuncGetParamInfo").into()),
         };
     };
     let given: Vec<usize> = launch.arguments.iter().map(|argument| argument.bytes()).collect();

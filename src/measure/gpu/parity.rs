@@ -7,9 +7,9 @@
 use std::rc::Rc;
 
 use super::DeviceError;
-use super::device::{Checked, Device};
+use super::device::{CheckResult, Device};
 use super::instance::{Instance, Supply};
-use super::operation::{Expected, Form, Operation};
+use super::operation::{ExpectedBuffer, GpuForm, Operation};
 use super::program::{Content, CudaKernel, Data, DeviceProgram, Dtype};
 use sprag_model::{Parity, ParityStatus};
 
@@ -32,7 +32,7 @@ pub fn uneven(
     device: &Rc<Device>,
     operation: &Operation,
     dtype: Dtype,
-    form: Form,
+    form: GpuForm,
     seed: u64,
 ) -> Result<Parity, DeviceError> {
     // The shapes distinguish operations of one name, such as the modes of an unpack.
@@ -48,9 +48,9 @@ pub fn check_uneven(
     device: &Rc<Device>,
     operation: &Operation,
     dtype: Dtype,
-    form: Form,
+    form: GpuForm,
     seed: u64,
-) -> Result<Checked, DeviceError> {
+) -> Result<CheckResult, DeviceError> {
     let mut worst = (exact(), None);
     for shape in operation.uneven() {
         let program = shape.program(dtype, form);
@@ -88,7 +88,7 @@ pub fn against_cpu(instance: &Instance, operation: &Operation, dtype: Dtype) -> 
 }
 
 /// Compares element by element and on average. Expected results are numbers, so a NaN in either is a mismatch.
-pub fn judged(got: &[f32], expected: &Expected) -> Parity {
+pub fn judged(got: &[f32], expected: &ExpectedBuffer) -> Parity {
     let parity = crate::parity::compare(got, &expected.values, expected.tolerance);
     let error = |(a, b): (&f32, &f32)| if a == b { 0.0 } else { (f64::from(*a) - f64::from(*b)).abs() };
     let errors: f64 = got.iter().zip(&expected.values).map(error).sum();
@@ -111,7 +111,7 @@ pub fn at_shape(
     device: &Rc<Device>,
     instance: &Instance,
     operation: &Operation,
-    (dtype, form): (Dtype, Form),
+    (dtype, form): (Dtype, GpuForm),
     supply: Supply,
 ) -> Result<Parity, DeviceError> {
     if !is_beyond_cpu(instance.program()) {
@@ -119,12 +119,12 @@ pub fn at_shape(
     }
     // The small shapes have verified the plain form; the plain form itself must only write all results at this shape.
     let plain = match form {
-        Form::Reference => None,
-        Form::Tuned(_) => {
-            uneven(device, operation, dtype, Form::Reference, supply.seed)?;
+        GpuForm::Reference => None,
+        GpuForm::Tuned(_) => {
+            uneven(device, operation, dtype, GpuForm::Reference, supply.seed)?;
             // The inputs are shared, the outputs must not be.
             let apart = Supply { outputs: SET, ..supply };
-            let plain = Instance::new(device, operation.program(dtype, Form::Reference), apart)?;
+            let plain = Instance::new(device, operation.program(dtype, GpuForm::Reference), apart)?;
             run_poisoned(&plain)?;
             Some(plain)
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_result_must_also_be_near_on_average() {
-        let expected = |values: &[f32]| Expected { buffer: 0, values: values.to_vec(), tolerance: 1.5 };
+        let expected = |values: &[f32]| ExpectedBuffer { buffer: 0, values: values.to_vec(), tolerance: 1.5 };
         let check = |got: &[f32], values: &[f32], is_right: bool| {
             let status = judged(got, &expected(values)).status;
             assert_eq!(status != ParityStatus::Mismatch, is_right, "{got:?} {values:?}");
@@ -228,9 +228,9 @@ mod tests {
         for operation in Operation::every() {
             for shape in operation.uneven() {
                 for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
-                    let inputs = checks::inputs(&shape.program(dtype, Form::Reference));
+                    let inputs = checks::inputs(&shape.program(dtype, GpuForm::Reference));
                     let expected = shape.expected(dtype, &inputs).expect("the inputs fit");
-                    let is_wrong = |one: &Expected| {
+                    let is_wrong = |one: &ExpectedBuffer| {
                         let zeros = vec![0.0; one.values.len()];
                         judged(&zeros, one).status == ParityStatus::Mismatch
                     };

@@ -26,7 +26,7 @@ pub enum Dtype {
 pub struct DeviceProgram {
     pub buffers: Vec<BufferSpec>,
     /// In order, on one stream.
-    pub steps: Vec<Step>,
+    pub steps: Vec<GpuStep>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +104,7 @@ pub enum Distribution {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum GpuStep {
     Launch(Launch),
     Zero(usize),
 }
@@ -124,7 +124,7 @@ pub struct Launch {
 /// A kernel as it is compiled: equal values are compiled once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CudaKernel {
-    pub source: Source,
+    pub source: CudaCode,
     /// The name of the `extern "C"` function.
     pub entry: Cow<'static, str>,
     /// The compiler sees it as the macro `ELEMENT` in what is built in.
@@ -134,24 +134,24 @@ pub struct CudaKernel {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
+pub enum CudaCode {
     /// Under `kernels/`, such as `tile_pack.cu`.
     BuiltIn(&'static str),
     Custom(Arc<SourceFile>),
 }
 
-impl Source {
+impl CudaCode {
     pub fn name(&self) -> &str {
         match self {
-            Source::BuiltIn(file) => file,
-            Source::Custom(file) => &file.name,
+            CudaCode::BuiltIn(file) => file,
+            CudaCode::Custom(file) => &file.name,
         }
     }
 }
 
 impl CudaKernel {
     pub fn built_in(file: &'static str, entry: &'static str, dtype: Dtype) -> CudaKernel {
-        CudaKernel { source: Source::BuiltIn(file), entry: entry.into(), dtype, defines: BTreeMap::new() }
+        CudaKernel { source: CudaCode::BuiltIn(file), entry: entry.into(), dtype, defines: BTreeMap::new() }
     }
 }
 
@@ -232,8 +232,8 @@ impl DeviceProgram {
 
     pub fn launches(&self) -> impl Iterator<Item = &Launch> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Launch(launch) => Some(launch),
-            Step::Zero(_) => None,
+            GpuStep::Launch(launch) => Some(launch),
+            GpuStep::Zero(_) => None,
         })
     }
 
@@ -245,8 +245,8 @@ impl DeviceProgram {
     pub fn fault(&self) -> Option<String> {
         let missing = |place: usize| (place >= self.buffers.len()).then(|| format!("there is no buffer {place}"));
         self.steps.iter().find_map(|step| match step {
-            Step::Zero(place) => missing(*place),
-            Step::Launch(launch) => {
+            GpuStep::Zero(place) => missing(*place),
+            GpuStep::Launch(launch) => {
                 let entry = &launch.kernel.entry;
                 let [x, y, z] = launch.grid;
                 let [across, down, deep] = launch.block;

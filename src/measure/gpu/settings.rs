@@ -43,7 +43,7 @@ pub struct Scan {
 /// For the single calls of Apex-X's report.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct GpuSettings {
     pub profile: Profile,
     pub dtype: AskedDtype,
     /// Calls of each kernel before those that count.
@@ -157,9 +157,9 @@ impl Profile {
     }
 }
 
-impl Settings {
+impl GpuSettings {
     /// The published profile of Apex-X with its settings.
-    pub const FIXED: Settings = Settings {
+    pub const FIXED: GpuSettings = GpuSettings {
         profile: Profile::FIXED,
         dtype: AskedDtype::Fp16,
         warmup: 10,
@@ -272,7 +272,7 @@ const LARGE_ELEMENTS: u64 = 1 << 26;
 /// What runs, as worker processes receive it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scope {
+pub struct GpuScope {
     pub profiles: Vec<Profile>,
     /// The control has the first of them.
     pub dtypes: Vec<Dtype>,
@@ -280,7 +280,7 @@ pub struct Scope {
     pub compiled: Option<PathBuf>,
 }
 
-impl Scope {
+impl GpuScope {
     pub fn recorded(&self) -> BTreeMap<String, Value> {
         let profiles = serde_json::to_value(&self.profiles).expect("sizes are numbers");
         let dtypes: Vec<&str> = self.dtypes.iter().map(|dtype| dtype.word()).collect();
@@ -337,14 +337,14 @@ mod tests {
     fn the_profiles_can_run() {
         assert_eq!(Profile::FIXED.check(), Ok(()));
         assert_eq!(Profile::LARGE.check(), Ok(()));
-        assert_eq!(Settings::FIXED.check(), Ok(()));
+        assert_eq!(GpuSettings::FIXED.check(), Ok(()));
         assert_eq!((Profile::FIXED.tiles(), Profile::LARGE.tiles()), (256, 1024));
     }
 
     #[test]
     fn invalid_settings_are_refused_with_a_hint() {
-        let check = |change: fn(&mut Settings), error: &str, hint: &str| {
-            let mut settings = Settings::FIXED;
+        let check = |change: fn(&mut GpuSettings), error: &str, hint: &str| {
+            let mut settings = GpuSettings::FIXED;
             change(&mut settings);
             let refusal = settings.check().expect_err("it cannot be");
             assert_eq!((refusal.to_string().as_str(), refusal.hint().as_str()), (error, hint));
@@ -394,9 +394,9 @@ mod tests {
 
     #[test]
     fn settings_and_types_are_serialized() {
-        let text = serde_json::to_string(&Settings::FIXED).expect("settings are JSON");
+        let text = serde_json::to_string(&GpuSettings::FIXED).expect("settings are JSON");
         assert!(text.contains("\"dtype\":\"fp16\""), "{text}");
-        assert_eq!(serde_json::from_str::<Settings>(&text).ok(), Some(Settings::FIXED));
+        assert_eq!(serde_json::from_str::<GpuSettings>(&text).ok(), Some(GpuSettings::FIXED));
         for dtype in [AskedDtype::Fp16, AskedDtype::Bf16, AskedDtype::Fp32, AskedDtype::Fp8] {
             assert_eq!(serde_json::to_value(dtype).ok(), Some(json!(dtype.word())));
         }
@@ -404,13 +404,13 @@ mod tests {
 
     #[test]
     fn a_scope_is_serialized_and_recorded() {
-        let scope = Scope {
+        let scope = GpuScope {
             profiles: vec![Profile::FIXED, Profile::LARGE],
             dtypes: vec![Dtype::F16, Dtype::Bf16, Dtype::F32],
             compiled: Some("kept".into()),
         };
         let text = serde_json::to_string(&scope).expect("a scope is JSON");
-        assert_eq!(serde_json::from_str::<Scope>(&text).ok(), Some(scope.clone()));
+        assert_eq!(serde_json::from_str::<GpuScope>(&text).ok(), Some(scope.clone()));
         let recorded = scope.recorded();
         assert_eq!(recorded["dtypes"], json!(["f16", "bf16", "f32"]));
         assert_eq!(recorded["profiles"][0]["channels"], 128);

@@ -11,11 +11,11 @@ use crate::gpu::custom::{self, settings::CustomScope};
 use crate::gpu::device::Device;
 use crate::gpu::facts::DeviceFacts;
 use crate::gpu::instance::{Instance, Supply};
-use crate::gpu::operation::{self, Form, Operation};
+use crate::gpu::operation::{self, GpuForm, Operation};
 use crate::gpu::program::{DeviceProgram, Dtype};
-use crate::gpu::settings::{Profile, Scope, Track};
+use crate::gpu::settings::{GpuScope, Profile, Track};
 use crate::gpu::{DeviceError, parity, timer};
-use crate::workload::{Calibration, Class, Companion, Limit, Order, Prepare, Prepared, Workload};
+use crate::workload::{Calibrator, Class, Companion, Limit, Order, Prepare, Prepared, Workload};
 use sprag_base::digest;
 use sprag_model::autotune::{Key, shape_bucket};
 use sprag_model::{Benchmark, BenchmarkError, Parity, ParityStatus, Role};
@@ -27,7 +27,7 @@ pub const REFERENCE: &str = "reference";
 const TWIN_SET: u32 = 1 << 19;
 
 /// All workloads of the suite, in the order in which tables list them.
-pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureError> {
+pub fn workloads(suite: &str, scope: &GpuScope) -> Result<Vec<Workload>, MeasureError> {
     let mut workloads = Vec::new();
     for one in timed(scope) {
         // Far beyond the cache, the tracks of the device do not differ, and a plain form may take half a second.
@@ -44,7 +44,7 @@ pub fn workloads(suite: &str, scope: &Scope) -> Result<Vec<Workload>, MeasureErr
 }
 
 /// The validity of the choice of a configuration, by the id of its benchmark.
-pub fn keys(suite: &str, scope: &Scope, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
+pub fn keys(suite: &str, scope: &GpuScope, device: &DeviceFacts) -> Result<BTreeMap<String, Key>, MeasureError> {
     let key =
         |one: &Timed| key(one.operation.name, bucket(&one.operation), one.dtype.word(), one.source_digest(), device);
     timed(scope).iter().map(|one| Ok((one.benchmark(suite, TUNED, Track::Hot)?.id(), key(one)))).collect()
@@ -61,7 +61,7 @@ pub fn bucket(operation: &Operation) -> String {
     shape_bucket(&fields.collect())
 }
 
-fn timed(scope: &Scope) -> Vec<Timed> {
+fn timed(scope: &GpuScope) -> Vec<Timed> {
     let at = |profile: &Profile| {
         let is_large = profile.is_large();
         let timed = move |operation: Operation| {
@@ -73,7 +73,7 @@ fn timed(scope: &Scope) -> Vec<Timed> {
 }
 
 /// The A/A control: TilePack in the tuned form next to itself on other memory.
-fn control(suite: &str, scope: &Scope) -> Result<Option<Workload>, MeasureError> {
+fn control(suite: &str, scope: &GpuScope) -> Result<Option<Workload>, MeasureError> {
     let Some(one) = timed(scope).into_iter().next() else { return Ok(None) };
     Ok(Some(one.workload(suite, scope, TUNED, Track::Hot)?.control(suite, one.operation.name)?))
 }
@@ -86,13 +86,13 @@ struct Timed {
 }
 
 impl Timed {
-    fn workload(&self, suite: &str, scope: &Scope, variant: &str, track: Track) -> Result<Workload, MeasureError> {
+    fn workload(&self, suite: &str, scope: &GpuScope, variant: &str, track: Track) -> Result<Workload, MeasureError> {
         let Timed { operation, dtype, is_large } = self;
         let is_tuned = variant == TUNED;
         let (one, folder) = (self.clone(), scope.compiled.clone());
         let prepare = Box::new(move |order: &Order<'_>| {
-            let form =
-                if is_tuned { Form::Tuned(one.operation.configuration(order.configuration)?) } else { Form::Reference };
+            let tuned = one.operation.configuration(order.configuration).map(GpuForm::Tuned);
+            let form = if is_tuned { tuned? } else { GpuForm::Reference };
             let prepared =
                 Device::of_this_thread(folder.as_deref()).and_then(|device| one.prepare(&device, form, track, order));
             prepared.map_err(|error| error.reason())
@@ -113,7 +113,7 @@ impl Timed {
     }
 
     fn source_digest(&self) -> String {
-        let candidates = self.operation.candidates.iter().copied().map(Form::Tuned);
+        let candidates = self.operation.candidates.iter().copied().map(GpuForm::Tuned);
         let programs = candidates.map(|form| self.operation.program(self.dtype, form));
         let files: BTreeSet<String> = programs
             .flat_map(|program| program.kernels().map(|kernel| kernel.source.name().to_owned()).collect::<Vec<_>>())
@@ -126,7 +126,7 @@ impl Timed {
     fn prepare(
         &self,
         device: &Rc<Device>,
-        form: Form,
+        form: GpuForm,
         track: Track,
         order: &Order<'_>,
     ) -> Result<Prepared, DeviceError> {
@@ -143,7 +143,7 @@ impl Timed {
         if order.check {
             let supply = supply(order, 0);
             parity = parity::worse(parity, parity::at_shape(device, &instances[0], operation, (*dtype, form), supply)?);
-            if form == Form::Reference && parity.status != ParityStatus::Mismatch {
+            if form == GpuForm::Reference && parity.status != ParityStatus::Mismatch {
                 parity = Parity { status: ParityStatus::Reference, ..parity };
             }
         }
@@ -168,8 +168,8 @@ impl OnDevice {
     pub(super) fn workload(self, benchmark: Benchmark, leader: &Benchmark, prepare: Prepare) -> Workload {
         let OnDevice { track, work, moved, is_large, configurations } = self;
         // A copy reads and writes, so half the bytes move as much.
-        let copy = |moved: usize| Calibration::DeviceCopy { bytes: (moved / 2).next_multiple_of(16).max(16), track };
-        let launch = Calibration::DeviceLaunch { track };
+        let copy = |moved: usize| Calibrator::DeviceCopy { bytes: (moved / 2).next_multiple_of(16).max(16), track };
+        let launch = Calibrator::DeviceLaunch { track };
         Workload {
             benchmark,
             // A gate judges the kernels themselves; the other tracks explain more.
@@ -209,7 +209,7 @@ fn supply(order: &Order<'_>, set: u32) -> Supply {
 /// What runs on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceScope {
-    Gpu(Scope),
+    Gpu(GpuScope),
     Cuda(CustomScope),
 }
 

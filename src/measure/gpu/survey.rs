@@ -12,7 +12,7 @@ use crate::MeasureError;
 use crate::gpu::custom::{self, settings::CustomScope};
 use crate::gpu::device::{self, Architecture, Device, Usage};
 use crate::gpu::instance::{Instance, Supply};
-use crate::gpu::operation::{Form, Operation, service_kernels};
+use crate::gpu::operation::{GpuForm, Operation, service_kernels};
 use crate::gpu::program::{CudaKernel, Dtype};
 use crate::gpu::settings::{Profile, fp8_unavailable};
 use crate::gpu::{DeviceError, parity, probe};
@@ -151,9 +151,9 @@ fn kernels() -> BTreeSet<CudaKernel> {
 }
 
 /// Every form of an operation at every element type.
-fn forms(operation: &Operation, dtypes: &[Dtype]) -> Vec<(Dtype, Form)> {
-    let tuned = operation.candidates.iter().copied().map(Form::Tuned);
-    let forms: Vec<Form> = [Form::Reference].into_iter().chain(tuned).collect();
+fn forms(operation: &Operation, dtypes: &[Dtype]) -> Vec<(Dtype, GpuForm)> {
+    let tuned = operation.candidates.iter().copied().map(GpuForm::Tuned);
+    let forms: Vec<GpuForm> = [GpuForm::Reference].into_iter().chain(tuned).collect();
     dtypes.iter().flat_map(|dtype| forms.iter().map(move |form| (*dtype, *form))).collect()
 }
 
@@ -173,15 +173,15 @@ pub struct Check {
 pub(super) type CheckRun = dyn Fn(&Rc<Device>, u64) -> Result<Parity, DeviceError>;
 
 impl Check {
-    fn built_in(operation: Operation, dtype: Dtype, form: Form) -> Check {
+    fn built_in(operation: Operation, dtype: Dtype, form: GpuForm) -> Check {
         let program = operation.program(dtype, form);
         Check {
             operation: operation.name.to_owned(),
             shape: operation.label(),
             dtype: dtype.word().to_owned(),
             configuration: match form {
-                Form::Reference => None,
-                Form::Tuned(config) => Some(config.name()),
+                GpuForm::Reference => None,
+                GpuForm::Tuned(config) => Some(config.name()),
             },
             kernels: program.kernels().cloned().collect(),
             run: Box::new(move |device, seed| {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::clock;
 use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
-use crate::gpu::driver::{Context, DeviceBuffer, Event, Flag, Function, Graph};
+use crate::gpu::driver::{CudaEvent, DeviceBuffer, Function, Graph, HostFlag, Primary};
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::nvml::Monitor;
 use crate::gpu::operation::copy;
@@ -47,14 +47,14 @@ const LONGEST_WAIT: u64 = 2_000_000_000;
 pub struct DeviceTimer {
     device: Rc<Device>,
     gate: Gate,
-    start: Event,
-    stop: Event,
+    start: CudaEvent,
+    stop: CudaEvent,
     way: Way,
 }
 
 /// Holds the stream until the timed work is queued, so that gaps between launches are not timed.
 struct Gate {
-    flag: Flag,
+    flag: HostFlag,
     spin: Function,
 }
 
@@ -258,7 +258,7 @@ fn warm_up(work: &Instance, clock: &DeviceClock) -> Result<(), DeviceError> {
 
 /// The clock of the multiprocessors in a kernel: its cycles over the nanoseconds of the device's timer.
 struct DeviceClock {
-    context: Rc<Context>,
+    context: Rc<Primary>,
     kernel: Function,
     readings: DeviceBuffer,
 }

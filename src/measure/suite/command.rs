@@ -12,7 +12,7 @@ use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::protocol::SuiteResult;
 use crate::suite::description::{
-    self, CommandSettings, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome,
+    self, CommandSettings, MeasureOptions, Observer, ProjectContext, SuiteError, SuiteOutcome, SuiteSpec, SuiteSubject,
 };
 use crate::{MeasureError, environment};
 use sprag_formats::OutputFormat;
@@ -22,10 +22,10 @@ use sprag_model::{Benchmark, Run, RunStatus};
 /// Measures the suite. A command cannot be divided, so one of several shards measures all of it.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
-    suite: &Suite,
+    suite: &SuiteSpec,
     settings: &CommandSettings,
     options: &MeasureOptions<'_>,
-    subject: Subject<'_>,
+    subject: SuiteSubject<'_>,
     observer: &dyn Observer,
 ) -> Result<SuiteOutcome, SuiteError> {
     let name = suite.name.as_str();
@@ -33,20 +33,20 @@ pub(super) fn measure(
         return Ok(SuiteOutcome::EmptyShard(shard));
     }
     let root = match subject {
-        Subject::Checkout(root) => root,
-        Subject::WorkingTree | Subject::Program(_) => context.root,
+        SuiteSubject::Checkout(root) => root,
+        SuiteSubject::WorkingTree | SuiteSubject::Program(_) => context.root,
     };
     let mut command_suite = command_suite(root, settings, options.effort.protocol(suite.processes))?;
     let environment = environment::environment_of_programs(&BTreeMap::new());
     let mut run = description::new_run(name, context.commit.clone(), description::machine(context, None), environment);
     run.config = config(settings, &command_suite.protocol, options);
 
-    let selection = Selection::new(name, settings.format, &suite.include, options.filters);
+    let selection = Requested::new(name, settings.format, &suite.include, options.filters);
     if settings.timed.as_ref().is_some_and(|timed| !selection.wants(timed)) {
         return Ok(selection.nothing(run));
     }
     let own = |text: &str| without_places(text, root);
-    if matches!(subject, Subject::Checkout(_)) {
+    if matches!(subject, SuiteSubject::Checkout(_)) {
         command_suite.without = &CHECKOUT_WITHOUT;
         command_suite.build.clear();
     } else if !settings.build.is_empty() {
@@ -80,7 +80,7 @@ pub(super) fn measure(
 }
 
 /// The benchmarks of a command that are asked for, and all that it reported.
-pub struct Selection<'a> {
+pub struct Requested<'a> {
     suite: &'a str,
     format: OutputFormat,
     include: &'a [String],
@@ -89,9 +89,9 @@ pub struct Selection<'a> {
     reported: RefCell<BTreeMap<String, String>>,
 }
 
-impl<'a> Selection<'a> {
-    pub fn new(suite: &'a str, format: OutputFormat, include: &'a [String], filters: &'a [String]) -> Selection<'a> {
-        Selection { suite, format, include, filters, reported: RefCell::default() }
+impl<'a> Requested<'a> {
+    pub fn new(suite: &'a str, format: OutputFormat, include: &'a [String], filters: &'a [String]) -> Requested<'a> {
+        Requested { suite, format, include, filters, reported: RefCell::default() }
     }
 
     /// Reads what a process wrote.

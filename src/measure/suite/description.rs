@@ -18,7 +18,7 @@ use sprag_model::run::FILTER;
 use sprag_model::{Benchmark, Commit, Environment, Machine, Quality, Run, RunStatus, Shard};
 
 #[derive(Clone, Debug)]
-pub struct Suite {
+pub struct SuiteSpec {
     pub name: String,
     /// Only benchmarks whose id contains one of these texts; all where empty.
     pub include: Vec<String>,
@@ -175,7 +175,7 @@ impl Effort {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Subject<'a> {
+pub enum SuiteSubject<'a> {
     WorkingTree,
     Program(&'a CommitProgram),
     /// The root of a checkout, in which the command is built already.

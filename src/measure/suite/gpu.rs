@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use crate::environment;
 use crate::gpu::custom::{self, settings::CustomScope};
 use crate::gpu::facts::DeviceFacts;
-use crate::gpu::settings::Scope;
+use crate::gpu::settings::GpuScope;
 use crate::gpu::suite::{DeviceLock, DeviceScope};
 use crate::gpu::{facts, probe, suite};
 use crate::suite::description::{
-    self, CommitProgram, CudaSuite, GpuSuite, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
+    self, CommitProgram, CudaSuite, GpuSuite, MeasureOptions, Observer, ProjectContext, SuiteError, SuiteOutcome,
+    SuiteSpec,
 };
 use crate::suite::kernels::{self, BenchDevice, KernelBench, TunedConfigurations};
 use crate::workload::{self, Workload};
@@ -29,7 +30,7 @@ const TODAY: (u32, u32) = (9, 0);
 
 impl GpuSuite {
     /// What runs on a device of that compute capability; without a device, on a current one.
-    fn scope(&self, capability: Option<(u32, u32)>, compiled: Option<PathBuf>) -> Scope {
+    fn scope(&self, capability: Option<(u32, u32)>, compiled: Option<PathBuf>) -> GpuScope {
         let capability = capability.or(Some(TODAY));
         let mut dtypes = Vec::new();
         for dtype in self.dtypes.iter().map(|one| one.effective(capability).dtype) {
@@ -38,10 +39,10 @@ impl GpuSuite {
                 dtypes.push(dtype);
             }
         }
-        Scope { profiles: self.profiles.clone(), dtypes, compiled }
+        GpuScope { profiles: self.profiles.clone(), dtypes, compiled }
     }
 
-    fn recorded(&self, scope: &Scope, capability: Option<(u32, u32)>) -> BTreeMap<String, Value> {
+    fn recorded(&self, scope: &GpuScope, capability: Option<(u32, u32)>) -> BTreeMap<String, Value> {
         let mut recorded = scope.recorded();
         let words: Vec<&str> = self.dtypes.iter().map(|one| one.word()).collect();
         recorded.insert("requested_dtypes".to_owned(), json!(words));
@@ -97,7 +98,7 @@ impl DeviceSuite<'_> {
 /// Measures the suite or the shard's part of it; without a usable device the run is skipped with a reason.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
-    suite: &Suite,
+    suite: &SuiteSpec,
     device_suite: DeviceSuite<'_>,
     (options, program): (&MeasureOptions<'_>, Option<&CommitProgram>),
     observer: &dyn Observer,
@@ -181,7 +182,7 @@ fn worker_arguments(scope: &DeviceScope) -> [String; 2] {
 /// A run without a device; `None` where filters leave nothing of it.
 fn skipped(
     context: &ProjectContext<'_>,
-    suite: &Suite,
+    suite: &SuiteSpec,
     options: &MeasureOptions<'_>,
     workloads: &[Workload],
     model: Option<String>,

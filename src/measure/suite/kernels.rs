@@ -13,15 +13,15 @@ use crate::plan::{NO_SUCH_BENCHMARK, Protocol};
 use crate::process::WorkerCommand;
 use crate::protocol::{self, Configurations, SuiteResult};
 use crate::suite::description::{
-    self, CommitProgram, Effort, Extent, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome,
+    self, CommitProgram, Effort, Extent, MeasureOptions, Observer, ProjectContext, SuiteError, SuiteOutcome, SuiteSpec,
     built_from_fault,
 };
-use crate::tune::{self, Choice};
+use crate::tune::{self, TuneChoice};
 use crate::workload::{self, Workload};
 use crate::{MeasureError, clock, environment};
 use sprag_base::files::{WriteError, read_bounded, write_atomic};
 use sprag_base::text;
-use sprag_model::autotune::{Key, NewerVersion, Reading, Store, Stored};
+use sprag_model::autotune::{Key, NewerVersion, Reading, Stored, TuneStore};
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::{Estimate, Measurement, Metric, Role, Run, RunStatus, Shard};
 
@@ -46,7 +46,7 @@ pub(super) struct BenchDevice {
 
 pub(super) fn measure(
     context: &ProjectContext<'_>,
-    suite: &Suite,
+    suite: &SuiteSpec,
     options: &MeasureOptions<'_>,
     bench: &mut KernelBench<'_>,
     observer: &dyn Observer,
@@ -100,7 +100,7 @@ pub(super) fn measure(
     let configurations = configurations(&choices, &selected, &incumbents);
     run.autotune = match device.as_ref().map(|device| &device.tuned) {
         Some(tuned) => choices.iter().map(|choice| tuned.entry(choice)).collect(),
-        None => choices.iter().map(Choice::to_json).collect(),
+        None => choices.iter().map(TuneChoice::to_json).collect(),
     };
     let extent = options.effort.extent_text(protocol.processes, "worker process");
     observer.begin(&format!("suite {name}: {} benchmarks {extent}", selected.len()), u64::from(protocol.processes));
@@ -183,14 +183,14 @@ fn tune(
     protocol: &Protocol,
     command: &WorkerCommand,
     observer: &dyn Observer,
-) -> Vec<Choice> {
+) -> Vec<TuneChoice> {
     let tunable: Vec<&Workload> = wanted.selected.iter().copied().filter(|one| tune::is_tunable(one)).collect();
     // A budget is for measuring; a run without one has tuned.
     let is_short = matches!(wanted.effort.extent, Extent::Quick | Extent::Budget(_));
     let is_short = is_short && !tuned.as_ref().is_some_and(|tuned| tuned.is_retuning);
     let is_settled = |one: &&Workload| is_short || tuned.as_ref().is_some_and(|tuned| tuned.is_settled(one));
     let (settled, open): (Vec<&Workload>, Vec<&Workload>) = tunable.into_iter().partition(is_settled);
-    let mut choices: Vec<Choice> =
+    let mut choices: Vec<TuneChoice> =
         settled.into_iter().filter_map(|workload| tune::untried(workload, wanted.incumbents)).collect();
     if open.is_empty() {
         return choices;
@@ -217,7 +217,7 @@ fn tune(
     choices
 }
 
-fn configurations(choices: &[Choice], selected: &[&Workload], incumbents: &Configurations) -> Configurations {
+fn configurations(choices: &[TuneChoice], selected: &[&Workload], incumbents: &Configurations) -> Configurations {
     let chosen: Configurations = choices.iter().map(|one| (one.benchmark.clone(), one.selected.clone())).collect();
     let configuration = |workload: &&Workload| {
         let id = workload.benchmark.id();
@@ -337,7 +337,7 @@ const FILE_NAME: &str = "autotune.json";
 
 /// The configurations chosen before for these kernels, this compiler, driver and device.
 pub(super) struct TunedConfigurations {
-    store: Store,
+    store: TuneStore,
     /// Absent where the project has no writable folder.
     file: Option<PathBuf>,
     keys: BTreeMap<String, Key>,
@@ -374,8 +374,8 @@ impl TunedConfigurations {
         !self.is_retuning && stored.is_some_and(|stored| workload.configurations.contains(&stored.selected))
     }
 
-    pub(super) fn save(&mut self, choices: &[Choice], observer: &dyn Observer) {
-        let mut new = Store::default();
+    pub(super) fn save(&mut self, choices: &[TuneChoice], observer: &dyn Observer) {
+        let mut new = TuneStore::default();
         for choice in choices {
             let ratio =
                 choice.candidates.iter().find(|(name, _)| *name == choice.selected).and_then(|(_, ratio)| *ratio);
@@ -395,7 +395,7 @@ impl TunedConfigurations {
         }
     }
 
-    pub(super) fn entry(&self, choice: &Choice) -> Value {
+    pub(super) fn entry(&self, choice: &TuneChoice) -> Value {
         let mut entry = choice.to_json();
         if let (Some(fields), Some(key)) = (entry.as_object_mut(), self.keys.get(&choice.benchmark)) {
             fields.insert("key".to_owned(), json!(key.digest()));
@@ -405,7 +405,7 @@ impl TunedConfigurations {
 }
 
 /// The choices of earlier runs; none with a warning where the file cannot be used.
-fn load(file: &Path, observer: &dyn Observer) -> Store {
+fn load(file: &Path, observer: &dyn Observer) -> TuneStore {
     let reading = read(file).unwrap_or_else(|newer| {
         observer.warn(&format!("`{}` {newer}; tuning begins afresh", file.display()));
         observer.hint(&newer.hint());
@@ -418,7 +418,7 @@ fn load(file: &Path, observer: &dyn Observer) -> Store {
 }
 
 /// Adds choices to the file. A damaged file is replaced; one of a newer version is left, with a warning.
-fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), WriteError> {
+fn save(file: &Path, new: TuneStore, observer: &dyn Observer) -> Result<(), WriteError> {
     match read(file) {
         Ok(before) => write_atomic(file, before.store.merged(new).to_json().as_bytes()),
         Err(newer) => {
@@ -431,9 +431,9 @@ fn save(file: &Path, new: Store, observer: &dyn Observer) -> Result<(), WriteErr
 
 fn read(file: &Path) -> Result<Reading, NewerVersion> {
     match read_bounded(file, MAX_RECORD_BYTES) {
-        Ok(bytes) => Store::from_json(&bytes),
+        Ok(bytes) => TuneStore::from_json(&bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Reading::default()),
-        Err(error) => Ok(Reading { store: Store::default(), damage: Some(format!("cannot be read: {error}")) }),
+        Err(error) => Ok(Reading { store: TuneStore::default(), damage: Some(format!("cannot be read: {error}")) }),
     }
 }
 
@@ -446,7 +446,7 @@ mod tests {
 
     use super::*;
 
-    fn choice(op: &str) -> Store {
+    fn choice(op: &str) -> TuneStore {
         let text = || "x".to_owned();
         let key = Key {
             op: op.to_owned(),
@@ -459,7 +459,7 @@ mod tests {
             compute_capability: text(),
         };
         let date = chrono::DateTime::from_timestamp(1_790_000_000, 0).expect("a date");
-        let mut store = Store::default();
+        let mut store = TuneStore::default();
         store.keep(key, Stored { selected: text(), ratio: None, date, candidates: BTreeMap::new() });
         store
     }
@@ -468,7 +468,7 @@ mod tests {
     fn what_two_processes_add_is_joined() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("deep").join(FILE_NAME);
-        assert_eq!(load(&file, &()), Store::default());
+        assert_eq!(load(&file, &()), TuneStore::default());
         save(&file, choice("a"), &()).expect("it can be written");
         save(&file, choice("b"), &()).expect("it can be written");
         assert_eq!(load(&file, &()), choice("a").merged(choice("b")));
@@ -479,16 +479,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join(FILE_NAME);
         fs::write(&file, "{\"schema_version\": 1, \"cho").expect("it can be written");
-        assert_eq!(load(&file, &()), Store::default());
+        assert_eq!(load(&file, &()), TuneStore::default());
         save(&file, choice("a"), &()).expect("it can be written");
         assert_eq!(load(&file, &()), choice("a"));
         let newer = "{\"schema_version\": 99}";
         fs::write(&file, newer).expect("it can be written");
-        assert_eq!(load(&file, &()), Store::default());
+        assert_eq!(load(&file, &()), TuneStore::default());
         save(&file, choice("a"), &()).expect("it is no error");
         assert_eq!(fs::read_to_string(&file).expect("it is there"), newer);
         // A folder in its place cannot be read.
-        assert_eq!(load(folder.path(), &()), Store::default());
+        assert_eq!(load(folder.path(), &()), TuneStore::default());
     }
 
     fn counted(result: Result<Count, Uncounted>) -> Measurement {

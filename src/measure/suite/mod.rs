@@ -10,7 +10,8 @@ mod trt;
 
 pub use description::{CommandSettings, CommitProgram, CudaSuite, Effort, Extent, GpuSuite, MeasureOptions};
 pub use description::{
-    Observer, ProjectContext, Subject, Suite, SuiteError, SuiteOutcome, TrtSuite, Work, built_from_fault, is_ours,
+    Observer, ProjectContext, SuiteError, SuiteOutcome, SuiteSpec, SuiteSubject, TrtSuite, Work, built_from_fault,
+    is_ours,
 };
 use serde_json::Value;
 
@@ -25,15 +26,15 @@ use sprag_model::{Environment, Run, RunStatus};
 /// Measures a suite. A failure gives a run with its reason.
 pub fn measure(
     context: &ProjectContext<'_>,
-    suite: &Suite,
+    suite: &SuiteSpec,
     options: &MeasureOptions<'_>,
-    subject: Subject<'_>,
+    subject: SuiteSubject<'_>,
     observer: &dyn Observer,
 ) -> Result<SuiteOutcome, SuiteError> {
     let before = Pressure::read();
     let program = match subject {
-        Subject::Program(program) => Some(program),
-        Subject::WorkingTree | Subject::Checkout(_) => None,
+        SuiteSubject::Program(program) => Some(program),
+        SuiteSubject::WorkingTree | SuiteSubject::Checkout(_) => None,
     };
     let outcome = match &suite.work {
         Work::Cpu => {

@@ -12,7 +12,7 @@ use crate::gpu::probe::{self, DeviceInfo};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::suite::description::{
-    self, MeasureOptions, Observer, ProjectContext, Suite, SuiteError, SuiteOutcome, TrtSuite,
+    self, MeasureOptions, Observer, ProjectContext, SuiteError, SuiteOutcome, SuiteSpec, TrtSuite,
 };
 use crate::tensorrt::once::{self, EngineFile, Layer, LayerProfile};
 use crate::tensorrt::sweep::{self, CaseResult, NumberedCase, Sweep, SweepResult};
@@ -35,7 +35,7 @@ const SHORT_DIGEST: usize = 16;
 /// Measures the suite, or gives a run with its reason. An engine is not divided: one of several shards measures all of it.
 pub(super) fn measure(
     context: &ProjectContext<'_>,
-    suite: &Suite,
+    suite: &SuiteSpec,
     plan: &TrtSuite,
     options: &MeasureOptions<'_>,
     observer: &dyn Observer,
@@ -103,7 +103,7 @@ pub(super) fn measure(
     Ok(SuiteOutcome::Sweep(Box::new(run), Box::new(report)))
 }
 
-fn selected(suite: &Suite, options: &MeasureOptions<'_>, cases: &[NumberedCase]) -> Vec<NumberedCase> {
+fn selected(suite: &SuiteSpec, options: &MeasureOptions<'_>, cases: &[NumberedCase]) -> Vec<NumberedCase> {
     let wanted = |case: &&NumberedCase| {
         let id = benchmark(&suite.name, &case.shapes).id();
         description::is_selected(&id, &suite.include) && description::is_selected(&id, options.filters)

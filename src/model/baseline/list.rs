@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Acceptance, Baseline, BaselineFile};
+use super::{Baseline, BaselineAcceptance, BaselineFile};
 use crate::schema;
 use crate::schema::patterns;
 
@@ -58,7 +58,7 @@ pub struct BaselineSummary {
     /// A remark of its author.
     pub notes: String,
     /// Who accepted it, when and why.
-    pub accepted: Option<Acceptance>,
+    pub accepted: Option<BaselineAcceptance>,
     pub metrics: usize,
     /// The number of metrics that each rule judges.
     pub rules: BTreeMap<String, usize>,

@@ -22,7 +22,7 @@ use crate::measuring::{self, MeasureHost, MeasuredSuites, SuiteRequest, TrtOptio
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::{Advice, cache, refuse, study, text, trend};
-use sprag_analysis::backfill::{Level, Levels, Point, differ, next, planned};
+use sprag_analysis::backfill::{BenchmarkLevel, CommitLevels, Phase, differ, next, planned};
 use sprag_history::Record;
 use sprag_measure::environment;
 use sprag_measure::interrupt::say_on_interrupt;
@@ -120,7 +120,7 @@ struct Backfill<'a> {
     /// Of each commit and suite.
     states: Vec<Vec<State>>,
     /// What was recorded of each benchmark, with the smallest change of it that matters.
-    levels: HashMap<Series, (Levels, f64)>,
+    levels: HashMap<Series, (CommitLevels, f64)>,
 }
 
 /// A suite, benchmark, its version, the metric and the environment: what can be compared.
@@ -171,11 +171,11 @@ impl Backfill<'_> {
         Ok(())
     }
 
-    fn points(&self) -> Vec<Point> {
+    fn points(&self) -> Vec<Phase> {
         let point = |states: &Vec<State>| match states {
-            states if states.contains(&State::Open) => Point::Open,
-            states if states.contains(&State::Recorded) => Point::Measured,
-            _ => Point::Closed,
+            states if states.contains(&State::Open) => Phase::Open,
+            states if states.contains(&State::Recorded) => Phase::Measured,
+            _ => Phase::Closed,
         };
         self.states.iter().map(point).collect()
     }
@@ -196,7 +196,7 @@ impl Backfill<'_> {
         let mut is_over = false;
         loop {
             let points = self.points();
-            let levels: Vec<(Levels, f64)> = self.levels.values().cloned().collect();
+            let levels: Vec<(CommitLevels, f64)> = self.levels.values().cloned().collect();
             let Some(at) = next(&points, step, &mut |from, to| differ(&levels, from, to)) else { break };
             let (done, seconds) = (tried.len(), start.elapsed().as_secs_f64());
             let each = if done > 0 { seconds / done as f64 } else { usual.unwrap_or(0.0) };
@@ -312,8 +312,8 @@ impl Backfill<'_> {
             let series = (place, id, one.benchmark.version, metric.clone(), run.environment.key.clone());
             // The interval of 95 % has this many errors to either side.
             let error = estimate.interval.map(|(low, high)| (high / low).ln() / (2.0 * 1.96));
-            let level = Level { log: estimate.value.ln(), error: error.filter(|error| error.is_finite()) };
-            self.levels.entry(series).or_insert_with(|| (Levels::new(), least)).0.insert(at, level);
+            let level = BenchmarkLevel { log: estimate.value.ln(), error: error.filter(|error| error.is_finite()) };
+            self.levels.entry(series).or_insert_with(|| (CommitLevels::new(), least)).0.insert(at, level);
         }
     }
 
@@ -372,8 +372,8 @@ fn was_cut_short(measured: &crate::Result<MeasuredSuites>) -> bool {
     }
 }
 
-fn open(points: &[Point]) -> usize {
-    points.iter().filter(|point| **point == Point::Open).count()
+fn open(points: &[Phase]) -> usize {
+    points.iter().filter(|point| **point == Phase::Open).count()
 }
 
 /// Fixed by the commit, whatever else is in the range.

@@ -6,14 +6,14 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::{self, BASELINE_ARCHIVE, Project};
 use crate::text::{self, warn};
 use crate::{Advice, refuse};
 use sprag_base::files::{read_bounded, write_atomic, write_new};
 use sprag_history as history;
 use sprag_measure::clock;
-use sprag_model::baseline::Acceptance;
+use sprag_model::baseline::BaselineAcceptance;
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::{Baseline, BaselineError};
 
@@ -76,7 +76,7 @@ impl<'p> Place<'p> {
         let replaces = self.archive()?;
         let by = self.author();
         let accepted =
-            Acceptance { by, at_utc: clock::now(), why: why.to_owned(), replaces: replaces.clone(), metrics };
+            BaselineAcceptance { by, at_utc: clock::now(), why: why.to_owned(), replaces: replaces.clone(), metrics };
         self.write(baseline, accepted)?;
         Ok(replaces)
     }
@@ -90,7 +90,7 @@ impl<'p> Place<'p> {
         }
         let replaces = before.and_then(|accepted| accepted.replaces);
         let (by, at_utc) = (self.author(), clock::now());
-        self.write(present.clone(), Acceptance { by, at_utc, why: why.to_owned(), replaces, metrics: None })?;
+        self.write(present.clone(), BaselineAcceptance { by, at_utc, why: why.to_owned(), replaces, metrics: None })?;
         Ok(true)
     }
 
@@ -102,7 +102,7 @@ impl<'p> Place<'p> {
         format!("{} <{}>", author.name, author.email)
     }
 
-    fn write(&self, baseline: Baseline, accepted: Acceptance) -> crate::Result<()> {
+    fn write(&self, baseline: Baseline, accepted: BaselineAcceptance) -> crate::Result<()> {
         let baseline = Baseline { accepted: Some(accepted), ..baseline };
         Ok(write_atomic(&self.project.root.join(&self.path), baseline.to_json().as_bytes())?)
     }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::error::{Cause, Context as _};
-use crate::gate::{self, Chosen, Records, apex_x};
+use crate::error::{Cause, WithContext as _};
+use crate::gate::{self, GateRun, Records, apex_x};
 use crate::project::Project;
 use crate::run_file::{self, baseline_hint};
 use crate::text::{self, warn};
 use crate::{Advice, doctor, policy, refuse};
-use sprag_analysis::reference::{self, Level};
+use sprag_analysis::reference::{self, Ground};
 use sprag_analysis::session_noise;
 use sprag_base::files::read_bounded;
 use sprag_formats::registry;
@@ -69,7 +69,7 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
         Some(file) => {
             let recorded = run_file::read_run(file)?;
             run_file::refuse_other(&recorded, wanted.suites)?;
-            (records(project), vec![Chosen::from(recorded)])
+            (records(project), vec![GateRun::from(recorded)])
         }
         None => {
             let records = Records::open(project)?;
@@ -79,7 +79,7 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
             }
         }
     };
-    let outcomes = chosen.into_iter().map(|Chosen { suite, run, .. }| match run {
+    let outcomes = chosen.into_iter().map(|GateRun { suite, run, .. }| match run {
         None => nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false),
         Some(RecordedRun { run, .. }) if run.status != RunStatus::Ok => {
             let reason = run.reason.as_deref().unwrap_or("no reason given");
@@ -124,7 +124,7 @@ fn from_runs(
     let newest = runs.last().expect("whoever calls has a run");
     let before = records.map_or_else(Vec::new, |records| before(records, &newest.run, time));
     let (base, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
-    let taken = reference::baseline(&base, &past, Level::Joined, policy, &doctor::spreads(project)).map(without_zeros);
+    let taken = reference::baseline(&base, &past, Ground::Joined, policy, &doctor::spreads(project)).map(without_zeros);
     let Some(baseline) = taken.filter(|baseline| !baseline.metrics.is_empty()) else {
         return nothing(format!("the run of `{}` has nothing to judge", newest.run.suite), false);
     };

@@ -7,7 +7,7 @@ use crate::bisect::state::State;
 use crate::builds::Builds;
 use crate::builds::commit_build::by_id;
 use crate::builds::failures::lasting_failure;
-use crate::compare::{self, Contest, Outcome};
+use crate::compare::{self, BuildsOutcome, Contest};
 use crate::config::{Suite, SuiteKind};
 use crate::error::Cause;
 use crate::gate::{CompareRequest, GateRequest};
@@ -129,7 +129,7 @@ impl Measurer<'_> {
         let outcome = compare::measure(&contest);
         self.host.observer.end();
         match outcome {
-            Ok(Outcome { result, facts, .. }) => {
+            Ok(BuildsOutcome { result, facts, .. }) => {
                 let all = result.benchmarks.iter().chain(&result.shown);
                 let session = session(all, &result.benchmarks, state.metric.as_deref());
                 Ok(Ok(Taken { session, seconds: start.elapsed().as_secs_f64(), result, facts }))

@@ -38,7 +38,7 @@ use crate::trend::{self, NOTHING_OPEN};
 use crate::{Advice, cache, refuse, study};
 use sprag_analysis::bisect::choice::{Costs, Pending};
 use sprag_analysis::bisect::cluster::{Cluster, only_culprit};
-use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, judge};
+use sprag_analysis::bisect::question::{BisectQuestion, Ends, FEWEST_SESSIONS, judge};
 use sprag_analysis::bisect::search::Search;
 use sprag_history::Record;
 use sprag_measure::interrupt::say_on_interrupt;
@@ -282,7 +282,7 @@ impl Run<'_> {
     }
 
     /// Measures the ends until they differ for certain, or says why there is no question.
-    fn ends(&mut self) -> crate::Result<Result<Question, Exit>> {
+    fn ends(&mut self) -> crate::Result<Result<BisectQuestion, Exit>> {
         let stage = &self.state.stages[0];
         let [good, bad] = [stage.commits.first(), stage.commits.last()].map(|end| end.cloned().unwrap_or_default());
         loop {
@@ -332,7 +332,7 @@ impl Run<'_> {
         }
     }
 
-    fn unmeasured(&mut self, end: &str, unmeasured: &Unmeasured) -> crate::Result<Result<Question, Exit>> {
+    fn unmeasured(&mut self, end: &str, unmeasured: &Unmeasured) -> crate::Result<Result<BisectQuestion, Exit>> {
         if self.is_late(end, unmeasured) {
             self.save()?;
             return Ok(Err(Exit::Inconclusive));
@@ -351,7 +351,7 @@ impl Run<'_> {
         Ok(Err(Exit::NotMeasured))
     }
 
-    fn search(&mut self, question: &Question) -> crate::Result<(Search, Vec<Cluster>)> {
+    fn search(&mut self, question: &BisectQuestion) -> crate::Result<(Search, Vec<Cluster>)> {
         let good = self.state.stages[0].commits[0].clone();
         let loaded = study::load(self.project, self.project.store()?)?;
         let broken = share::skip_broken(&loaded, &mut self.state);

@@ -9,9 +9,9 @@ use crate::builds::Builds;
 use crate::config::{Suite, SuiteKind};
 use crate::project::Project;
 use crate::{cache, text};
-use sprag_analysis::bisect::choice::{Choice, Costs};
-use sprag_analysis::bisect::cluster::{Cluster, Finding};
-use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Session, judge};
+use sprag_analysis::bisect::choice::{BisectChoice, Costs};
+use sprag_analysis::bisect::cluster::{Cluster, Ruling};
+use sprag_analysis::bisect::question::{BisectQuestion, Ends, FEWEST_SESSIONS, Session, judge};
 use sprag_base::stats::describe;
 
 /// What is left to know, in bits, where the asked probability is reached: about that of one suspect with 95 %.
@@ -51,9 +51,9 @@ impl Seconds {
 }
 
 /// The seconds until all culprits are certain, if each measurement shows as much as the next one.
-pub(super) fn seconds_left(clusters: &[Cluster], choice: &Choice, seconds: Seconds, unbuilt: f64) -> f64 {
+pub(super) fn seconds_left(clusters: &[Cluster], choice: &BisectChoice, seconds: Seconds, unbuilt: f64) -> f64 {
     let of = |probability: &f64| if *probability > 0.0 { -probability * probability.log2() } else { 0.0 };
-    let open = clusters.iter().filter(|cluster| cluster.finding == Finding::Open);
+    let open = clusters.iter().filter(|cluster| cluster.finding == Ruling::Open);
     let bits: f64 = open.map(|cluster| cluster.posterior.suspects.iter().map(of).sum::<f64>() - LEFT_BITS).sum();
     let measurements = (bits / choice.bits).ceil().max(1.0);
     measurements * (seconds.cost(choice.pairs, true) + unbuilt * seconds.build.unwrap_or(0.0))
@@ -155,7 +155,7 @@ fn order(stage: &Stage, seconds: Seconds, built: &BTreeSet<usize>) -> Option<(us
     Some((first, [after(0.0), after(1.0)]))
 }
 
-fn clear() -> Option<Question> {
+fn clear() -> Option<BisectQuestion> {
     match judge(&vec![clear_session(1.0); FEWEST_SESSIONS], LEAST) {
         Ends::Differ(question) => Some(*question),
         _ => None,

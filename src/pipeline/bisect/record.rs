@@ -12,7 +12,7 @@ use crate::bisect::report::{BisectOutcome, BisectReport, Culprit};
 use crate::bisect::state::{Recording, State};
 use crate::builds::commit_build::by_id;
 use crate::config::SuiteKind;
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::pending;
 use crate::project::Project;
 use crate::text::note;

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bisect::state::{LEAST, Stage, State};
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::Project;
 use crate::text::{self, printable};
-use sprag_analysis::bisect::choice::Choice;
-use sprag_analysis::bisect::cluster::{Cluster, Finding, Group};
-use sprag_analysis::bisect::question::{Ends, FEWEST_SESSIONS, Question, Step, detectable, judge};
+use sprag_analysis::bisect::choice::BisectChoice;
+use sprag_analysis::bisect::cluster::{Cluster, Group, Ruling};
+use sprag_analysis::bisect::question::{BisectQuestion, Ends, FEWEST_SESSIONS, Shift, detectable, judge};
 use sprag_analysis::bisect::search::Search;
 use sprag_base::stats::describe;
 use sprag_history as history;
@@ -177,7 +177,7 @@ pub(super) fn progress(
     project: &Project,
     state: &State,
     clusters: &[Cluster],
-    next: Option<(&Choice, [f64; 2])>,
+    next: Option<(&BisectChoice, [f64; 2])>,
 ) -> crate::Result<String> {
     let stage = state.stage();
     let mut text = format!("\n{}; levels: 0 is good, 1 is bad\n", text::count(state.measurements(), "measurement"));
@@ -200,7 +200,7 @@ pub(super) fn progress(
         let commit = named(project, &stage.commits[choice.commit])?;
         let [left, most] = seconds.map(text::duration);
         let pairs = if state.instructions { String::new() } else { format!(" in {} pairs", choice.pairs) };
-        let is_check = clusters.iter().all(|cluster| cluster.finding != Finding::Open);
+        let is_check = clusters.iter().all(|cluster| cluster.finding != Ruling::Open);
         let pairs = if is_check { pairs + ", to check that the change was not undone" } else { pairs };
         text.push_str(&format!("next: {commit}{pairs}; about {left} left, at most {most}\n"));
     }
@@ -291,7 +291,7 @@ pub(super) fn named(project: &Project, sha: &str) -> crate::Result<String> {
     Ok(format!("{} ({})", text::short(sha, 12), printable(&subject(project, sha)?)))
 }
 
-fn effect(step: &Step) -> BisectEffect {
+fn effect(step: &Shift) -> BisectEffect {
     let reach = REACH * step.error;
     BisectEffect {
         benchmark: step.benchmark.clone(),
@@ -301,7 +301,7 @@ fn effect(step: &Step) -> BisectEffect {
 }
 
 /// A report of what was measured, with levels of the benchmarks of the first cluster.
-fn blank(state: &State, question: Option<(&Question, &[Cluster])>) -> BisectReport {
+fn blank(state: &State, question: Option<(&BisectQuestion, &[Cluster])>) -> BisectReport {
     let mut measurements = Vec::new();
     let mut skipped = Vec::new();
     for stage in &state.stages {
@@ -401,7 +401,7 @@ pub(super) fn of_search(
     };
     let culprits = groups.iter().map(culprit).collect::<crate::Result<Vec<Culprit>>>()?;
     let undone = clusters.iter().find_map(|cluster| match cluster.finding {
-        Finding::Redone(_, undone) => Some(undone.map(|group| CommitRange {
+        Ruling::Redone(_, undone) => Some(undone.map(|group| CommitRange {
             first: stage.commits[group.first].clone(),
             last: stage.commits[group.last].clone(),
             probability: group.probability,
@@ -416,7 +416,7 @@ pub(super) fn of_search(
         _ => Vec::new(),
     };
     // What each benchmark moved at is listed with the culprits.
-    let is_listed = |cluster: &Cluster| !sentences.is_empty() && matches!(cluster.finding, Finding::Culprit(_));
+    let is_listed = |cluster: &Cluster| !sentences.is_empty() && matches!(cluster.finding, Ruling::Culprit(_));
     let unlisted: Vec<&Cluster> = clusters.iter().filter(|cluster| !is_listed(cluster)).collect();
     sentences.extend(unlisted.into_iter().map(|cluster| match sentence(stage, &cluster.finding, state.confidence) {
         sentence if clusters.len() == 1 => sentence,
@@ -446,13 +446,13 @@ pub(super) fn of_search(
 /// What all clusters come to, which blame so many groups of commits.
 fn outcome(clusters: &[Cluster], culprits: usize) -> BisectOutcome {
     let of_finding = |cluster: &Cluster| match &cluster.finding {
-        Finding::Culprit(group) if group.first == group.last => BisectOutcome::Culprit,
-        Finding::Culprit(_) => BisectOutcome::OneOfSeveral,
-        Finding::Two(..) => BisectOutcome::TwoCulprits,
-        Finding::Redone(..) => BisectOutcome::Redone,
-        Finding::Drift(_) => BisectOutcome::Drift,
-        Finding::Other(_) => BisectOutcome::ManyChanges,
-        Finding::Open => BisectOutcome::Uncertain,
+        Ruling::Culprit(group) if group.first == group.last => BisectOutcome::Culprit,
+        Ruling::Culprit(_) => BisectOutcome::OneOfSeveral,
+        Ruling::Two(..) => BisectOutcome::TwoCulprits,
+        Ruling::Redone(..) => BisectOutcome::Redone,
+        Ruling::Drift(_) => BisectOutcome::Drift,
+        Ruling::Other(_) => BisectOutcome::ManyChanges,
+        Ruling::Open => BisectOutcome::Uncertain,
     };
     let mut outcomes: Vec<BisectOutcome> = clusters.iter().map(of_finding).collect();
     outcomes.dedup();
@@ -473,7 +473,7 @@ fn moved(search: &Search, clusters: &[Cluster], group: &Group) -> Vec<BisectEffe
             continue;
         }
         let is_single = cluster.finding.groups().len() == 1;
-        let of_step = |step: &Step| search.effect(step, *group, &changes);
+        let of_step = |step: &Shift| search.effect(step, *group, &changes);
         let has_moved = |one: &BisectEffect| is_single || one.interval.0 > 0.0 || one.interval.1 < 0.0;
         effects.extend(cluster.question.steps.iter().filter_map(of_step).filter(has_moved));
     }
@@ -481,24 +481,24 @@ fn moved(search: &Search, clusters: &[Cluster], group: &Group) -> Vec<BisectEffe
     effects
 }
 
-fn sentence(stage: &Stage, finding: &Finding, confidence: f64) -> String {
+fn sentence(stage: &Stage, finding: &Ruling, confidence: f64) -> String {
     let count = |group: &Group| group.last + 1 - group.first;
     match finding {
-        Finding::Culprit(group) if count(group) == 1 => {
+        Ruling::Culprit(group) if count(group) == 1 => {
             format!("The culprit is one commit (probability {}).", text::probability(group.probability))
         }
-        Finding::Culprit(group) => format!(
+        Ruling::Culprit(group) => format!(
             "The culprit is one of {} commits (together {}); none between them can be measured.",
             count(group),
             text::probability(group.probability)
         ),
-        Finding::Two(_, level) if (0.0..=1.0).contains(level) => {
+        Ruling::Two(_, level) if (0.0..=1.0).contains(level) => {
             format!("The change has two parts: {} of it came with the first commit.", text::probability(*level))
         }
-        Finding::Two(..) => {
+        Ruling::Two(..) => {
             "Two commits moved the level, and the second one undid a part of what the first one did.".to_owned()
         }
-        Finding::Redone(group, undone) => {
+        Ruling::Redone(group, undone) => {
             let [change, undoing] =
                 undone.map(|group| match (text::short(&stage.commits[group.last], 12), count(&group)) {
                     (last, 1) => format!("`{last}`"),
@@ -510,13 +510,13 @@ fn sentence(stage: &Stage, finding: &Finding, confidence: f64) -> String {
                  moved before, at {change}, and back, at {undoing}."
             )
         }
-        Finding::Drift(probability) => {
+        Ruling::Drift(probability) => {
             format!("The change came gradually ({}), so no commit is to blame.", text::probability(*probability))
         }
-        Finding::Other(probability) => {
+        Ruling::Other(probability) => {
             format!("More changes lie between the ends than can be separated ({}).", text::probability(*probability))
         }
-        Finding::Open => {
+        Ruling::Open => {
             let asked = format!("{} %", (1000.0 * confidence).round() / 10.0);
             format!("No commit has the asked probability of {asked} yet; `--continue` goes on.")
         }

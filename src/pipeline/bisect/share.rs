@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::bisect::record::{Note, SETTING};
 use crate::bisect::state::{Answer, State};
 use crate::builds::failures::broken;
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::Project;
 use crate::records::say_waits;
-use crate::study::{self, Loaded};
+use crate::study::{self, DecodedHistory};
 use crate::text::{self, note};
-use sprag_analysis::bisect::choice::Choice;
+use sprag_analysis::bisect::choice::BisectChoice;
 use sprag_base::{digest, json};
 use sprag_history::{self as history, Record, SyncError, SyncOptions};
 use sprag_measure::clock;
@@ -63,7 +63,7 @@ fn announcements(project: &Project, state: &State) -> crate::Result<Vec<Announce
 pub(super) fn announce(
     project: &Project,
     state: &State,
-    (job, choice): (u32, &Choice),
+    (job, choice): (u32, &BisectChoice),
     (expected, left): (f64, f64),
 ) -> crate::Result<()> {
     let seconds = (PATIENCE * expected).max(LEAST_PATIENCE).min(left).min(OLDEST.num_seconds() as f64);
@@ -124,7 +124,7 @@ pub(super) fn exchange(project: &Project) -> crate::Result<()> {
 }
 
 /// Skips the commits of which the history says that they cannot be built. Returns how many these are.
-pub(super) fn skip_broken(loaded: &Loaded, state: &mut State) -> usize {
+pub(super) fn skip_broken(loaded: &DecodedHistory, state: &mut State) -> usize {
     let mut broken = broken(loaded.runs.heads(), &state.suite);
     let stage = state.stage_mut();
     let between = 1..stage.commits.len() - 1;

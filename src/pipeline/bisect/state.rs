@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Suite;
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::{self, Project, read_regular};
 use crate::text::warn;
 use crate::{refuse, text};
-use sprag_analysis::bisect::question::{Question, Session};
+use sprag_analysis::bisect::question::{BisectQuestion, Session};
 use sprag_analysis::bisect::search::Search;
 use sprag_base::digest;
 use sprag_base::files::write_atomic;
@@ -282,7 +282,7 @@ impl State {
 }
 
 impl Stage {
-    pub(super) fn search(&self, question: &Question) -> Search {
+    pub(super) fn search(&self, question: &BisectQuestion) -> Search {
         Search {
             question: question.clone(),
             prior: self.prior.clone(),

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project;
 use sprag_base::files::{open_lock, read_bounded, write_atomic, write_cache};
 use sprag_base::json;
@@ -32,7 +32,7 @@ pub struct BuildCache {
 /// What was built, or why it could not be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct BuildEntry {
     pub repository: String,
     pub commit: String,
     pub subject: String,
@@ -51,12 +51,12 @@ pub struct Entry {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) folder: PathBuf,
-    pub(super) entry: Option<Entry>,
+    pub(super) entry: Option<BuildEntry>,
     _lock: File,
 }
 
-pub struct Listed {
-    pub entry: Entry,
+pub struct ListedBuild {
+    pub entry: BuildEntry,
     pub used: SystemTime,
     folder: PathBuf,
 }
@@ -107,17 +107,17 @@ impl BuildCache {
         prepare().with_context(|| format!("cannot prepare `{}`", folder.display()))
     }
 
-    pub(super) fn peek(&self, key: &str) -> Option<Entry> {
+    pub(super) fn peek(&self, key: &str) -> Option<BuildEntry> {
         read(&self.folder.join(key))
     }
 
     /// The last used one first; without those that are unfinished.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<ListedBuild> {
         let listed = |folder: PathBuf| {
             let used = fs::metadata(folder.join(ENTRY)).ok()?.modified().ok()?;
-            Some(Listed { entry: read(&folder)?, used, folder })
+            Some(ListedBuild { entry: read(&folder)?, used, folder })
         };
-        let mut all: Vec<Listed> = self.folders().into_iter().filter_map(listed).collect();
+        let mut all: Vec<ListedBuild> = self.folders().into_iter().filter_map(listed).collect();
         all.sort_by(|a, b| (b.used, &a.folder).cmp(&(a.used, &b.folder)));
         all
     }
@@ -150,7 +150,7 @@ impl BuildCache {
         self.remove(|folder, _| recent.iter().all(|place| place != folder))
     }
 
-    fn remove(&self, is_unwanted: impl Fn(&Path, Option<&Entry>) -> bool) -> crate::Result<Removed> {
+    fn remove(&self, is_unwanted: impl Fn(&Path, Option<&BuildEntry>) -> bool) -> crate::Result<Removed> {
         let _all = self.lock()?;
         let mut removed = Removed::default();
         for folder in self.folders() {
@@ -189,11 +189,11 @@ impl BuildCache {
 
 impl Slot {
     /// From now on the entry is in the cache.
-    pub(super) fn finish(&mut self, entry: Entry) -> crate::Result<()> {
+    pub(super) fn finish(&mut self, entry: BuildEntry) -> crate::Result<()> {
         if entry.failure.is_some() {
             empty(&self.folder).with_context(|| format!("cannot empty `{}`", self.folder.display()))?;
         }
-        let entry = Entry { bytes: size(&self.folder), ..entry };
+        let entry = BuildEntry { bytes: size(&self.folder), ..entry };
         write_atomic(&self.folder.join(ENTRY), json::to_canonical(&entry).as_bytes())?;
         self.entry = Some(entry);
         Ok(())
@@ -227,7 +227,7 @@ fn locked_alone(folder: &Path) -> io::Result<Option<File>> {
     Ok(file.try_lock().is_ok().then_some(file))
 }
 
-fn read(folder: &Path) -> Option<Entry> {
+fn read(folder: &Path) -> Option<BuildEntry> {
     serde_json::from_slice(&read_bounded(&folder.join(ENTRY), MOST_ENTRY).ok()?).ok()
 }
 
@@ -269,8 +269,8 @@ mod tests {
         (folder, cache)
     }
 
-    fn entry(commit: &str) -> Entry {
-        Entry { commit: commit.to_owned(), repository: "/project".to_owned(), ..Entry::default() }
+    fn entry(commit: &str) -> BuildEntry {
+        BuildEntry { commit: commit.to_owned(), repository: "/project".to_owned(), ..BuildEntry::default() }
     }
 
     fn take(cache: &BuildCache, key: &str) -> Slot {
@@ -295,7 +295,7 @@ mod tests {
         assert!(!cache.folder.join("a").exists(), "an unfinished build is removed");
         build(&cache, "a", 5);
         let slot = take(&cache, "a");
-        assert_eq!(slot.entry, Some(Entry { bytes: 5, ..entry("a") }));
+        assert_eq!(slot.entry, Some(BuildEntry { bytes: 5, ..entry("a") }));
         assert!(slot.folder.join("tree/program").exists());
         assert!(cache.take("a").expect("it can be read").is_none(), "it is in use");
         assert_eq!(cache.peek("a").map(|entry| entry.bytes), Some(5));
@@ -311,7 +311,7 @@ mod tests {
         let (_folder, cache) = cache();
         let mut slot = take(&cache, "a");
         fs::create_dir(slot.folder.join("tree")).expect("a folder");
-        slot.finish(Entry { failure: Some("no compiler".to_owned()), ..entry("a") }).expect("it can be written");
+        slot.finish(BuildEntry { failure: Some("no compiler".to_owned()), ..entry("a") }).expect("it can be written");
         assert!(!slot.folder.join("tree").exists());
         drop(slot);
         assert_eq!(cache.peek("a").and_then(|entry| entry.failure).as_deref(), Some("no compiler"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::builds::cache::size;
 use crate::config::{Suite, SuiteKind};
-use crate::error::{Cause, Context as _};
+use crate::error::{Cause, WithContext as _};
 use crate::project::{self, Project};
 use crate::text::{self, note, warn};
 use crate::{Advice, refuse};

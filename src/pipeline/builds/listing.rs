@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use crate::builds::cache::{BuildCache, Listed, MOST_BYTES};
-use crate::error::{Context as _, Exit};
+use crate::builds::cache::{BuildCache, ListedBuild, MOST_BYTES};
+use crate::error::{Exit, WithContext as _};
 use crate::text::{self, printable};
 use crate::{Advice, Result};
 use sprag_base::json;
@@ -67,8 +67,8 @@ fn cache() -> Result<BuildCache> {
     BuildCache::of_user().ok_or_else(|| advice().into())
 }
 
-fn line(listed: Listed, now: SystemTime) -> Line {
-    let Listed { entry, used, .. } = listed;
+fn line(listed: ListedBuild, now: SystemTime) -> Line {
+    let ListedBuild { entry, used, .. } = listed;
     let unused_seconds = now.duration_since(used).map_or(0, |time| time.as_secs());
     let (commit, subject, repository) = (entry.commit, entry.subject, entry.repository);
     Line { commit, subject, repository, bytes: entry.bytes, unused_seconds, failure: entry.failure }

@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use std::time::Instant;
 
-use crate::builds::cache::{BuildCache, Entry, MOST_BYTES, Slot};
+use crate::builds::cache::{BuildCache, BuildEntry, MOST_BYTES, Slot};
 use crate::builds::commit_build::{CommitBuild, Lacking, Worktree, check_out_files};
 use crate::builds::failures::{is_full_disk, lasting_failure};
 use crate::builds::key::{Inputs, key, stays_inside, tools};
 use crate::cache::is_off;
 use crate::config::Suite;
-use crate::error::{Cause, Context as _};
+use crate::error::{Cause, WithContext as _};
 use crate::project::Project;
 use crate::text::warn;
 use crate::{Advice, Error, refuse};
@@ -92,7 +92,7 @@ impl<'a> Builds<'a> {
     }
 
     /// What the cache has of a commit.
-    pub fn peek(&self, suite: &Suite, commit: &Commit) -> crate::Result<Option<Entry>> {
+    pub fn peek(&self, suite: &Suite, commit: &Commit) -> crate::Result<Option<BuildEntry>> {
         let Some((cache, key)) = self.place(suite, commit)? else { return Ok(None) };
         Ok(cache.peek(&key))
     }
@@ -212,21 +212,21 @@ impl<'a> Builds<'a> {
         if slot.entry.is_some() {
             return share(slot);
         }
-        let entry = Entry {
+        let entry = BuildEntry {
             repository: self.project.root.to_string_lossy().into_owned(),
             commit: commit.sha.clone(),
             subject: commit.subject.clone(),
-            ..Entry::default()
+            ..BuildEntry::default()
         };
         let start = Instant::now();
         match make(&slot.folder) {
             Ok(facts) => {
                 let seconds = Some(number::round_significant(start.elapsed().as_secs_f64(), 3));
-                slot.finish(Entry { facts, seconds, ..entry }).map_err(on_full_disk)?;
+                slot.finish(BuildEntry { facts, seconds, ..entry }).map_err(on_full_disk)?;
             }
             Err(error) => {
                 if let Some(failure) = lasting_failure(&error, suite) {
-                    slot.finish(Entry { failure: Some(failure), ..entry }).map_err(on_full_disk)?;
+                    slot.finish(BuildEntry { failure: Some(failure), ..entry }).map_err(on_full_disk)?;
                 }
                 return Err(on_full_disk(error));
             }

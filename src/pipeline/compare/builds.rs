@@ -8,7 +8,7 @@ use crate::builds::{Builds, BuiltProgram, BuiltTree};
 use crate::compare::timed;
 use crate::config::{Config, FILE_NAME, Suite, SuiteKind};
 use crate::error::Cause;
-use crate::gate::{self, Against, CompareRequest, base_error};
+use crate::gate::{self, AgainstBase, CompareRequest, base_error};
 use crate::measuring::{GpuOverride, MeasureHost};
 use crate::project::Project;
 use crate::{Advice, Error, measuring, refuse, text};
@@ -17,9 +17,9 @@ use sprag_history as history;
 use sprag_measure::command::paired as paired_commands;
 use sprag_measure::command::paired::CommandSides;
 use sprag_measure::command::suite::CommandSuite;
-use sprag_measure::paired::{self, PairedResult, Sides};
+use sprag_measure::paired::{self, PairedBuilds, PairedResult};
 use sprag_measure::process::WorkerCommand;
-use sprag_measure::suite::command::{Selection, command_suite, without_places};
+use sprag_measure::suite::command::{Requested, command_suite, without_places};
 use sprag_measure::suite::gpu::{DeviceSuite, SharedDevice};
 use sprag_measure::suite::kernels::select;
 use sprag_measure::suite::{CommandSettings, Effort, built_from_fault, is_ours};
@@ -38,7 +38,7 @@ pub(crate) struct Contest<'a> {
     pub builds: &'a Builds<'a>,
 }
 
-pub(crate) struct Outcome {
+pub(crate) struct BuildsOutcome {
     pub result: PairedResult,
     /// The commits of base and other; `None` for a program given by its path.
     pub commits: [Option<String>; 2],
@@ -56,7 +56,7 @@ struct Side {
     build: Option<BuiltProgram>,
 }
 
-pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
+pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<BuildsOutcome> {
     let Contest { project, name, suite, request, host, .. } = contest;
     let named = [named(contest, &request.base)?, named(contest, &request.other)?];
     let trees = trees(contest, &named)?;
@@ -106,7 +106,7 @@ pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
         pairs.into(),
     );
     let mut step = |done: u32| host.observer.step(u64::from(done));
-    let sides = Sides { base: &base.command, other: &other.as_ref().unwrap_or(&base).command };
+    let sides = PairedBuilds { base: &base.command, other: &other.as_ref().unwrap_or(&base).command };
     let result = paired::measure(name, &selected, sides, &configurations, &protocol, &mut step);
     let result = result.map_err(|error| {
         Advice::new(
@@ -114,7 +114,7 @@ pub(super) fn measure_kernels(contest: &Contest<'_>) -> crate::Result<Outcome> {
             "both sides must be `sprag` programs that understand each other's plans: build them from near commits",
         )
     })?;
-    Ok(Outcome { result, commits, facts })
+    Ok(BuildsOutcome { result, commits, facts })
 }
 
 /// Neither the A/A control nor what is only reported.
@@ -154,7 +154,7 @@ fn device(contest: &Contest<'_>, trees: Option<&[BuiltTree; 2]>) -> crate::Resul
 
 fn named(contest: &Contest<'_>, named: &str) -> crate::Result<Named> {
     match gate::named(contest.project, &contest.request.gate.folder, named)? {
-        Some(Against::File(program)) => {
+        Some(AgainstBase::File(program)) => {
             Ok(Named::Program(WorkerCommand { program, ..WorkerCommand::for_task("serve")? }))
         }
         Some(_) => Ok(Named::Commit(commit_build::commit(contest.project, named)?)),
@@ -205,7 +205,7 @@ impl Named {
 }
 
 /// If the base fails and has no such suite, the other side is measured alone, and all of it is new.
-pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> {
+pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<BuildsOutcome> {
     let Contest { suite, request, name, host, .. } = contest;
     if let Some(programs) = programs(contest)? {
         let command = |program: PathBuf| {
@@ -277,11 +277,11 @@ pub(super) fn measure_commands(contest: &Contest<'_>) -> crate::Result<Outcome> 
     if result.benchmarks.is_empty() && result.new.is_empty() {
         return Err(nothing_left(contest, &selection).into());
     }
-    Ok(Outcome { result, commits: [Some(base.sha), Some(other.sha)], facts: Default::default() })
+    Ok(BuildsOutcome { result, commits: [Some(base.sha), Some(other.sha)], facts: Default::default() })
 }
 
 /// Two commands that take turns, in the folder of the suite.
-pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2]) -> crate::Result<Outcome> {
+pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2]) -> crate::Result<BuildsOutcome> {
     let Contest { project, suite, host, .. } = contest;
     let protocol = contest.effort.protocol_of_pairs(suite.processes(), FEWEST_PAIRS as u32);
     let side = |command: &Vec<String>| {
@@ -303,14 +303,14 @@ pub(crate) fn measure_programs(contest: &Contest<'_>, commands: &[Vec<String>; 2
     if result.benchmarks.is_empty() && result.new.is_empty() {
         return Err(nothing_left(contest, &selection).into());
     }
-    Ok(Outcome { result, commits: [None, None], facts: Default::default() })
+    Ok(BuildsOutcome { result, commits: [None, None], facts: Default::default() })
 }
 
 /// The paths of both sides where they are programs; `None` where both are revisions.
 fn programs(contest: &Contest<'_>) -> crate::Result<Option<[PathBuf; 2]>> {
     let path = |side: &String| -> crate::Result<Option<PathBuf>> {
         match gate::named(contest.project, &contest.request.gate.folder, side)? {
-            Some(Against::File(path)) => Ok(Some(path)),
+            Some(AgainstBase::File(path)) => Ok(Some(path)),
             Some(_) => Ok(None),
             // The hint about a shallow clone is given where the commit is looked up.
             None => commit_build::commit(contest.project, side).map(|_| None).map_err(|error| match error.hint() {
@@ -338,16 +338,16 @@ pub(super) fn neither(side: &str, program: &str) -> Error {
 }
 
 /// Refuses filters that leave out the benchmark of a command that is timed itself.
-fn selection<'c>(contest: &'c Contest<'_>) -> crate::Result<Selection<'c>> {
+fn selection<'c>(contest: &'c Contest<'_>) -> crate::Result<Requested<'c>> {
     let Contest { name, suite, request, .. } = contest;
-    let selection = Selection::new(name, suite.format(), &suite.include, &request.filters);
+    let selection = Requested::new(name, suite.format(), &suite.include, &request.filters);
     match &suite.timed {
         Some(timed) if !selection.wants(timed) => Err(nothing_left(contest, &selection).into()),
         _ => Ok(selection),
     }
 }
 
-fn nothing_left(contest: &Contest<'_>, selection: &Selection<'_>) -> Advice {
+fn nothing_left(contest: &Contest<'_>, selection: &Requested<'_>) -> Advice {
     match selection.include_fault() {
         Some(fault) => Advice::new(fault, "see what the command reports"),
         None => measuring::nothing_left(&contest.request.filters, selection.names().iter().map(String::as_str)),

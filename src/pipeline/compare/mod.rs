@@ -13,8 +13,8 @@ use crate::builds::Builds;
 use crate::builds::commit_build::can_be_built;
 use crate::compare::builds::{measure_commands, measure_kernels, neither};
 use crate::config::{FILE_NAME, Suite, SuiteKind};
-use crate::error::{Context as _, Exit};
-use crate::gate::{self, Against, CompareRequest, PrintFormat, exit_code, finish, machine_of, reports, table_text};
+use crate::error::{Exit, WithContext as _};
+use crate::gate::{self, AgainstBase, CompareRequest, PrintFormat, exit_code, finish, machine_of, reports, table_text};
 use crate::measuring::MeasureHost;
 use crate::options::NamedFile;
 use crate::project::Project;
@@ -34,7 +34,7 @@ use sprag_model::paired::{New, Paired};
 use sprag_model::schema::patterns;
 use sprag_model::{Baseline, Choice, Comparison, Gate, Policy, Rule, RunStatus, SuiteGate, Verdict};
 
-pub(crate) use crate::compare::builds::{Contest, Outcome, measure_programs};
+pub(crate) use crate::compare::builds::{BuildsOutcome, Contest, measure_programs};
 
 pub fn compare_interleaved(
     request: &CompareRequest,
@@ -79,7 +79,7 @@ pub fn compare_interleaved(
 }
 
 /// Builds and measures both sides of a suite.
-pub(crate) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
+pub(crate) fn measure(contest: &Contest<'_>) -> crate::Result<BuildsOutcome> {
     match contest.suite.kind {
         SuiteKind::Command => measure_commands(contest),
         _ => measure_kernels(contest),
@@ -87,7 +87,7 @@ pub(crate) fn measure(contest: &Contest<'_>) -> crate::Result<Outcome> {
 }
 
 fn is_program(project: &Project, request: &CompareRequest, side: &str) -> crate::Result<bool> {
-    Ok(matches!(gate::named(project, &request.gate.folder, side)?, Some(Against::File(_))))
+    Ok(matches!(gate::named(project, &request.gate.folder, side)?, Some(AgainstBase::File(_))))
 }
 
 /// Whether a side is a command with arguments, or a program that no suite could run: one such as `make bench` runs none.
@@ -103,7 +103,7 @@ fn is_command(project: &Project, request: &CompareRequest, side: &str) -> crate:
 /// Measures both sides, judges, prints and writes reports.
 fn conclude(
     contest: &Contest<'_>,
-    measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome>,
+    measure: &dyn Fn(&Contest<'_>) -> crate::Result<BuildsOutcome>,
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {
     let Contest { project, suite, request, .. } = *contest;
@@ -142,8 +142,8 @@ fn conclude(
 pub(crate) fn judged(
     contest: &Contest<'_>,
     policy: &Policy,
-    measure: &dyn Fn(&Contest<'_>) -> crate::Result<Outcome>,
-) -> crate::Result<(Outcome, SuiteGate)> {
+    measure: &dyn Fn(&Contest<'_>) -> crate::Result<BuildsOutcome>,
+) -> crate::Result<(BuildsOutcome, SuiteGate)> {
     let before = Pressure::read();
     let outcome = measure(contest)?;
     let pressure = pressure::reasons(&Pressure::read().since(&before), environment::cores());
@@ -193,7 +193,7 @@ fn grouped(faults: &[String]) -> Vec<String> {
     groups.iter().map(sentence).collect()
 }
 
-fn suite_gate(contest: &Contest<'_>, outcome: &Outcome, comparisons: Vec<Comparison>) -> SuiteGate {
+fn suite_gate(contest: &Contest<'_>, outcome: &BuildsOutcome, comparisons: Vec<Comparison>) -> SuiteGate {
     let machine = machine_of(contest.project.machine_name().as_deref(), contest.suite);
     let [base, other] = &outcome.commits;
     let store = contest.project.find_store();
@@ -308,7 +308,7 @@ fn comparison(new: &New, policy: &Policy) -> Comparison {
 
 const JSON_VERSION: u32 = 2;
 
-fn table(contest: &Contest<'_>, outcome: &Outcome, gate: &Gate) -> String {
+fn table(contest: &Contest<'_>, outcome: &BuildsOutcome, gate: &Gate) -> String {
     let (request, result) = (contest.request, &outcome.result);
     let head = format!(
         "{}: {} against {}, interleaved\n",
@@ -437,8 +437,8 @@ struct ShownReport<'a> {
 
 impl<'a> Report<'a> {
     /// The document of a comparison.
-    fn new(contest: &'a Contest<'a>, outcome: &'a Outcome, comparisons: &'a [Comparison]) -> Report<'a> {
-        let Outcome { result, commits: [base_commit, other_commit], .. } = outcome;
+    fn new(contest: &'a Contest<'a>, outcome: &'a BuildsOutcome, comparisons: &'a [Comparison]) -> Report<'a> {
+        let BuildsOutcome { result, commits: [base_commit, other_commit], .. } = outcome;
         let only_changed = contest.request.gate.only_changed;
         let is_listed = |one: &&Comparison| !only_changed || one.verdict != Verdict::Unchanged;
         let benchmark = |paired: &'a Paired| {

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::error::Exit;
 use crate::gate::{
-    self, Against, Bases, CompareRequest, apex_x, base_error, fit_advice, foreign, judge, not_run, reports,
+    self, AgainstBase, Bases, CompareRequest, apex_x, base_error, fit_advice, foreign, judge, not_run, reports,
 };
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
@@ -25,13 +25,13 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     let policy = request.gate.rules()?;
     let reports = reports::parse(&request.gate.reports)?;
     reports::check(folder, &reports, request.inputs())?;
-    let base = Against::parse(&project, folder, Some(&request.base))?;
-    let other = Against::parse(&project, folder, Some(&request.other))?;
+    let base = AgainstBase::parse(&project, folder, Some(&request.base))?;
+    let other = AgainstBase::parse(&project, folder, Some(&request.other))?;
     let bases = Bases::open(&project, base.clone(), policy.as_ref())?;
-    let are_commits = [&base, &other].iter().all(|side| matches!(side, Against::Revision(_)));
+    let are_commits = [&base, &other].iter().all(|side| matches!(side, AgainstBase::Revision(_)));
     let otherwise = if are_commits { "both now with `--measure`" } else { "name another commit" };
-    let refuse_unmeasured = |side: &Against| match side {
-        Against::Revision(revision) => bases.refuse_unmeasured(revision, otherwise),
+    let refuse_unmeasured = |side: &AgainstBase| match side {
+        AgainstBase::Revision(revision) => bases.refuse_unmeasured(revision, otherwise),
         _ => Ok(()),
     };
     refuse_unmeasured(&base).map_err(base_error)?;
@@ -40,7 +40,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<E
     let mut suites = Vec::new();
     for (newest, reruns) in &currents {
         let mut suite = judge(newest, reruns, bases.for_run(&newest.run)?, None);
-        fit_advice(&project, &mut suite, &newest.run, matches!(other, Against::File(_)));
+        fit_advice(&project, &mut suite, &newest.run, matches!(other, AgainstBase::File(_)));
         pass_within(&mut suite.comparisons, request.gate.tolerance);
         suites.push(suite);
     }
@@ -63,24 +63,24 @@ fn of_suites(request: &CompareRequest) -> String {
 /// Of each suite and machine the newest run, and the other runs of that commit.
 fn currents(
     bases: &Bases<'_>,
-    other: &Against,
+    other: &AgainstBase,
     request: &CompareRequest,
 ) -> crate::Result<Vec<(RecordedRun, Vec<RecordedRun>)>> {
     let runs = match other {
-        Against::File(path) => match run_file::read(path)? {
+        AgainstBase::File(path) => match run_file::read(path)? {
             RunFile::Run(run) => vec![*run],
             RunFile::Baseline(_) => {
                 let message = format!("`{}` is a baseline, and the side to judge must be a run", path.display());
                 return refuse(message, "swap the two sides, or name a run");
             }
         },
-        Against::Revision(revision) => {
+        AgainstBase::Revision(revision) => {
             let mut runs = bases.records()?.of_code(bases.commit_of(revision)?.as_deref())?;
             // A file has one suite.
             runs.retain(|one| bases.suite().is_none_or(|suite| one.run.suite == suite));
             runs
         }
-        Against::Usual | Against::Baseline | Against::History => {
+        AgainstBase::Usual | AgainstBase::Baseline | AgainstBase::History => {
             let message = format!("`{}` names a base to compare with, not a run", text::printable(&request.other));
             return refuse(message, "name a commit, a tag or a run file as the second side");
         }

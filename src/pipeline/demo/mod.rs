@@ -12,13 +12,13 @@ use chrono::{DateTime, Datelike, TimeDelta, Utc};
 
 use self::runs::{BASELINES, COMMITS, FASTER, Recorder, SLOWER, cpu_machines, stream};
 use crate::Error;
-use crate::error::Context as _;
-use sprag_analysis::reference::{self, Level};
+use crate::error::WithContext as _;
+use sprag_analysis::reference::{self, Ground};
 use sprag_base::stats::random::SplitMix64;
 use sprag_evidence::checklist::CHECKLIST_PATH;
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history::{self as history, Author, NewCommit, Record, Store};
-use sprag_model::baseline::Acceptance;
+use sprag_model::baseline::BaselineAcceptance;
 use sprag_model::{Baseline, Commit, Policy, RecordedRun, Run, RunStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,7 +252,7 @@ fn baselines(runs: &[Run], author: &Author, time: DateTime<Utc>) -> crate::Resul
                 take(of_machine).with_context(|| format!("no runs of `{}` to take a baseline from", machine.name))?;
             let why = "v0.3.0 is released: this is what later work is held to".to_owned();
             let by = format!("{} <{}>", author.name, author.email);
-            let accepted = Acceptance { by, at_utc: time, why, replaces: None, metrics: None };
+            let accepted = BaselineAcceptance { by, at_utc: time, why, replaces: None, metrics: None };
             let baseline = Baseline { accepted: Some(accepted), ..baseline };
             Ok((Baseline::path(&baseline.suite, &baseline.machine_class), baseline.to_json()))
         })
@@ -264,7 +264,7 @@ fn take<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Baseline> {
     let newest = all.pop()?;
     let alike = |one: &&RecordedRun| one.run.environment.key == newest.run.environment.key;
     let before: Vec<&RecordedRun> = all.iter().filter(alike).collect();
-    reference::baseline(&[&newest], &before, Level::Joined, &Policy::default(), &[])
+    reference::baseline(&[&newest], &before, Ground::Joined, &Policy::default(), &[])
 }
 
 const WAIVED: TimeDelta = TimeDelta::days(60);

@@ -255,15 +255,15 @@ const WEEKS: usize = 26;
 
 pub(super) const COMMITS: usize = WEEKS * 5;
 
-pub(super) struct Step {
+pub(super) struct DemoStep {
     pub(super) position: usize,
     kernel: &'static str,
     factor: f64,
 }
 
-pub(super) const SLOWER: Step = Step { position: COMMITS - 11, kernel: "tile_pack", factor: 1.15 };
+pub(super) const SLOWER: DemoStep = DemoStep { position: COMMITS - 11, kernel: "tile_pack", factor: 1.15 };
 
-pub(super) const FASTER: Step = Step { position: 52, kernel: "fusion_gate", factor: 0.88 };
+pub(super) const FASTER: DemoStep = DemoStep { position: 52, kernel: "fusion_gate", factor: 0.88 };
 
 struct Drift {
     kernel: &'static str,

@@ -9,14 +9,14 @@ use std::path::Path;
 use chrono::SecondsFormat;
 use serde_json::{Map, Value};
 
-use crate::error::{Context as _, Exit};
+use crate::error::{Exit, WithContext as _};
 use crate::gate::outcome::{CheckRequest, CompareRequest, GateRequest, Inconclusive, gate_of_files};
 use crate::gate::reports;
 use crate::gate::table::table_text;
 use crate::options::{NamedFile, refuse_existing};
 use crate::{Advice, refuse, text};
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
-use sprag_formats::compat::apex_x::gate::{self as rules, CheckStatus, Comparison, SeedSuite, Template};
+use sprag_formats::compat::apex_x::gate::{self as rules, CheckStatus, GateComparison, SeedSuite, Template};
 use sprag_formats::compat::json;
 use sprag_measure::clock;
 use sprag_model::metric::LARGEST;
@@ -100,7 +100,7 @@ fn judge(
     suite: SeedSuite,
     report: &File,
     baseline: &File,
-) -> crate::Result<(Comparison, Exit, Gate)> {
+) -> crate::Result<(GateComparison, Exit, Gate)> {
     let comparison = rules::compare(suite, &report.value, &baseline.value).map_err(|error| {
         Advice::new(
             format!("cannot compare `{}` with `{}`: {error}", report.shown, baseline.shown),
@@ -120,7 +120,7 @@ fn judge(
     Ok((comparison, exit, gate))
 }
 
-fn verdict(check: &rules::Check) -> sprag_model::verdict::Comparison {
+fn verdict(check: &rules::GateCheck) -> sprag_model::verdict::Comparison {
     let seconds = |milliseconds: Option<f64>| milliseconds.map(|value| value * 1e-3).filter(|value| value.is_finite());
     let change = check.regression_ratio.filter(|change| change.is_finite());
     let verdict = match check.status {
@@ -256,7 +256,7 @@ fn refuse_mismatch(request: &GateRequest, suite: SeedSuite, report: &File, basel
     refuse(message, "leave it out, and change the tolerances in the baseline")
 }
 
-fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result<String> {
+fn write_files(request: &CheckRequest, comparison: &GateComparison) -> crate::Result<String> {
     let (prefix, status) = (comparison.suite.prefix(), rules::overall(comparison));
     let shown = |path: &Path| text::path(path);
     let mut text = String::new();
@@ -273,7 +273,7 @@ fn write_files(request: &CheckRequest, comparison: &Comparison) -> crate::Result
     Ok(text)
 }
 
-fn exit(comparison: &Comparison) -> Exit {
+fn exit(comparison: &GateComparison) -> Exit {
     let skipped = |statuses: &rules::Statuses| !statuses.agree() && statuses.current == "skipped";
     if comparison.statuses.as_ref().is_some_and(skipped) {
         Exit::NotMeasured
@@ -284,7 +284,7 @@ fn exit(comparison: &Comparison) -> Exit {
     }
 }
 
-fn summary(command: &str, comparison: &Comparison, exit: Exit) -> String {
+fn summary(command: &str, comparison: &GateComparison, exit: Exit) -> String {
     let count = |status: CheckStatus| comparison.checks.iter().filter(|check| check.status == status).count();
     let mut words = vec![format!("{} passed", count(CheckStatus::Pass))];
     for (number, word) in [(count(CheckStatus::Fail), "failed"), (count(CheckStatus::Missing), "missing")] {
@@ -341,7 +341,7 @@ fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(
 }
 
 /// Fails on numbers that cannot be judged.
-fn refuse_numbers(report: &File, baseline: &File, comparison: &Comparison) -> Result<(), Advice> {
+fn refuse_numbers(report: &File, baseline: &File, comparison: &GateComparison) -> Result<(), Advice> {
     let is_time = |value: f64| value > 0.0 && value <= LARGEST;
     for check in &comparison.checks {
         let fault = |file: &File, words: String, hint: &str| {

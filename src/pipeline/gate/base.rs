@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
 
-use crate::error::{Cause, Context as _};
+use crate::error::{Cause, WithContext as _};
 use crate::gate::records::Records;
 use crate::project::Project;
 use crate::run_file::{self, RunFile};
 use crate::{Advice, doctor, policy, refuse, text};
-use sprag_analysis::reference::{self, Level};
+use sprag_analysis::reference::{self, Ground};
 use sprag_analysis::{digest, session_noise};
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
 use sprag_model::{Baseline, BaselineFile, NoBaseline, Policy, RecordedRun, Run};
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Against {
+pub enum AgainstBase {
     /// The baseline of the class, else the last release, else earlier sessions.
     Usual,
     /// Only the baseline of the class.
@@ -28,7 +28,7 @@ pub enum Against {
     Revision(String),
 }
 
-pub struct Base {
+pub struct GateBase {
     /// If `baseline` is absent, why.
     pub label: String,
     pub baseline: Option<Baseline>,
@@ -36,7 +36,7 @@ pub struct Base {
 
 pub struct Bases<'p> {
     project: &'p Project,
-    against: Against,
+    against: AgainstBase,
     policy: Policy,
     override_rules: bool,
     doctor: Vec<f64>,
@@ -45,19 +45,19 @@ pub struct Bases<'p> {
     records: OnceCell<Records<'p>>,
 }
 
-impl Base {
-    pub fn absent(why: impl Into<String>) -> Base {
-        Base { label: why.into(), baseline: None }
+impl GateBase {
+    pub fn absent(why: impl Into<String>) -> GateBase {
+        GateBase { label: why.into(), baseline: None }
     }
 }
 
-impl Against {
+impl AgainstBase {
     /// `baseline`, `history`, a path or a revision.
-    pub fn parse(project: &Project, folder: &Path, text: Option<&str>) -> crate::Result<Against> {
+    pub fn parse(project: &Project, folder: &Path, text: Option<&str>) -> crate::Result<AgainstBase> {
         let text = match text {
-            None => return Ok(Against::Usual),
-            Some("baseline") => return Ok(Against::Baseline),
-            Some("history") => return Ok(Against::History),
+            None => return Ok(AgainstBase::Usual),
+            Some("baseline") => return Ok(AgainstBase::Baseline),
+            Some("history") => return Ok(AgainstBase::History),
             Some(text) => text,
         };
         named(project, folder, text)?.ok_or_else(|| {
@@ -69,21 +69,21 @@ impl Against {
 }
 
 /// A revision goes before a file of the same name, unless it is written as a path.
-pub fn named(project: &Project, folder: &Path, text: &str) -> crate::Result<Option<Against>> {
+pub fn named(project: &Project, folder: &Path, text: &str) -> crate::Result<Option<AgainstBase>> {
     let path = folder.join(text);
     let is_path = text.contains(std::path::is_separator) && path.is_file();
     match project.find_store().filter(|_| !is_path).map(|store| history::commit_at(store, text)) {
-        Some(Ok(_)) => Ok(Some(Against::Revision(text.to_owned()))),
+        Some(Ok(_)) => Ok(Some(AgainstBase::Revision(text.to_owned()))),
         Some(Err(error)) if !matches!(error, HistoryError::Revision { .. }) => Err(error.into()),
-        _ => Ok(path.is_file().then_some(Against::File(path))),
+        _ => Ok(path.is_file().then_some(AgainstBase::File(path))),
     }
 }
 
 impl<'p> Bases<'p> {
-    pub fn open(project: &'p Project, against: Against, policy_file: Option<&Policy>) -> crate::Result<Bases<'p>> {
+    pub fn open(project: &'p Project, against: AgainstBase, policy_file: Option<&Policy>) -> crate::Result<Bases<'p>> {
         let (mut files, mut given) = (Vec::new(), None);
         match &against {
-            Against::File(path) => {
+            AgainstBase::File(path) => {
                 // Reports are read elsewhere.
                 let shown = project.shown(path);
                 match run_file::read(path)? {
@@ -128,7 +128,7 @@ impl<'p> Bases<'p> {
             return Some((&given.run.suite, &given.run.machine.class));
         }
         match (&self.against, self.files.first()?.content.as_ref()) {
-            (Against::File(_), Ok(baseline)) => Some((&baseline.suite, &baseline.machine_class)),
+            (AgainstBase::File(_), Ok(baseline)) => Some((&baseline.suite, &baseline.machine_class)),
             _ => None,
         }
     }
@@ -137,7 +137,7 @@ impl<'p> Bases<'p> {
     pub fn measured_suites(&self) -> crate::Result<BTreeSet<(String, String)>> {
         let owned = |suite: &str, class: &str| (suite.to_owned(), class.to_owned());
         Ok(match &self.against {
-            Against::Revision(revision) => {
+            AgainstBase::Revision(revision) => {
                 let runs = self.records()?.of_code(self.commit_of(revision)?.as_deref())?;
                 runs.iter().map(|one| owned(&one.run.suite, &one.run.machine.class)).collect()
             }
@@ -145,13 +145,13 @@ impl<'p> Bases<'p> {
         })
     }
 
-    pub fn for_run(&self, run: &Run) -> crate::Result<Base> {
+    pub fn for_run(&self, run: &Run) -> crate::Result<GateBase> {
         match &self.against {
-            Against::File(_) if self.given.is_some() => self.of_run(run),
-            Against::File(_) | Against::Baseline => self.of_file(&run.suite, &run.machine.class),
-            Against::History => self.of_history(run),
-            Against::Revision(revision) => self.of_revision(run, revision),
-            Against::Usual => {
+            AgainstBase::File(_) if self.given.is_some() => self.of_run(run),
+            AgainstBase::File(_) | AgainstBase::Baseline => self.of_file(&run.suite, &run.machine.class),
+            AgainstBase::History => self.of_history(run),
+            AgainstBase::Revision(revision) => self.of_revision(run, revision),
+            AgainstBase::Usual => {
                 let file = self.of_file(&run.suite, &run.machine.class)?;
                 if file.baseline.is_some() || self.project.find_store().is_none() {
                     return Ok(file);
@@ -165,14 +165,14 @@ impl<'p> Bases<'p> {
                     return Ok(history);
                 }
                 let advice = "`sprag baseline emit` takes a baseline";
-                Ok(Base::absent(format!("{}, and {}; {advice}", file.label, history.label)))
+                Ok(GateBase::absent(format!("{}, and {}; {advice}", file.label, history.label)))
             }
         }
     }
 
-    pub fn of_file(&self, suite: &str, class: &str) -> crate::Result<Base> {
+    pub fn of_file(&self, suite: &str, class: &str) -> crate::Result<GateBase> {
         let file = match (&self.against, self.files.first()) {
-            (Against::File(_), Some(only)) => digest::usable(only, suite),
+            (AgainstBase::File(_), Some(only)) => digest::usable(only, suite),
             _ => digest::find_baseline(&self.files, suite, class),
         };
         match file {
@@ -182,14 +182,14 @@ impl<'p> Bases<'p> {
                 let partial = if baseline.partial { ", some benchmarks only" } else { "" };
                 let date = baseline.timestamp_utc.format("%Y-%m-%d");
                 let label = format!("{path} (of {commit}, {date}{dirty}{partial})");
-                Ok(Base { label, baseline: Some(self.overridden(baseline.clone())) })
+                Ok(GateBase { label, baseline: Some(self.overridden(baseline.clone())) })
             }
             // An unusable baseline must never look like an absent one.
             Err(fault @ NoBaseline::Unusable { .. }) => {
                 let hint = "fix the file, or move it away and take a new one with `sprag baseline emit`";
                 refuse(fault.to_string(), hint)
             }
-            Err(fault @ NoBaseline::Absent(_)) => Ok(Base::absent(fault.to_string())),
+            Err(fault @ NoBaseline::Absent(_)) => Ok(GateBase::absent(fault.to_string())),
         }
     }
 
@@ -199,32 +199,32 @@ impl<'p> Bases<'p> {
     }
 
     /// What a suite without a run lacks: its baseline, the named file or revision, or this machine's newest run of it.
-    pub fn of_absent(&self, suite: &str, class: &str, machine: &str) -> crate::Result<Base> {
+    pub fn of_absent(&self, suite: &str, class: &str, machine: &str) -> crate::Result<GateBase> {
         let newest = match &self.against {
-            Against::File(_) => match &self.given {
+            AgainstBase::File(_) => match &self.given {
                 Some(given) => Some(given).filter(|one| one.run.suite == suite).cloned(),
                 None => return self.of_file(suite, class),
             },
-            Against::Baseline => return self.of_file(suite, class),
-            Against::Usual => {
+            AgainstBase::Baseline => return self.of_file(suite, class),
+            AgainstBase::Usual => {
                 let file = self.of_file(suite, class)?;
                 if file.baseline.is_some() || self.project.find_store().is_none() {
                     return Ok(file);
                 }
                 self.records()?.newest(suite, machine)?
             }
-            Against::History => self.records()?.newest(suite, machine)?,
-            Against::Revision(revision) => {
+            AgainstBase::History => self.records()?.newest(suite, machine)?,
+            AgainstBase::Revision(revision) => {
                 let mut runs = self.records()?.at(Some(suite), self.sha_of(revision, suite)?.as_deref())?;
                 runs.retain(|one| one.run.machine.class == class);
                 runs.pop()
             }
         };
-        let Some(newest) = newest else { return Ok(Base::absent("nothing, since it has no run")) };
+        let Some(newest) = newest else { return Ok(GateBase::absent("nothing, since it has no run")) };
         let day = newest.run.timestamp.format("%Y-%m-%d");
-        Ok(Base {
+        Ok(GateBase {
             label: format!("its newest run ({day})"),
-            baseline: reference::baseline(&[&newest], &[], Level::Own, &self.policy, &self.doctor),
+            baseline: reference::baseline(&[&newest], &[], Ground::Own, &self.policy, &self.doctor),
         })
     }
 
@@ -252,7 +252,7 @@ impl<'p> Bases<'p> {
         baseline
     }
 
-    fn of_history(&self, run: &Run) -> crate::Result<Base> {
+    fn of_history(&self, run: &Run) -> crate::Result<GateBase> {
         let records = self.records()?;
         let sha = |run: &Run| run.commit.as_ref().map(|commit| commit.sha.clone());
         // Other runs of the judged commit say nothing about the time before it, unless files were changed since.
@@ -270,7 +270,7 @@ impl<'p> Bases<'p> {
             runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
         }
         let Some((newest, before)) = runs.split_last() else {
-            return Ok(Base::absent("the history has no run before this one"));
+            return Ok(GateBase::absent("the history has no run before this one"));
         };
         let times: Vec<_> = runs.iter().map(|one| (one.run.timestamp, 1.0)).collect();
         let day = |run: &RecordedRun| run.run.timestamp.format("%Y-%m-%d").to_string();
@@ -280,14 +280,14 @@ impl<'p> Bases<'p> {
             (sessions, from, to) => format!("the last {sessions} sessions before it ({from} to {to})"),
         };
         let before: Vec<&RecordedRun> = before.iter().collect();
-        Ok(Base {
+        Ok(GateBase {
             label,
-            baseline: reference::baseline(&[newest], &before, Level::Settled, &self.policy, &self.doctor),
+            baseline: reference::baseline(&[newest], &before, Ground::Settled, &self.policy, &self.doctor),
         })
     }
 
     /// The run of the named file, with the history of its series.
-    fn of_run(&self, run: &Run) -> crate::Result<Base> {
+    fn of_run(&self, run: &Run) -> crate::Result<GateBase> {
         let given = self.given.as_ref().context("no run was named")?;
         let RecordedRun { path, run: base, .. } = given;
         if base.suite != run.suite {
@@ -306,12 +306,12 @@ impl<'p> Bases<'p> {
             _ => Vec::new(),
         };
         let past: Vec<&RecordedRun> = before.iter().collect();
-        let baseline = reference::baseline(&[given], &past, Level::Own, &self.policy, &self.doctor);
+        let baseline = reference::baseline(&[given], &past, Ground::Own, &self.policy, &self.doctor);
         let why = if baseline.is_some() { "" } else { ", which has nothing to judge" };
-        Ok(Base { label: format!("{}{why}", text::printable(path)), baseline })
+        Ok(GateBase { label: format!("{}{why}", text::printable(path)), baseline })
     }
 
-    fn of_revision(&self, run: &Run, revision: &str) -> crate::Result<Base> {
+    fn of_revision(&self, run: &Run, revision: &str) -> crate::Result<GateBase> {
         let sha = self.sha_of(revision, &run.suite)?;
         let sha = sha.as_deref();
         let short = sha.and_then(|sha| sha.get(..12)).unwrap_or("no commit");
@@ -324,7 +324,7 @@ impl<'p> Bases<'p> {
         self.of_commit(run, sha, &shown)
     }
 
-    fn of_last_release(&self, run: &Run) -> crate::Result<Base> {
+    fn of_last_release(&self, run: &Run) -> crate::Result<GateBase> {
         let store = self.project.store()?;
         let commit = run.commit.as_ref();
         let from = commit.map(|commit| commit.sha.as_str()).filter(|sha| history::has_commit(store, sha));
@@ -335,17 +335,17 @@ impl<'p> Bases<'p> {
         let mut passed = Vec::new();
         for (commit, tag) in releases.filter_map(|one| Some((one, one.tags.iter().find(|tag| is_version(tag))?))) {
             let tag = text::printable(tag);
-            let Base { label, baseline } = self.of_commit(run, Some(&commit.sha), &format!("the release {tag}"))?;
+            let GateBase { label, baseline } = self.of_commit(run, Some(&commit.sha), &format!("the release {tag}"))?;
             if baseline.is_some() {
                 let newer = if passed.is_empty() { String::new() } else { format!(" (none of {})", passed.join(", ")) };
-                return Ok(Base { label: label + &newer, baseline });
+                return Ok(GateBase { label: label + &newer, baseline });
             }
             passed.push(tag);
         }
-        Ok(Base::absent("no release has a run"))
+        Ok(GateBase::absent("no release has a run"))
     }
 
-    fn of_commit(&self, run: &Run, sha: Option<&str>, shown: &str) -> crate::Result<Base> {
+    fn of_commit(&self, run: &Run, sha: Option<&str>, shown: &str) -> crate::Result<GateBase> {
         let records = self.records()?;
         let mut runs = records.at(Some(&run.suite), sha)?;
         runs.retain(|one| one.run.machine.class == run.machine.class);
@@ -361,14 +361,14 @@ impl<'p> Bases<'p> {
         });
         let Some(first) = runs.first() else {
             let class = text::printable(&run.machine.class);
-            return Ok(Base::absent(format!("no run of {} at {shown} on {class}", run.suite)));
+            return Ok(GateBase::absent(format!("no run of {} at {shown} on {class}", run.suite)));
         };
         let alike = |one: &Run| one.environment.key == first.run.environment.key;
         let before = records.before(&first.run, first.run.timestamp, &alike)?;
         let (own, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
-        Ok(Base {
+        Ok(GateBase {
             label: format!("{shown}, {}", text::count(runs.len(), "run")),
-            baseline: reference::baseline(&own, &past, Level::Own, &self.policy, &self.doctor),
+            baseline: reference::baseline(&own, &past, Ground::Own, &self.policy, &self.doctor),
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::config::{Config, Rules};
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::Project;
 use crate::text::{self, note};
 use crate::{policy, study};
@@ -39,7 +39,7 @@ pub fn calibration(project: &Project, suites: &[String], policy: Option<&Path>) 
 
 fn judged_series(project: &Project, suites: &[String]) -> crate::Result<Vec<Series>> {
     let store = project.store()?;
-    let study::Loaded { runs, .. } = study::load(project, store)?;
+    let study::DecodedHistory { runs, .. } = study::load(project, store)?;
     let is_asked = |head: &RunHead| suites.is_empty() || suites.contains(&head.suite);
     let runs = runs.select(|head, _| is_asked(head) && !run::is_filtered(&head.config));
     let line = history::commit_line(store, None).context("cannot read the commits")?;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, FILE_NAME};
-use crate::error::{Context as _, Exit};
+use crate::error::{Exit, WithContext as _};
 use crate::gate::outcome::{CheckRequest, CompareRequest, GateRequest, gate_of_files, in_doubt};
 use crate::gate::reports;
 use crate::gate::table::table_text;
@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::text::{self, note, warn};
 use crate::{Advice, policy, refuse};
 use sprag_analysis::rules::bands;
-use sprag_analysis::rules::rank::Parameters;
+use sprag_analysis::rules::rank::RankParameters;
 use sprag_analysis::sample_gate;
 use sprag_analysis::sides::{self, Judge, Sides};
 use sprag_base::files::read_bounded;
@@ -27,7 +27,7 @@ use sprag_model::imported::Entry;
 use sprag_model::{Baseline, Better, Choice, Counts, EntryStatus, Gate, Metric, Policy, Rule, Side, Unit};
 
 pub struct FileRules {
-    kind: Kind,
+    kind: ForeignKind,
     pub own: Rule,
     policy: Policy,
     file: Option<PathBuf>,
@@ -35,15 +35,15 @@ pub struct FileRules {
 }
 
 impl FileRules {
-    pub fn read(folder: &Path, file: Option<&Path>, kind: Kind) -> crate::Result<FileRules> {
+    pub fn read(folder: &Path, file: Option<&Path>, kind: ForeignKind) -> crate::Result<FileRules> {
         let project = Project::open(folder)?;
         let rules = match file {
             Some(path) => Config::load_rules(&folder.join(path))?,
             None => project.config.rules.clone(),
         };
         let own = match kind {
-            Kind::Text => policy::fixed("bands", &rules),
-            Kind::GroundTruth => policy::fixed("rank", &rules),
+            ForeignKind::Text => policy::fixed("bands", &rules),
+            ForeignKind::GroundTruth => policy::fixed("rank", &rules),
         };
         Ok(FileRules { kind, own, policy: policy::from_rules(&rules), file: file.map(Path::to_owned), project })
     }
@@ -56,7 +56,7 @@ impl FileRules {
             Choice::Learnt | Choice::Fixed(Rule::Interval { .. }) => {
                 ("interval", "a file has neither sessions nor interleaved processes")
             }
-            Choice::Fixed(Rule::Rank { .. }) if self.kind == Kind::Text => ("rank", "it has no samples"),
+            Choice::Fixed(Rule::Rank { .. }) if self.kind == ForeignKind::Text => ("rank", "it has no samples"),
             Choice::Fixed(rule) => return Ok(rule),
         };
         let shown = self.file.as_ref().map_or(FILE_NAME.to_owned(), |path| path.display().to_string());
@@ -64,8 +64,8 @@ impl FileRules {
         let kind = self.kind.words();
         let message = format!("{by} in `{shown}` has `{key}` judged by `{name}`, which cannot judge {kind}: {why}");
         let able = match self.kind {
-            Kind::Text => "`bands` and `tolerance`",
-            Kind::GroundTruth => "`rank`, `bands` and `tolerance`",
+            ForeignKind::Text => "`bands` and `tolerance`",
+            ForeignKind::GroundTruth => "`rank`, `bands` and `tolerance`",
         };
         let hint = format!("{able} can: name one there, or in a file of its own for such files with `--policy`");
         refuse(text::printable(&message), hint)
@@ -165,7 +165,7 @@ fn judge(
 fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Result<Exit> {
     let (baseline, current) = (&pair.baseline.bytes[..], &pair.current.bytes[..]);
     let passes = match (pair.kind, rule) {
-        (Kind::Text, Rule::Bands { fail, warn }) => {
+        (ForeignKind::Text, Rule::Bands { fail, warn }) => {
             let report = text_gate::judge(baseline, current, |was, is| bands::report(was, is, (*fail, *warn)));
             let report = report.map_err(|error| ended("Trueno", &error.to_string()))?;
             for line in text_gate::report_text(&report).lines() {
@@ -173,8 +173,8 @@ fn judge_as_original(pair: &Pair, rule: &Rule, out: &mut dyn Write) -> crate::Re
             }
             report.passes()
         }
-        (Kind::GroundTruth, Rule::Rank { noise_threshold, significance, mad_multiplier }) => {
-            let parameters = Parameters::new(*noise_threshold, *significance, *mad_multiplier);
+        (ForeignKind::GroundTruth, Rule::Rank { noise_threshold, significance, mad_multiplier }) => {
+            let parameters = RankParameters::new(*noise_threshold, *significance, *mad_multiplier);
             let mut warnings = Vec::new();
             let results =
                 samples::judge(baseline, current, &mut warnings, |was, is| sample_gate::check(was, is, &parameters));
@@ -202,19 +202,19 @@ fn ended(original: &str, last: &str) -> Advice {
 const MOST_BYTES: usize = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ForeignKind {
     /// Output of a Criterion benchmark, with or without Trueno's head.
     Text,
     GroundTruth,
 }
 
-impl Kind {
-    fn recognise(output: &Output) -> Option<Kind> {
+impl ForeignKind {
+    fn recognise(output: &Output) -> Option<ForeignKind> {
         let outputs = std::slice::from_ref(output);
         if tt_metal::import::FORMAT.recognises(outputs) {
-            Some(Kind::GroundTruth)
+            Some(ForeignKind::GroundTruth)
         } else if trueno::import::FORMAT.recognises(outputs) || criterion::text::FORMAT.recognises(outputs) {
-            Some(Kind::Text)
+            Some(ForeignKind::Text)
         } else {
             None
         }
@@ -222,26 +222,26 @@ impl Kind {
 
     pub fn words(self) -> &'static str {
         match self {
-            Kind::Text => "a text of Criterion",
-            Kind::GroundTruth => "a ground truth of tt-metal",
+            ForeignKind::Text => "a text of Criterion",
+            ForeignKind::GroundTruth => "a ground truth of tt-metal",
         }
     }
 
     pub fn suite(self) -> &'static str {
         match self {
-            Kind::Text => "criterion",
-            Kind::GroundTruth => "tt-metal",
+            ForeignKind::Text => "criterion",
+            ForeignKind::GroundTruth => "tt-metal",
         }
     }
 
     fn may_be(self, output: &Output) -> bool {
         let is_json = output.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        is_json == (self == Kind::GroundTruth) || output.bytes.is_empty()
+        is_json == (self == ForeignKind::GroundTruth) || output.bytes.is_empty()
     }
 }
 
 struct Pair {
-    pub kind: Kind,
+    pub kind: ForeignKind,
     pub baseline: Output,
     pub current: Output,
 }
@@ -252,7 +252,7 @@ fn pair_of(folder: &Path, base: &str, other: &str) -> crate::Result<Option<Pair>
         return Ok(None);
     }
     let [baseline, current] = [read(folder, base)?, read(folder, other)?];
-    let kind = Kind::recognise(&baseline).filter(|kind| Kind::recognise(&current) == Some(*kind));
+    let kind = ForeignKind::recognise(&baseline).filter(|kind| ForeignKind::recognise(&current) == Some(*kind));
     Ok(kind.map(|kind| Pair { kind, baseline, current }))
 }
 
@@ -275,7 +275,7 @@ fn pair(request: &CheckRequest) -> crate::Result<Option<Pair>> {
     // The next reader reports an unreadable file.
     let seen =
         [&request.run, &request.baseline].map(|path| path.as_deref().map(|path| read(&request.gate.folder, path)));
-    let kinds = [&seen[0], &seen[1]].map(|file| file.as_ref()?.as_ref().ok().and_then(Kind::recognise));
+    let kinds = [&seen[0], &seen[1]].map(|file| file.as_ref()?.as_ref().ok().and_then(ForeignKind::recognise));
     let kind = match kinds {
         [None, None] => return Ok(None),
         [Some(kind), None] | [None, Some(kind)] => kind,
@@ -314,7 +314,7 @@ fn names(request: &CheckRequest) -> [String; 2] {
     [&request.run, &request.baseline].map(|path| path.as_ref().map_or(String::new(), |path| path.display().to_string()))
 }
 
-fn hint(kind: Kind) -> String {
+fn hint(kind: ForeignKind) -> String {
     format!("give two files of one kind: `--run CURRENT --baseline BASELINE`, each {}", kind.words())
 }
 
@@ -334,8 +334,10 @@ struct Read {
 
 fn read_pair(pair: &Pair) -> crate::Result<Read> {
     let (metric, obstacle) = match pair.kind {
-        Kind::Text => (Metric::time(), other_cpu(pair)),
-        Kind::GroundTruth => (Metric { name: "cycles".to_owned(), unit: Unit::One, better: Better::Lower }, None),
+        ForeignKind::Text => (Metric::time(), other_cpu(pair)),
+        ForeignKind::GroundTruth => {
+            (Metric { name: "cycles".to_owned(), unit: Unit::One, better: Better::Lower }, None)
+        }
     };
     let side = |output: &Output| sides(output, entries(pair.kind, output)?);
     let (baseline, current) = (side(&pair.baseline)?, side(&pair.current)?);
@@ -346,7 +348,7 @@ fn read_pair(pair: &Pair) -> crate::Result<Read> {
         let message = format!("`{run}` and `{base}` have no benchmark in common: one has `{is}`, the other `{was}`");
         return refuse(message, "compare runs of the same benchmarks");
     }
-    if pair.kind == Kind::GroundTruth {
+    if pair.kind == ForeignKind::GroundTruth {
         let all = baseline.values().chain(current.values());
         let few = all.filter(|side| side.samples.len() < ENOUGH_SAMPLES).count();
         if few > 0 {
@@ -358,9 +360,9 @@ fn read_pair(pair: &Pair) -> crate::Result<Read> {
 }
 
 /// In file order, at least one.
-fn entries(kind: Kind, output: &Output) -> Result<Vec<Entry>, Advice> {
+fn entries(kind: ForeignKind, output: &Output) -> Result<Vec<Entry>, Advice> {
     let (read, hint) = match kind {
-        Kind::Text => {
+        ForeignKind::Text => {
             let hint = "give what a bench of Criterion printed, or a baseline that Trueno saved";
             let read = criterion::text::estimates(output);
             // An estimate that is broken in both files would pass unseen.
@@ -370,7 +372,7 @@ fn entries(kind: Kind, output: &Output) -> Result<Vec<Entry>, Advice> {
             }
             (read.map(|read| read.entries), hint)
         }
-        Kind::GroundTruth => {
+        ForeignKind::GroundTruth => {
             let hint = "give an object of sections, each an object that lists samples under a name, no name twice";
             let read = tt_metal::import::FORMAT.read(std::slice::from_ref(output));
             (read.map(|mut imported| imported.runs.remove(0).entries), hint)

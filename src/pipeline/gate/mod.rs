@@ -26,12 +26,12 @@ use sprag_measure::environment;
 use sprag_measure::suite::Effort;
 use sprag_model::{Disagreement, Policy, RecordedRun, Run, SuiteGate};
 
-pub use crate::gate::base::{Against, Base, Bases, named};
+pub use crate::gate::base::{AgainstBase, Bases, GateBase, named};
 pub use crate::gate::outcome::{
     CheckRequest, CompareRequest, GateRequest, Inconclusive, PrintFormat, base_error, exit_code, finish, judge,
     not_run, outcome, refuse_aside, stop_bisection,
 };
-pub use crate::gate::records::{Chosen, Records, choose, machine_of};
+pub use crate::gate::records::{GateRun, Records, choose, machine_of};
 pub use crate::gate::remedies::fit_advice;
 pub use crate::gate::table::{suite_text, table_text};
 
@@ -53,8 +53,8 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
     // A bisection asks what made it slower, accepted or not.
     let ledger = if bisect { None } else { Some(ledger::read(&project)?) };
     let against = match &request.baseline {
-        Some(path) => Against::File(folder.join(path)),
-        None => Against::parse(&project, folder, request.against.as_deref())?,
+        Some(path) => AgainstBase::File(folder.join(path)),
+        None => AgainstBase::parse(&project, folder, request.against.as_deref())?,
     };
     if bisect {
         refuse_bisection(&project, &against)?;
@@ -67,7 +67,7 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
         (named.map(|named| named.join().expect("a reader does not panic")), bases)
     });
     let (named, bases) = (named.transpose()?, bases?);
-    if let Against::Revision(revision) = &against {
+    if let AgainstBase::Revision(revision) = &against {
         let otherwise = format!("both now with `sprag compare {} HEAD --measure`", text::printable(revision));
         bases.refuse_unmeasured(revision, &otherwise).map_err(base_error)?;
     }
@@ -77,13 +77,13 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
         _ => request.gate.suites.clone(),
     };
     let chosen = match (named, request.measure) {
-        (Some(run), _) => vec![Chosen::from(run)],
+        (Some(run), _) => vec![GateRun::from(run)],
         (None, Some(effort)) => measured(&project, &asked, effort, measure)?,
         (None, None) => recorded(&project, &bases, &asked, !request.gate.suites.is_empty())?,
     };
     let is_file = request.run.is_some();
     let mut suites = Vec::new();
-    for Chosen { suite, machine, run } in &chosen {
+    for GateRun { suite, machine, run } in &chosen {
         let Some(recorded) = run else {
             let base = bases.of_absent(suite, &machine.class, machine.short_id())?;
             suites.push(not_run(suite, &machine.class, "no run of this machine at HEAD", base));
@@ -133,8 +133,8 @@ pub(crate) fn conclude(
 pub type MeasureSuites<'a> = dyn FnMut(&Project, &[(&str, &Suite)], Effort) -> crate::Result<Vec<Run>> + 'a;
 
 /// A base that moves with HEAD would mislead git's bisection.
-fn refuse_bisection(project: &Project, against: &Against) -> crate::Result<()> {
-    if !matches!(against, Against::Revision(_) | Against::File(_)) {
+fn refuse_bisection(project: &Project, against: &AgainstBase) -> crate::Result<()> {
+    if !matches!(against, AgainstBase::Revision(_) | AgainstBase::File(_)) {
         let message = "what a bisection compares commits with must not move with them";
         return refuse(message, "name the good commit, a tag or a file: `sprag check --bisect --against v1.2`");
     }
@@ -146,7 +146,7 @@ fn naming_files(request: &CheckRequest) -> crate::Result<CheckRequest> {
     let (mut request, folder) = (request.clone(), &request.gate.folder);
     if request.against.as_ref().is_some_and(|named| folder.join(named).is_file()) {
         let project = Project::open(folder)?;
-        if let Against::File(path) = Against::parse(&project, folder, request.against.as_deref())? {
+        if let AgainstBase::File(path) = AgainstBase::parse(&project, folder, request.against.as_deref())? {
             (request.against, request.baseline) = (None, Some(path.strip_prefix(folder).unwrap_or(&path).to_owned()));
         }
     }
@@ -182,7 +182,7 @@ fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<(
 }
 
 /// Named suites without a run are reported as such.
-fn recorded(project: &Project, bases: &Bases<'_>, suites: &[String], is_named: bool) -> crate::Result<Vec<Chosen>> {
+fn recorded(project: &Project, bases: &Bases<'_>, suites: &[String], is_named: bool) -> crate::Result<Vec<GateRun>> {
     let (chosen, nothing) = records::choose(project, bases.records()?, suites)?;
     match nothing {
         Some(advice) if !is_named => return Err(advice.because(Cause::Unmeasured).into()),
@@ -216,13 +216,13 @@ fn measured(
     suites: &[String],
     effort: Effort,
     measure: &mut MeasureSuites<'_>,
-) -> crate::Result<Vec<Chosen>> {
+) -> crate::Result<Vec<GateRun>> {
     let asked = project.config.select(suites)?;
     let mut runs = measure(project, &asked, effort)?;
     let machine = environment::machine(project.machine_name().as_deref(), None);
     let chosen = asked.iter().map(|(suite, _)| match runs.iter().position(|run| run.suite == *suite) {
-        Some(place) => Chosen::from(RecordedRun::from(runs.swap_remove(place))),
-        None => Chosen { suite: (*suite).to_owned(), machine: machine.clone(), run: None },
+        Some(place) => GateRun::from(RecordedRun::from(runs.swap_remove(place))),
+        None => GateRun { suite: (*suite).to_owned(), machine: machine.clone(), run: None },
     });
     Ok(chosen.collect())
 }

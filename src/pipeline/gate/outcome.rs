@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Cause, Exit};
-use crate::gate::base::Base;
+use crate::gate::base::GateBase;
 use crate::options::NamedFile;
 use crate::project::Project;
 use crate::{Advice, Error, policy, refuse, text};
@@ -121,7 +121,7 @@ impl CompareRequest {
 }
 
 /// `reruns` are further runs of its commit on its machine. `elsewhere` is a baseline for another class of machine.
-pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: Option<&str>) -> SuiteGate {
+pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: GateBase, elsewhere: Option<&str>) -> SuiteGate {
     let RecordedRun { id, run, .. } = run;
     let comparisons = match (&base.baseline, run.status) {
         (_, RunStatus::Skipped | RunStatus::Failed) => Vec::new(),
@@ -162,7 +162,7 @@ pub fn judge(run: &RecordedRun, reruns: &[RecordedRun], base: Base, elsewhere: O
 }
 
 /// All metrics of the base are missing.
-pub fn not_run(suite: &str, machine_class: &str, why: &str, base: Base) -> SuiteGate {
+pub fn not_run(suite: &str, machine_class: &str, why: &str, base: GateBase) -> SuiteGate {
     SuiteGate {
         suite: suite.to_owned(),
         machine_class: machine_class.to_owned(),

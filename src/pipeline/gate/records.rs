@@ -12,13 +12,13 @@ use chrono::{DateTime, Utc};
 
 use crate::Advice;
 use crate::config::{Suite, SuiteKind};
-use crate::error::{Cause, Context as _};
+use crate::error::{Cause, WithContext as _};
 use crate::project::Project;
 use crate::text::{self, warn};
 use crate::{snapshots, study};
-use sprag_analysis::frame::{Order, Place};
+use sprag_analysis::frame::{RunOrder, RunPlace};
 use sprag_analysis::session_noise;
-use sprag_history::{self as history, Entry, Listing, Store};
+use sprag_history::{self as history, Leaf, Listing, Store};
 use sprag_measure::{environment, gpu};
 use sprag_model::commit::NO_COMMIT;
 use sprag_model::shard::{CompleteRun, IncompleteRun};
@@ -45,7 +45,7 @@ impl<'p> Records<'p> {
     /// As [`Records::at`], of all suites, each at the commit that was measured for the code of `commit`.
     pub fn of_code(&self, commit: Option<&str>) -> crate::Result<Vec<RecordedRun>> {
         let Some(sha) = commit else { return self.at(None, None) };
-        let suites: BTreeSet<&str> = self.listing.entries.iter().map(Entry::suite).collect();
+        let suites: BTreeSet<&str> = self.listing.entries.iter().map(Leaf::suite).collect();
         let of_suite = |suite: &str| self.at(Some(suite), Some(&self.measured_for(sha, &|one| one.suite() == suite)?));
         Ok(suites.into_iter().map(of_suite).collect::<crate::Result<Vec<_>>>()?.concat())
     }
@@ -53,7 +53,7 @@ impl<'p> Records<'p> {
     /// Complete successful runs on any machine, oldest first.
     pub fn at(&self, suite: Option<&str>, commit: Option<&str>) -> crate::Result<Vec<RecordedRun>> {
         let short = commit.map_or(NO_COMMIT, |sha| text::short(sha, 12));
-        let named = |one: &&Entry| one.commit() == short && suite.is_none_or(|suite| one.suite() == suite);
+        let named = |one: &&Leaf| one.commit() == short && suite.is_none_or(|suite| one.suite() == suite);
         let mut runs = self.read_intact(self.listing.entries.iter().filter(named).cloned().collect())?;
         runs.retain(|one| one.run.commit.as_ref().map(|commit| commit.sha.as_str()) == commit);
         let mut runs = complete(runs);
@@ -65,7 +65,7 @@ impl<'p> Records<'p> {
     }
 
     /// The commit measured for the code of `sha` by a wanted record: itself, or the nearest before it but for baselines.
-    pub fn measured_for(&self, sha: &str, is_wanted: &dyn Fn(&Entry) -> bool) -> crate::Result<String> {
+    pub fn measured_for(&self, sha: &str, is_wanted: &dyn Fn(&Leaf) -> bool) -> crate::Result<String> {
         let sha = sha.to_owned();
         let has_run = |sha: &String| {
             self.listing.entries.iter().any(|one| one.commit() == text::short(sha, 12) && is_wanted(one))
@@ -93,14 +93,14 @@ impl<'p> Records<'p> {
 
     /// `machine` is the short id. One list for each commit on the line, and one for each month of the other commits, both
     /// newest first. Where most commits are not on the line, none is.
-    fn newest_first(&self, suite: &str, machine: &str, line: &CommitLine) -> [Vec<Vec<Entry>>; 2] {
-        let own: Vec<&Entry> =
+    fn newest_first(&self, suite: &str, machine: &str, line: &CommitLine) -> [Vec<Vec<Leaf>>; 2] {
+        let own: Vec<&Leaf> =
             self.listing.entries.iter().filter(|one| one.suite() == suite && one.machine() == machine).collect();
         let shas = line.commits.iter().map(|commit| text::short(&commit.sha, 12));
         let positions: HashMap<&str, usize> = shas.enumerate().map(|(position, sha)| (sha, position)).collect();
         let has_places = 2 * own.iter().filter(|one| positions.contains_key(one.commit())).count() >= own.len();
-        let mut commits: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
-        let mut months: BTreeMap<(&str, &str), Vec<Entry>> = BTreeMap::new();
+        let mut commits: BTreeMap<usize, Vec<Leaf>> = BTreeMap::new();
+        let mut months: BTreeMap<(&str, &str), Vec<Leaf>> = BTreeMap::new();
         for entry in own {
             match positions.get(entry.commit()).filter(|_| has_places) {
                 Some(position) => commits.entry(*position).or_default().push(entry.clone()),
@@ -136,8 +136,8 @@ impl<'p> Records<'p> {
     }
 
     /// The end of a hint: the nearest commits before and after with a record that `keep` wants, if any.
-    pub fn near(&self, short: &str, keep: &dyn Fn(&Entry) -> bool) -> crate::Result<String> {
-        let measured: BTreeSet<&str> = self.listing.entries.iter().filter(|one| keep(one)).map(Entry::commit).collect();
+    pub fn near(&self, short: &str, keep: &dyn Fn(&Leaf) -> bool) -> crate::Result<String> {
+        let measured: BTreeSet<&str> = self.listing.entries.iter().filter(|one| keep(one)).map(Leaf::commit).collect();
         let line = history::commit_line(self.store, None).context("cannot read the commits")?;
         let shas: Vec<&str> = line.commits.iter().map(|one| text::short(&one.sha, 12)).collect();
         let Some(place) = shas.iter().position(|sha| *sha == short) else { return Ok(String::new()) };
@@ -157,7 +157,7 @@ impl<'p> Records<'p> {
         keep: &dyn Fn(&Run) -> bool,
     ) -> crate::Result<Vec<RecordedRun>> {
         let line = self.line(like.commit.as_ref().map(|commit| commit.sha.as_str()))?;
-        let order = Order::new(&line);
+        let order = RunOrder::new(&line);
         let [commits, months] = self.newest_first(&like.suite, like.machine.short_id(), &line);
         let has_places = !commits.is_empty();
         let end = order.place_at(like.commit.as_ref(), (time, ""));
@@ -192,7 +192,7 @@ impl<'p> Records<'p> {
     }
 
     /// Warns once of each unreadable record.
-    fn read(&self, entries: Vec<Entry>) -> crate::Result<Vec<RecordedRun>> {
+    fn read(&self, entries: Vec<Leaf>) -> crate::Result<Vec<RecordedRun>> {
         let mut runs = Vec::new();
         let records = history::read(self.store, &entries).context("cannot read the history")?;
         for (entry, record) in entries.iter().zip(records) {
@@ -226,7 +226,7 @@ impl<'p> Records<'p> {
         (!paths.is_empty()).then(|| format!("{records} of the sessions before left out: {}", paths.join(", ")))
     }
 
-    pub fn read_intact(&self, entries: Vec<Entry>) -> crate::Result<Vec<RecordedRun>> {
+    pub fn read_intact(&self, entries: Vec<Leaf>) -> crate::Result<Vec<RecordedRun>> {
         let read = history::read(self.store, &entries).context("cannot read the history")?;
         let damaged = |bad: Quarantined| {
             let hint = "`sprag history fsck` lists all damage; a verdict needs every record of what it judges";
@@ -241,7 +241,7 @@ impl<'p> Records<'p> {
     }
 }
 
-fn place<'r>(order: &Order<'_>, recorded: &'r RecordedRun) -> Place<'r> {
+fn place<'r>(order: &RunOrder<'_>, recorded: &'r RecordedRun) -> RunPlace<'r> {
     order.place_at(recorded.run.commit.as_ref(), (recorded.run.timestamp, &recorded.id))
 }
 
@@ -281,16 +281,16 @@ fn joined(complete: &CompleteRun<'_>, runs: &[RecordedRun]) -> Option<RecordedRu
 }
 
 /// A suite to judge on a machine, with its run, if there is one.
-pub struct Chosen {
+pub struct GateRun {
     pub suite: String,
     pub machine: Machine,
     pub run: Option<RecordedRun>,
 }
 
-impl From<RecordedRun> for Chosen {
-    fn from(recorded: RecordedRun) -> Chosen {
+impl From<RecordedRun> for GateRun {
+    fn from(recorded: RecordedRun) -> GateRun {
         let Run { suite, machine, .. } = &recorded.run;
-        Chosen { suite: suite.clone(), machine: machine.clone(), run: Some(recorded) }
+        GateRun { suite: suite.clone(), machine: machine.clone(), run: Some(recorded) }
     }
 }
 
@@ -299,13 +299,12 @@ pub fn choose(
     project: &Project,
     records: &Records<'_>,
     suites: &[String],
-) -> crate::Result<(Vec<Chosen>, Option<Advice>)> {
+) -> crate::Result<(Vec<GateRun>, Option<Advice>)> {
     let entries = &records.listing.entries;
     records.listing.quarantined.iter().for_each(warn_of);
     let head = history::measured_commit(project.store()?)?.map(|commit| commit.sha);
-    let measured = |is_wanted: &dyn Fn(&Entry) -> bool| {
-        head.as_deref().map(|sha| records.measured_for(sha, is_wanted)).transpose()
-    };
+    let measured =
+        |is_wanted: &dyn Fn(&Leaf) -> bool| head.as_deref().map(|sha| records.measured_for(sha, is_wanted)).transpose();
     let short = head.as_deref().map_or(NO_COMMIT, |sha| text::short(sha, 12));
     let name = project.machine_name();
     let is_recorded = |suite: &String| !is_configured(project, suite) && entries.iter().any(|one| one.suite() == suite);
@@ -322,7 +321,7 @@ pub fn choose(
     for (suite, settings) in selected {
         let machine = machine_of(name.as_deref(), settings);
         // Only records whose names fit are read.
-        let fits = |one: &Entry| one.suite() == suite && one.machine() == machine.short_id();
+        let fits = |one: &Leaf| one.suite() == suite && one.machine() == machine.short_id();
         let measured = measured(&fits)?;
         let short = measured.as_deref().map_or(NO_COMMIT, |sha| text::short(sha, 12));
         let at_it = entries.iter().filter(|one| fits(one) && one.commit() == short);
@@ -347,7 +346,7 @@ pub fn choose(
             let newest = some_only.max_by_key(|one| (one.run.timestamp, &one.id)).map(filtered_words);
             filtered.extend(newest.map(|words| format!("{words}; a gate needs a run without `--filter`")));
         }
-        chosen.push(Chosen { suite: suite.to_owned(), machine, run });
+        chosen.push(GateRun { suite: suite.to_owned(), machine, run });
     }
     if chosen.iter().any(|one| one.run.is_some()) {
         filtered.iter().for_each(|words| warn(words));
@@ -360,13 +359,12 @@ pub fn choose(
         (true, false) => (filtered.join("; "), "all"),
         (true, true) => (nothing, "it"),
     };
-    let is_asked = |one: &Entry| {
-        chosen.iter().any(|asked| one.suite() == asked.suite && one.machine() == asked.machine.short_id())
-    };
+    let is_asked =
+        |one: &Leaf| chosen.iter().any(|asked| one.suite() == asked.suite && one.machine() == asked.machine.short_id());
     let others: BTreeSet<&str> = entries
         .iter()
         .filter(|one| one.commit() == short && chosen.iter().any(|asked| asked.suite == one.suite()) && !is_asked(one))
-        .map(Entry::machine)
+        .map(Leaf::machine)
         .collect();
     let nearest = match others.len() {
         0 => records.near(short, &is_asked)?,
@@ -395,13 +393,13 @@ fn unconfigured(
     records: &Records<'_>,
     suites: &[String],
     head: Option<&str>,
-) -> crate::Result<Vec<Chosen>> {
+) -> crate::Result<Vec<GateRun>> {
     let short = head.map_or(NO_COMMIT, |sha| text::short(sha, 12));
     let is_wanted = |suite: &str| match suites.is_empty() {
         true => !is_configured(project, suite),
         false => suites.iter().any(|one| one == suite),
     };
-    let fits = |one: &&Entry| one.commit() == short && is_wanted(one.suite());
+    let fits = |one: &&Leaf| one.commit() == short && is_wanted(one.suite());
     let mut runs = records.read_intact(records.listing.entries.iter().filter(fits).cloned().collect())?;
     let here = environment::machine(project.machine_name().as_deref(), None);
     runs.retain(|one| {
@@ -417,7 +415,7 @@ fn unconfigured(
         let hint = format!("record one with `sprag import FILE --suite {suite}`, or name its file with `--run`");
         return Err(Advice::new(message, hint).because(Cause::Unmeasured).into());
     }
-    Ok(newest.into_values().map(Chosen::from).collect())
+    Ok(newest.into_values().map(GateRun::from).collect())
 }
 
 /// The machine that runs of the suite name here.

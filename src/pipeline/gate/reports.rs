@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use crate::config::{FILE_NAME, nearest};
-use crate::error::{Context as _, Exit};
+use crate::error::{Exit, WithContext as _};
 use crate::export::check_parent;
 use crate::gate::outcome::{CheckRequest, GateRequest, PrintFormat, for_bisection};
 use crate::gate::summary;

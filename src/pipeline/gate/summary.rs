@@ -10,7 +10,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::Value;
 
 use sprag_formats::compat::apex_x::gate::{
-    self as seed, Check, CheckStatus, Comparison as SeedComparison, SeedSuite, Statuses,
+    self as seed, CheckStatus, GateCheck, GateComparison as SeedComparison, SeedSuite, Statuses,
 };
 use sprag_model::{Comparison, Gate, Outcome, SuiteGate, Unit, Verdict};
 use sprag_report::gate::was_not_judged;
@@ -28,7 +28,7 @@ pub fn trend(gate: &Gate, now: DateTime<Utc>) -> String {
 }
 
 fn comparison(gate: &Gate) -> SeedComparison {
-    let checks: Vec<Check> = gate
+    let checks: Vec<GateCheck> = gate
         .suites
         .iter()
         .flat_map(|suite| suite.comparisons.iter().map(|comparison| check(gate, suite, comparison)))
@@ -48,7 +48,7 @@ fn comparison(gate: &Gate) -> SeedComparison {
     }
 }
 
-fn status(gate: &Gate, checks: &[Check]) -> String {
+fn status(gate: &Gate, checks: &[GateCheck]) -> String {
     let unmeasured = gate.suites.iter().find(|suite| was_not_judged(gate, suite));
     let passes = checks.iter().all(|check| check.status == CheckStatus::Pass);
     match unmeasured {
@@ -58,7 +58,7 @@ fn status(gate: &Gate, checks: &[Check]) -> String {
     }
 }
 
-fn check(gate: &Gate, suite: &SuiteGate, comparison: &Comparison) -> Check {
+fn check(gate: &Gate, suite: &SuiteGate, comparison: &Comparison) -> GateCheck {
     let factor = if comparison.metric.unit == Unit::Second { 1e3 } else { 1.0 };
     // Apex-X writes non-finite numbers as invalid JSON.
     let scaled = |value: Option<f64>| value.map(|value| value * factor).filter(|value| value.is_finite());
@@ -66,7 +66,7 @@ fn check(gate: &Gate, suite: &SuiteGate, comparison: &Comparison) -> Check {
     let name = format!("{} {}", comparison.benchmark, comparison.metric.name);
     let is_on_several = gate.suites.iter().filter(|other| other.suite == suite.suite).count() > 1;
     let place = suite.machine.as_ref().unwrap_or(&suite.machine_class);
-    Check {
+    GateCheck {
         metric: if is_on_several { format!("{place}: {name}") } else { name },
         status: match comparison.verdict {
             Verdict::Unchanged | Verdict::Improved => CheckStatus::Pass,

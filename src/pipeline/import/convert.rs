@@ -30,20 +30,20 @@ const MOST_WORKERS: usize = 30;
 const MOST_ATTRIBUTES: usize = 16;
 const LONGEST_ATTRIBUTE: usize = 200;
 
-pub struct Place {
+pub struct ImportTarget {
     pub suite: String,
     pub commit: Option<Commit>,
     pub machine: String,
     pub time: DateTime<Utc>,
 }
 
-pub struct Source {
+pub struct ImportSource {
     pub format: &'static str,
     pub tool: String,
     pub tool_version: Option<String>,
 }
 
-pub fn run(source: &Source, run: ImportedRun, place: Place) -> Run {
+pub fn run(source: &ImportSource, run: ImportedRun, place: ImportTarget) -> Run {
     let class = ["gpu_model", "cpu_model"].iter().find_map(|name| run.facts.get(*name));
     let class = class.map_or(NO_MACHINE, String::as_str);
     let measurements = measurements(&place.suite, &run.entries);
@@ -84,7 +84,7 @@ pub fn is_recordable(time: &DateTime<Utc>) -> bool {
     YEARS.contains(&time.year())
 }
 
-fn provenance(source: &Source, run: &ImportedRun) -> Value {
+fn provenance(source: &ImportSource, run: &ImportedRun) -> Value {
     let mut provenance = json!({ "format": source.format, "tool": source.tool, "sha256": run.digest });
     let optional = [
         ("tool_version", source.tool_version.clone()),
@@ -208,9 +208,9 @@ mod tests {
         let digest = "00".to_owned();
         let imported = ImportedRun { entries, digest, suite: Some("S x".to_owned()), ..Default::default() };
         let version = Some("1.2".to_owned());
-        let source = Source { format: "tool-json", tool: "tool".to_owned(), tool_version: version };
+        let source = ImportSource { format: "tool-json", tool: "tool".to_owned(), tool_version: version };
         let time = "2026-01-02T03:04:05.678Z".parse().expect("a time");
-        let place = Place { suite: "s".to_owned(), commit: None, machine: "m".to_owned(), time };
+        let place = ImportTarget { suite: "s".to_owned(), commit: None, machine: "m".to_owned(), time };
         let run = run(&source, imported, place);
         let (_, _, bytes) = run.to_record();
         assert_eq!(Run::from_record(&bytes).expect("it can be recorded").1, run);

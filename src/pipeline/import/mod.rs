@@ -13,7 +13,7 @@ use chrono::NaiveDate;
 use rayon::prelude::*;
 
 use self::plan::{Plan, Planned};
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::options::span;
 use crate::project::Project;
 use crate::study;

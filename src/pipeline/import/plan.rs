@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
-use super::convert::{self, Place, Source};
+use super::convert::{self, ImportSource, ImportTarget};
 use crate::text::{count, note, printable, short, warn};
 use crate::{Advice, refuse};
 use sprag_formats::{Format, word};
@@ -38,9 +38,9 @@ pub struct ImportOptions {
 }
 
 pub(super) struct Planned {
-    pub source: Arc<Source>,
+    pub source: Arc<ImportSource>,
     pub run: ImportedRun,
-    pub place: Place,
+    pub place: ImportTarget,
 }
 
 pub(super) struct Plan<'a> {
@@ -138,7 +138,7 @@ impl<'a> Plan<'a> {
     /// The runs of a part of a source that are not in the history yet.
     pub(super) fn take(&mut self, format: &'static Format, imported: Imported) -> crate::Result<Vec<Planned>> {
         let Imported { tool, tool_version, runs, has_suites, .. } = imported;
-        let source = Arc::new(Source { format: format.name, tool, tool_version });
+        let source = Arc::new(ImportSource { format: format.name, tool, tool_version });
         let mut planned = Vec::new();
         for mut run in runs {
             let suite = self.suite(&run, &source.tool, has_suites);
@@ -174,7 +174,7 @@ impl<'a> Plan<'a> {
                 let observations = run.entries.iter_mut().flat_map(|entry| &mut entry.observations);
                 observations.for_each(|observation| observation.metric.better = better);
             }
-            let place = Place { suite, commit, machine, time };
+            let place = ImportTarget { suite, commit, machine, time };
             self.watch(&run, &place);
             planned.push(Planned { source: Arc::clone(&source), run, place });
         }
@@ -182,7 +182,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Takes down what is assumed of a run, and what may be wrong.
-    fn watch(&mut self, run: &ImportedRun, place: &Place) {
+    fn watch(&mut self, run: &ImportedRun, place: &ImportTarget) {
         let soon = clock::now() + TimeDelta::days(1);
         let times = [Some(place.time), place.commit.as_ref().map(|commit| commit.commit_time)];
         self.future += usize::from(times.into_iter().flatten().any(|time| time > soon));

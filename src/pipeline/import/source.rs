@@ -8,7 +8,7 @@ use chrono::DateTime;
 
 use super::convert;
 use crate::config::nearest;
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::{Advice, Error, refuse};
 use sprag_base::files::open;
 use sprag_formats::{Format, SIDECAR, registry, word};
@@ -189,12 +189,12 @@ pub fn foreign(path: &Path, suite: Option<&str>) -> crate::Result<RecordedRun> {
     }
     imported.runs.sort_by_key(|run| run.time);
     let newest = imported.runs.pop().with_context(|| format!("`{}` holds no run", path.display()))?;
-    let of = convert::Source { format: format.name, tool: imported.tool, tool_version: imported.tool_version };
+    let of = convert::ImportSource { format: format.name, tool: imported.tool, tool_version: imported.tool_version };
     // Equal files give equal runs.
     let time = newest.time.unwrap_or(DateTime::UNIX_EPOCH);
     let suite = word::suite(suite.unwrap_or(format.name), &|_| false);
     let machine = NO_MACHINE.to_owned();
-    let run = convert::run(&of, newest, convert::Place { suite, commit: None, machine, time });
+    let run = convert::run(&of, newest, convert::ImportTarget { suite, commit: None, machine, time });
     Ok(RecordedRun { path: path.display().to_string(), id: run.to_record().0, run })
 }
 

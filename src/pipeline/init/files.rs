@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::{refuse, text};
 use sprag_base::files::{read_bounded, write_atomic, write_new};
 

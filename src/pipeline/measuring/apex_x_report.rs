@@ -21,7 +21,7 @@ pub struct ApexXReport {
 }
 
 pub enum ReportKind {
-    Cpu(apex_x::cpu_report::Settings),
+    Cpu(apex_x::cpu_report::CpuSettings),
     Gpu(Box<GpuReportOptions>),
     Trt,
 }

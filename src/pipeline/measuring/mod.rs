@@ -21,7 +21,7 @@ use sprag_measure::gpu::custom::settings::CustomScope;
 use sprag_measure::gpu::settings::{AskedDtype, Profile};
 use sprag_measure::protocol::Configurations;
 use sprag_measure::suite::{
-    self, CudaSuite, Effort, GpuSuite, MeasureOptions, Observer, ProjectContext, Subject, Suite, SuiteOutcome,
+    self, CudaSuite, Effort, GpuSuite, MeasureOptions, Observer, ProjectContext, SuiteOutcome, SuiteSpec, SuiteSubject,
     TrtSuite, Work,
 };
 use sprag_measure::tensorrt::plugin_of_environment;
@@ -150,7 +150,7 @@ pub fn measure(
 fn measure_suite(
     project: &Project,
     context: &ProjectContext<'_>,
-    suite: &Suite,
+    suite: &SuiteSpec,
     settings: &config::Suite,
     request: &SuiteRequest<'_>,
     host: MeasureHost<'_>,
@@ -179,21 +179,21 @@ fn measure_suite(
     Ok(match (request.commit, &suite.work) {
         (Some(commit), Work::Cpu | Work::Gpu(_)) => {
             let build = builds().program(settings, commit)?;
-            measure(Subject::Program(&build.program))?
+            measure(SuiteSubject::Program(&build.program))?
         }
         (Some(commit), Work::Command(_)) => {
             if let Some(shard) = options.shard.filter(|shard| !shard.holds_suite(&suite.name)) {
                 return Ok(SuiteOutcome::EmptyShard(shard));
             }
             let tree = builds().tree(settings, commit)?;
-            measure(Subject::Checkout(&tree.root))?
+            measure(SuiteSubject::Checkout(&tree.root))?
         }
         (Some(commit), Work::Cuda(_)) => {
             let tree = builds().tree(settings, commit)?;
-            let suite = Suite { work: Work::Cuda(cuda_suite(project, settings, &tree.root)), ..suite.clone() };
-            suite::measure(context, &suite, &request.options, Subject::Checkout(&tree.root), host.observer)?
+            let suite = SuiteSpec { work: Work::Cuda(cuda_suite(project, settings, &tree.root)), ..suite.clone() };
+            suite::measure(context, &suite, &request.options, SuiteSubject::Checkout(&tree.root), host.observer)?
         }
-        _ => measure(Subject::WorkingTree)?,
+        _ => measure(SuiteSubject::WorkingTree)?,
     })
 }
 
@@ -212,7 +212,7 @@ fn description(
     name: &str,
     settings: &config::Suite,
     request: &SuiteRequest<'_>,
-) -> crate::Result<Suite> {
+) -> crate::Result<SuiteSpec> {
     let work = match settings.kind {
         SuiteKind::Cpu => Work::Cpu,
         SuiteKind::Gpu => Work::Gpu(request.gpu.suite(project, settings)),
@@ -220,7 +220,7 @@ fn description(
         SuiteKind::Command => Work::Command(settings.command_settings().into()),
         SuiteKind::Trt => Work::Trt(Box::new(request.trt.plan(project, name, settings)?)),
     };
-    Ok(Suite { name: name.to_owned(), include: settings.include.clone(), processes: settings.processes(), work })
+    Ok(SuiteSpec { name: name.to_owned(), include: settings.include.clone(), processes: settings.processes(), work })
 }
 
 pub fn exit(runs: &[Run]) -> Exit {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::error::{Context as _, Exit};
+use crate::error::{Exit, WithContext as _};
 use crate::pending::{self, Origin};
 use crate::project::Project;
 use crate::text::{self, say, warn};
@@ -23,7 +23,7 @@ use sprag_model::{Commit, EventRecord, Run};
 
 /// What the files must be, whatever they say.
 #[derive(Debug, Default)]
-pub struct Expected {
+pub struct ExpectedRecords {
     /// Empty for any.
     pub suites: Vec<String>,
     /// The start of an id, or a revision.
@@ -33,7 +33,7 @@ pub struct Expected {
     pub allow_future: bool,
 }
 
-impl Expected {
+impl ExpectedRecords {
     /// What contradicts, as it reads after the name. `run` is absent for the record of an event.
     fn check(&self, run: Option<&Run>, commits: &[String], now: DateTime<Utc>) -> Result<(), Bad> {
         let bad = |reason: String, hint| Err(Bad { hint: Some(hint), ..Bad::new("", reason) });
@@ -86,7 +86,7 @@ pub fn add(
     folder: &Path,
     paths: &[PathBuf],
     skip_bad: bool,
-    expected: &Expected,
+    expected: &ExpectedRecords,
     input: &mut dyn Read,
     out: &mut dyn Write,
 ) -> crate::Result<Exit> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Datelike as _, NaiveDate, SubsecRound as _, TimeDelta, Utc};
 
-use crate::error::{Cause, Context as _, Exit};
+use crate::error::{Cause, Exit, WithContext as _};
 use crate::export::check_parent;
 use crate::project::Project;
 use crate::text::{self, count, printable, warn};
@@ -15,7 +15,7 @@ use crate::{Advice, refuse, snapshots};
 use sprag_analysis::frame::{MOST_BYTES, MOST_RUNS, SnapshotRow, SnapshotWriter};
 use sprag_base::digest::Digest;
 use sprag_base::files::{AtomicFile, open, sha256_of_file};
-use sprag_history::{self as history, Entries, Entry, HistoryError, PastMonth, PastMonths, Record, Target};
+use sprag_history::{self as history, Entries, Leaf, HistoryError, PastMonth, PastMonths, Record, Target};
 use sprag_measure::clock;
 use sprag_model::{Archive, MerkleTree, archive};
 
@@ -134,9 +134,9 @@ fn write(
     past: &PastMonths,
     entries: &Entries,
     most: u64,
-) -> crate::Result<(Vec<Entry>, Notes)> {
+) -> crate::Result<(Vec<Leaf>, Notes)> {
     let places: HashMap<&str, usize> = entries.runs.iter().enumerate().map(|(n, run)| (run.path.as_str(), n)).collect();
-    let of_run = |run: &Entry| places.get(run.path.as_str()).copied();
+    let of_run = |run: &Leaf| places.get(run.path.as_str()).copied();
     let mut years: BTreeMap<&str, Vec<&PastMonth>> = BTreeMap::new();
     for month in &past.months {
         years.entry(month.folder.split('/').nth(1).unwrap_or_default()).or_default().push(month);
@@ -145,7 +145,7 @@ fn write(
     let earlier_notes = history::archives(project.store()?, &project.target()?)?;
     let (mut all, mut notes) = (Vec::new(), Vec::new());
     while let Some((year, mut months)) = parts.pop_front() {
-        let mut runs: Vec<Entry> = months.iter().flat_map(|month| month.entries.iter().cloned()).collect();
+        let mut runs: Vec<Leaf> = months.iter().flat_map(|month| month.entries.iter().cloned()).collect();
         runs.sort_by(|a, b| a.path.cmp(&b.path));
         let digests: Option<Vec<(usize, Digest)>> =
             runs.iter().map(|run| of_run(run).map(|place| (place, entries.runs[place].digest))).collect();
@@ -229,7 +229,7 @@ fn time_after(earlier: DateTime<Utc>, time: DateTime<Utc>) -> DateTime<Utc> {
     after.map_or(earlier, |after| time.max(after))
 }
 
-fn write_part(project: &Project, path: &Path, runs: &[Entry], digests: &[(usize, Digest)]) -> crate::Result<()> {
+fn write_part(project: &Project, path: &Path, runs: &[Leaf], digests: &[(usize, Digest)]) -> crate::Result<()> {
     let mut writer = SnapshotWriter::new(AtomicFile::create(path)?)?;
     let mut digests = digests.iter();
     history::each_record::<crate::Error>(project.store()?, runs, &mut |run, bytes, recorded| {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use chrono::{SubsecRound as _, TimeDelta};
 
-use crate::error::{Context as _, Exit};
+use crate::error::{Exit, WithContext as _};
 use crate::project::Project;
 use crate::text::{self, note, printable, say, warn};
 use crate::{Advice, refuse, snapshots};

@@ -8,18 +8,18 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use crate::error::{Context as _, Exit};
+use crate::error::{Exit, WithContext as _};
 use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
 use crate::text::{self, count, note, printable, say, warn};
 use crate::{refuse, snapshots, study};
 use sprag_analysis::frame::Frame;
-use sprag_history::{self as history, Entry, Listing, LocalBranch, Store, SyncOptions, Synced};
+use sprag_history::{self as history, Leaf, Listing, LocalBranch, Store, SyncOptions, Synced};
 use sprag_measure::clock;
 use sprag_model::history_log::SCHEMA_VERSION;
 use sprag_model::{HistoryLog, LoggedRun, RunHead, RunStatus};
 
-pub use crate::records::add::{Expected, add};
+pub use crate::records::add::{ExpectedRecords, add};
 pub use crate::records::archive::{archive, restore};
 pub use crate::records::integrity::{Claim, check_proof, fsck, prove, retract, root};
 
@@ -52,7 +52,7 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
         return refuse(message, "see `git branch --list` for those that exist");
     }
     let retracted = listing.retracted.iter().map(|(entry, _)| entry);
-    let entries: Vec<Entry> = listing.entries.iter().chain(retracted).cloned().collect();
+    let entries: Vec<Leaf> = listing.entries.iter().chain(retracted).cloned().collect();
     let (mut heads, quarantined) = heads(&project, store, options.branch.is_none(), &entries)?;
     let quarantined = listing.quarantined.len() + quarantined;
     heads.sort_by(|a, b| (b.timestamp, &b.path).cmp(&(a.timestamp, &a.path)));
@@ -117,7 +117,7 @@ fn heads(
     project: &Project,
     store: &Store,
     is_own_branch: bool,
-    entries: &[Entry],
+    entries: &[Leaf],
 ) -> crate::Result<(Vec<RunHead>, usize)> {
     if is_own_branch {
         let decoded = crate::cache::decode(project, store, entries)?;
@@ -245,7 +245,7 @@ fn line(synced: &Synced, dry_run: bool) -> String {
 pub fn cache(folder: &Path, out: &mut dyn Write) -> crate::Result<Exit> {
     let project = Project::open(folder)?;
     let store = project.store()?;
-    let study::Loaded { facts, runs } = study::load(&project, store)?;
+    let study::DecodedHistory { facts, runs } = study::load(&project, store)?;
     let line = history::commit_line(store, None).context("cannot read the commits")?;
     let (n_runs, n_values) = (runs.heads().len(), runs.n_values());
     let n_series = Frame::new(&runs, &line).series.len();

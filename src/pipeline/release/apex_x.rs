@@ -11,11 +11,11 @@ use sprag_base::files::write_atomic;
 use sprag_evidence::release::{ReleaseError, artifacts};
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_evidence::sums;
-use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, GATES, Metadata, ReleaseFile, Status};
+use sprag_formats::compat::apex_x::attestation::{ARTIFACTS, Attestation, GATES, Grade, Metadata, ReleaseFile};
 use sprag_history as history;
 use sprag_model::checklist::{Filled, FilledChecklist, Status as ItemStatus};
 
-pub struct Summary {
+pub struct ReleaseSummary {
     pub line: String,
     pub passes: bool,
 }
@@ -26,7 +26,7 @@ pub(super) fn write(
     checklist: &FilledChecklist,
     owner: Option<&str>,
     into: &Path,
-) -> crate::Result<Summary> {
+) -> crate::Result<ReleaseSummary> {
     let targets: Vec<&str> = checklist.targets.iter().map(|target| target.word()).collect();
     let [target] = targets[..] else {
         return Err(ReleaseError::refused(
@@ -66,16 +66,16 @@ pub(super) fn write(
         summary.failed,
         summary.pending
     );
-    Ok(Summary { line, passes: summary.word() == "pass" })
+    Ok(ReleaseSummary { line, passes: summary.word() == "pass" })
 }
 
 /// This format has no waivers: what is waived stays open.
-fn status(item: &Filled) -> Status {
+fn status(item: &Filled) -> Grade {
     match item.status {
-        ItemStatus::Pass => Status::Pass,
-        ItemStatus::Fail => Status::Fail,
-        ItemStatus::Pending | ItemStatus::Waived => Status::Pending,
-        ItemStatus::NotApplicable => Status::NotApplicable,
+        ItemStatus::Pass => Grade::Pass,
+        ItemStatus::Fail => Grade::Fail,
+        ItemStatus::Pending | ItemStatus::Waived => Grade::Pending,
+        ItemStatus::NotApplicable => Grade::NotApplicable,
     }
 }
 
@@ -93,7 +93,7 @@ fn cell(words: &str) -> String {
 fn file(release: &LoadedRelease, key: &str, usual: &str) -> ReleaseFile {
     let inputs = &release.inputs;
     let artifact =
-        inputs.artifacts.get(key).cloned().unwrap_or_else(|| artifacts::Artifact::inside(&inputs.root, usual));
+        inputs.artifacts.get(key).cloned().unwrap_or_else(|| artifacts::ReleaseArtifact::inside(&inputs.root, usual));
     let content = artifacts::content(&artifact).ok().flatten();
     ReleaseFile { path: if sums::is_plain(&artifact.path) { artifact.path } else { cell(&artifact.path) }, content }
 }

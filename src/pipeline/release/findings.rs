@@ -6,22 +6,22 @@ use std::path::Path;
 
 use super::load::LoadedRelease;
 use crate::Error;
-use crate::gate::{self, Against as GateAgainst, Base, Bases};
+use crate::gate::{self, AgainstBase as GateAgainst, Bases, GateBase};
 use crate::study::{self, Along, Study};
 use crate::text;
 use crate::trend::{self, TrendOptions};
 use sprag_analysis::ledger::answer_events;
-use sprag_evidence::derive::{self, EnvironmentResult, FileEvidence, Finding, ParityResult, SuiteResult};
+use sprag_evidence::derive::{self, EnvironmentResult, FileEvidence, ItemFinding, ParityResult, SuiteStatus};
 use sprag_evidence::play;
 use sprag_evidence::release::artifacts;
 use sprag_evidence::release::fill::{self, FilledWithFigures};
 use sprag_evidence::release::inputs::ReleaseInputs;
 use sprag_history::{self as history, Store};
-use sprag_model::checklist::{Against, FilledChecklist, Item, Rests, Rule};
+use sprag_model::checklist::{FilledChecklist, Item, ItemBase, Need, Rests};
 use sprag_model::ledger::day;
 use sprag_model::{Answer, Comparison, ParityStatus, RecordedRun, Run, Series, Trend, Verdict};
 
-type FindingAndSources = (Finding, Vec<Rests>);
+type FindingAndSources = (ItemFinding, Vec<Rests>);
 
 /// Every status is derived from the records.
 pub fn fill(release: &LoadedRelease) -> crate::Result<FilledChecklist> {
@@ -44,7 +44,7 @@ pub(super) fn fill_studied(release: &LoadedRelease, study: Option<Study>) -> cra
         trend: OnceCell::new(),
     };
     fill::fill(inputs, store, |item| match reader.read(item) {
-        Err(error) if error.is_damage() => Ok((Finding::Damaged(error.to_string()), Vec::new())),
+        Err(error) if error.is_damage() => Ok((ItemFinding::Damaged(error.to_string()), Vec::new())),
         finding => finding,
     })
 }
@@ -62,22 +62,22 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn read(&self, item: &Item) -> crate::Result<FindingAndSources> {
         match &item.rule {
-            Rule::SuiteVerdict { suite, against } => self.suite(suite, |runs| self.verdicts(runs, *against)),
-            Rule::Parity { suite } => {
-                self.suite(suite, |runs| Ok((Finding::Parity(runs.iter().map(parity).collect()), Vec::new())))
+            Need::SuiteVerdict { suite, against } => self.suite(suite, |runs| self.verdicts(runs, *against)),
+            Need::Parity { suite } => {
+                self.suite(suite, |runs| Ok((ItemFinding::Parity(runs.iter().map(parity).collect()), Vec::new())))
             }
-            Rule::Environment { suite, facts } => self.suite(suite, |runs| {
+            Need::Environment { suite, facts } => self.suite(suite, |runs| {
                 let results = runs.iter().map(|one| environment(&one.run, facts)).collect();
-                Ok((Finding::Environments(results), Vec::new()))
+                Ok((ItemFinding::Environments(results), Vec::new()))
             }),
-            Rule::File => {
+            Need::File => {
                 let files = artifacts::read_all(item, &self.inputs.artifacts);
                 let rests = artifacts::rests(&files);
-                Ok((Finding::Files(files), rests))
+                Ok((ItemFinding::Files(files), rests))
             }
-            Rule::Replay => Ok(self.replay(item)),
-            Rule::EventsResolved => self.events(),
-            Rule::Coverage { suites } => self.coverage(suites),
+            Need::Replay => Ok(self.replay(item)),
+            Need::EventsResolved => self.events(),
+            Need::Coverage { suites } => self.coverage(suites),
         }
     }
 
@@ -91,7 +91,7 @@ impl Reader<'_> {
         let measured = &self.inputs.identity.measured;
         let runs = records.at(Some(suite), Some(measured))?;
         if runs.is_empty() {
-            return Ok((Finding::NoRun { suite: suite.to_owned() }, Vec::new()));
+            return Ok((ItemFinding::NoRun { suite: suite.to_owned() }, Vec::new()));
         }
         let (finding, mut rests) = judge(&runs)?;
         let entries = records.listing.entries.iter();
@@ -103,7 +103,7 @@ impl Reader<'_> {
         Ok((finding, rests))
     }
 
-    fn verdicts(&self, runs: &[RecordedRun], against: Against) -> crate::Result<FindingAndSources> {
+    fn verdicts(&self, runs: &[RecordedRun], against: ItemBase) -> crate::Result<FindingAndSources> {
         let mut machines: BTreeMap<&str, Vec<RecordedRun>> = BTreeMap::new();
         for one in runs {
             machines.entry(&one.run.machine.id).or_default().push(one.clone());
@@ -117,15 +117,15 @@ impl Reader<'_> {
             rests.extend(self.ledger_files(answers.iter())?);
             results.push(result);
         }
-        Ok((Finding::Verdicts(results), rests))
+        Ok((ItemFinding::Verdicts(results), rests))
     }
 
-    fn base(&self, run: &Run, against: Against) -> crate::Result<(Base, Option<String>)> {
+    fn base(&self, run: &Run, against: ItemBase) -> crate::Result<(GateBase, Option<String>)> {
         let previous = || match &self.previous {
             Some(bases) => bases.for_run(run),
-            None => Ok(Base::absent("nothing, as no release with a commit came before")),
+            None => Ok(GateBase::absent("nothing, as no release with a commit came before")),
         };
-        if against == Against::Previous {
+        if against == ItemBase::Previous {
             return Ok((previous()?, None));
         }
         let mut file = self.baselines.of_file(&run.suite, &run.machine.class)?;
@@ -133,9 +133,9 @@ impl Reader<'_> {
         let taken = file.baseline.as_ref().and_then(|one| one.commit.clone());
         let later = |taken: String| history::comes_after(self.store, &taken, &self.inputs.identity.measured);
         if taken.map(later).transpose()?.unwrap_or(false) {
-            file = Base::absent(format!("{}, which was not taken before it", file.label));
+            file = GateBase::absent(format!("{}, which was not taken before it", file.label));
         }
-        if file.baseline.is_none() && against == Against::Usual && self.previous.is_some() {
+        if file.baseline.is_none() && against == ItemBase::Usual && self.previous.is_some() {
             return Ok((previous()?, None));
         }
         let path = file.baseline.as_ref().and_then(|_| self.baselines.path_of(&run.suite, &run.machine.class));
@@ -146,8 +146,8 @@ impl Reader<'_> {
         &self,
         newest: &RecordedRun,
         reruns: &[RecordedRun],
-        base: Base,
-    ) -> crate::Result<(SuiteResult, Vec<Answer>)> {
+        base: GateBase,
+    ) -> crate::Result<(SuiteStatus, Vec<Answer>)> {
         let mut suite = gate::judge(newest, reruns, base, None);
         let ledger = &self.inputs.declared.ledger;
         let has_regressed = suite.comparisons.iter().any(|one| one.verdict == Verdict::Regressed);
@@ -160,7 +160,7 @@ impl Reader<'_> {
         let answers: Vec<Answer> = suite.comparisons.iter().filter_map(|one| one.answer.as_deref()).cloned().collect();
         let is_worse =
             |one: &&Comparison| matches!(one.verdict, Verdict::Regressed | Verdict::Missing) && !one.is_accepted();
-        let result = SuiteResult {
+        let result = SuiteStatus {
             machine: newest.run.machine.name.clone(),
             outcome: gate::outcome(std::slice::from_ref(&suite), true),
             counts: suite.counts(),
@@ -182,7 +182,7 @@ impl Reader<'_> {
             Some((Err(error), _)) => Err(error.to_string()),
             None => Ok(Vec::new()),
         };
-        (Finding::Replay(files, faults), rests)
+        (ItemFinding::Replay(files, faults), rests)
     }
 
     fn rests(&self, path: &str) -> crate::Result<Rests> {
@@ -230,7 +230,7 @@ impl Reader<'_> {
             answers.extend(&event.answer);
         }
         let rests = self.ledger_files(answers.into_iter())?;
-        Ok((Finding::Events { series: trend.series.len(), open, accepted }, rests))
+        Ok((ItemFinding::Events { series: trend.series.len(), open, accepted }, rests))
     }
 
     fn ledger_files<'a>(&self, answers: impl Iterator<Item = &'a Answer>) -> crate::Result<Vec<Rests>> {
@@ -244,7 +244,7 @@ impl Reader<'_> {
             true => self.trend()?.coverage.clone(),
             false => self.trend_of(&|one| suites.contains(&one.suite))?.coverage,
         };
-        Ok((Finding::Coverage(coverage), Vec::new()))
+        Ok((ItemFinding::Coverage(coverage), Vec::new()))
     }
 }
 

@@ -12,10 +12,10 @@ use std::path::Path;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
-use crate::error::Context as _;
+use crate::error::WithContext as _;
 use crate::project::Project;
 use crate::release::load::{history_point, read_declared};
-use crate::study::{self, Along, Loaded};
+use crate::study::{self, Along, DecodedHistory};
 use crate::{Advice, Error, ledger, text};
 use sprag_evidence::release::declared::{self, Declared};
 use sprag_evidence::release::fill::FilledWithFigures;
@@ -31,12 +31,12 @@ use sprag_model::checklist::{Filled, FilledChecklist, HistoryPoint, RuntimeTarge
 use sprag_model::ledger::day;
 use sprag_model::release::{Release, ReleaseReport, Released};
 
-pub use crate::release::apex_x::Summary;
+pub use crate::release::apex_x::ReleaseSummary;
 pub use crate::release::findings::fill;
 pub use crate::release::load::LoadedRelease;
-pub use crate::release::waive::{Proposal, Subject, WaiveOptions, propose};
+pub use crate::release::waive::{Proposal, WaiveOptions, Waived, propose};
 
-pub enum Form<'a> {
+pub enum Style<'a> {
     /// An in-toto statement, `SHA256SUMS` and all files they cover; signed if there is a key.
     InToto {
         key: Option<&'a Path>,
@@ -48,11 +48,11 @@ pub enum Form<'a> {
 
 pub struct Attested {
     pub checklist: FilledChecklist,
-    pub apex_x: Option<Summary>,
+    pub apex_x: Option<ReleaseSummary>,
 }
 
 /// Attests into `place`, which must be empty. The files of the release must be committed ([`LoadedRelease::unreviewed`]).
-pub fn attest(release: &LoadedRelease, place: &Path, form: &Form<'_>) -> crate::Result<Attested> {
+pub fn attest(release: &LoadedRelease, place: &Path, form: &Style<'_>) -> crate::Result<Attested> {
     check_empty(place)?;
     let LoadedRelease { project, inputs } = release;
     let store = project.store()?;
@@ -71,8 +71,8 @@ pub fn attest(release: &LoadedRelease, place: &Path, form: &Form<'_>) -> crate::
     let aside = builder.prefix(".sprag-").tempdir_in(parent);
     let aside = aside.with_context(|| format!("cannot write in `{}`", parent.display()))?;
     let apex_x = match form {
-        Form::ApexX { owner } => Some(apex_x::write(release, &checklist, *owner, aside.path())?),
-        Form::InToto { key } => {
+        Style::ApexX { owner } => Some(apex_x::write(release, &checklist, *owner, aside.path())?),
+        Style::InToto { key } => {
             write::write(inputs, store, &checklist, aside.path(), *key)?;
             // Others must get the same result.
             verify(aside.path(), &project.root, Trusted::Nobody).map_err(|error| {
@@ -290,7 +290,7 @@ struct Shared {
     declared: Declared,
     entries: Entries,
     now: HistoryPoint,
-    loaded: Loaded,
+    loaded: DecodedHistory,
 }
 
 impl Shared {

@@ -11,7 +11,7 @@ use sprag_base::text::suggestion;
 use sprag_evidence::release::ReleaseError;
 use sprag_evidence::releases::RELEASES_PATH;
 use sprag_history as history;
-use sprag_model::ledger::{Acceptance, Entry, FOLDER, Terms, day, text as entries};
+use sprag_model::ledger::{Acceptance, FOLDER, LedgerEntry, Terms, day, text as entries};
 use sprag_model::series::slug;
 use sprag_model::{Answer, Event, Ledger, Scope, Waiver};
 
@@ -22,14 +22,14 @@ const DAYS: u64 = 90;
 const LONGEST: usize = 40;
 
 pub struct WaiveOptions {
-    pub subject: Subject,
+    pub subject: Waived,
     pub reason: String,
     pub author: Option<String>,
     pub date: Option<NaiveDate>,
     pub expires: Option<NaiveDate>,
 }
 
-pub enum Subject {
+pub enum Waived {
     Event { id: String, scope: Option<String>, at_most: Option<f64> },
     Item { release: String, item: String, target: Option<String> },
 }
@@ -45,11 +45,11 @@ pub fn propose(project: &Project, options: &WaiveOptions, now: DateTime<Utc>) ->
     ledger::read(project)?;
     let terms = terms(project, options, now)?;
     let (lines, stem, event) = match &options.subject {
-        Subject::Event { id, scope, at_most } => {
+        Waived::Event { id, scope, at_most } => {
             let (acceptance, event) = accepted(project, id, scope.as_deref(), *at_most, terms, now)?;
             (entries::acceptance(&acceptance), slug(id, LONGEST), Some(event))
         }
-        Subject::Item { release, item, target } => {
+        Waived::Item { release, item, target } => {
             let (release, item, target) = (release.clone(), item.clone(), target.clone());
             let waiver = Waiver { release, item, target, terms };
             check_waiver(project, &waiver)?;
@@ -134,7 +134,7 @@ fn terms(project: &Project, options: &WaiveOptions, now: DateTime<Utc>) -> crate
         }
     };
     let reason = options.reason.clone();
-    Ok(Terms { reason, author, date, commit: commit.sha, expires, entry: Entry::default() })
+    Ok(Terms { reason, author, date, commit: commit.sha, expires, entry: LedgerEntry::default() })
 }
 
 fn accepted(

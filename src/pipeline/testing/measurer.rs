@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::testing::{PerformanceData, TestingError, black_box};
 use sprag_analysis::rules::interval::FEWEST_PAIRS;
 use sprag_base::files::{read_bounded, write_atomic};
-use sprag_base::process::{End, Limits, OutputLimit, capture, describe_exit};
+use sprag_base::process::{Bounds, End, OutputLimit, capture, describe_exit};
 use sprag_base::stats::describe;
 use sprag_base::stats::random::SplitMix64;
 use sprag_measure::clock;
@@ -238,7 +238,7 @@ fn child(test: &str, call: &str, number: usize, count: usize) -> Result<Performa
     command.args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"]);
     command.env(FILE_VARIABLE, &file).env(CALL_VARIABLE, call);
     let output = OutputLimit::tail(MOST_BYTES);
-    let ended = capture(&mut command, Vec::new(), &Limits::new(LIMIT, output, output));
+    let ended = capture(&mut command, Vec::new(), &Bounds::new(LIMIT, output, output));
     let ended = ended.map_err(|error| fault(error.to_string()))?;
     match read_bounded(&file, MOST_BYTES) {
         Ok(bytes) => from_text(&bytes).map_err(fault),

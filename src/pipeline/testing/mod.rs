@@ -27,7 +27,7 @@ mod report;
 
 pub use data::{ACCEPT_VARIABLE, PerformanceData};
 pub use measurer::{Cases, Measurer, in_processes};
-pub use report::{INTERVAL, Judge, Report, compare, compare_sections, compare_with_file};
+pub use report::{INTERVAL, Report, TestRule, compare, compare_sections, compare_with_file};
 pub use sprag_analysis::rules::bands::DEFAULT as BANDS;
 pub use sprag_analysis::rules::rank::DEFAULT as RANK;
 pub use sprag_model::metric::Better;

@@ -154,7 +154,7 @@ enum Processes {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judge {
+pub struct TestRule {
     pub rule: Rule,
     /// Lower for times, higher for rates.
     pub better: Better,
@@ -175,16 +175,16 @@ pub struct Judge {
 /// # Ok::<(), sprag_pipeline::testing::TestingError>(())
 /// ```
 pub fn compare(baseline: &PerformanceData, current: &PerformanceData, rule: &Rule) -> Report {
-    let judge = Judge { rule: *rule, better: Better::Lower };
+    let judge = TestRule { rule: *rule, better: Better::Lower };
     judge.compare(std::slice::from_ref(baseline), std::slice::from_ref(current))
 }
 
 /// Compares two sections of the same data, such as two forms of a kernel measured in turn; less is better.
 pub fn compare_sections(data: &[PerformanceData], base: &str, current: &str, rule: &Rule) -> Report {
-    Judge { rule: *rule, better: Better::Lower }.compare_sections(data, base, current)
+    TestRule { rule: *rule, better: Better::Lower }.compare_sections(data, base, current)
 }
 
-impl Judge {
+impl TestRule {
     /// Compares data with a baseline, each of one or several processes.
     ///
     /// Every subsection of the baseline gets a verdict; one that is gone is missing. New subsections are reported and
@@ -192,7 +192,7 @@ impl Judge {
     ///
     /// `tolerance` and `bands` use the median (of the medians of processes), `bands` also its interval. `rank` pools
     /// the samples of all processes. `interval` needs pairs of processes that took turns, so here it is always
-    /// inconclusive; use [`Judge::compare_sections`]. A regression that may be chance among so many subsections is
+    /// inconclusive; use [`TestRule::compare_sections`]. A regression that may be chance among so many subsections is
     /// inconclusive.
     pub fn compare(&self, baseline: &[PerformanceData], current: &[PerformanceData]) -> Report {
         self.compare_processes(baseline, current, Processes::Different)
@@ -504,7 +504,7 @@ mod tests {
         let modes = |fast: usize| [vec![1.0; fast], vec![1.06; 15 - fast]].concat();
         let run = |place: usize| old_and_new(modes(7 + place % 2), modes(8 - place % 2));
         let runs: Vec<PerformanceData> = (0..10).map(run).collect();
-        let report = Judge { rule: INTERVAL, better: Better::Higher }.compare_sections(&runs, "old", "new");
+        let report = TestRule { rule: INTERVAL, better: Better::Higher }.compare_sections(&runs, "old", "new");
         assert_eq!(report.comparisons[0].verdict, Verdict::Unchanged, "{:?}", report.messages());
         assert!(!compare_sections(&runs, "odl", "new", &RANK).is_pass());
     }
@@ -514,7 +514,7 @@ mod tests {
         let processes =
             |levels: &[f64]| levels.iter().map(|level| data(&[("a", around(*level, 30))])).collect::<Vec<_>>();
         let check = |then: &[f64], now: &[f64], better: Better, expected: &str| {
-            let judge = Judge { rule: INTERVAL, better };
+            let judge = TestRule { rule: INTERVAL, better };
             let report = judge.compare_processes(&processes(then), &processes(now), Processes::Same);
             assert_eq!(report.comparisons[0].verdict.word(), expected, "{:?}", report.messages());
             report.messages().remove(0)
@@ -548,7 +548,7 @@ mod tests {
         check(other.clone(), other, RANK, "the section `u` of the baseline is empty");
         check(one(), PerformanceData::from_json(br#"{"s": {}}"#).expect("it is fine"), RANK, "s.a: missing");
         check(one(), one(), Rule::Interval { tolerance: f64::NAN }, "the rule `interval`");
-        let torn = Judge { rule: RANK, better: Better::Lower }.compare(&[one()], &[one(), data(&[("b", level())])]);
+        let torn = TestRule { rule: RANK, better: Better::Lower }.compare(&[one()], &[one(), data(&[("b", level())])]);
         assert!(
             !torn.is_pass() && torn.messages()[0].contains("process 2 of the current run"),
             "{:?}",
@@ -632,7 +632,8 @@ mod tests {
     fn processes_of_one_side_after_the_other_make_no_pairs() {
         let processes = |level: f64| vec![data(&[("a", around(level, 30))]); 10];
         for level in [50.0, 100.0, 200.0] {
-            let report = Judge { rule: INTERVAL, better: Better::Lower }.compare(&processes(100.0), &processes(level));
+            let report =
+                TestRule { rule: INTERVAL, better: Better::Lower }.compare(&processes(100.0), &processes(level));
             let message = report.messages().remove(0);
             assert!(message.starts_with("s.a: inconclusive: the processes of the two sides"), "{message}");
             assert!(message.contains("`compare_sections`") && message.contains("`rank`"), "{message}");

@@ -2,7 +2,7 @@
 
 use super::labels::{self, Area, text_width};
 use super::svg::{Anchor, Svg, rectangle};
-use super::trend::{BOTTOM, Fitted, LEFT, Plot, RIGHT, TEXT, TOP, Turn, units};
+use super::trend::{BOTTOM, Fitted, LEFT, Plot, PlotTurn, RIGHT, TEXT, TOP, units};
 
 use crate::mark::Tone;
 use crate::number;
@@ -50,7 +50,7 @@ fn tone_class(tone: Tone) -> &'static str {
 /// Writes sizes and levels, and draws the numbers of the changes; returns the areas that they cover.
 pub(super) fn labels(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) -> Vec<Area> {
     let mut taken = Vec::new();
-    let mut badges: Vec<(f64, f64, &Turn)> = Vec::new();
+    let mut badges: Vec<(f64, f64, &PlotTurn)> = Vec::new();
     for turn in fit.turns.iter().filter(|turn| plot.shows(middle(turn))) {
         let (x, y) = badge_place(plot, turn, &taken);
         taken.push(square(x, y, BADGE_RADIUS + 1.0));
@@ -85,7 +85,7 @@ pub(super) fn along(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
 }
 
 /// Where the number of a turn is: halfway up its riser or its ramp, or as near to that as others allow.
-fn badge_place(plot: &Plot<'_>, turn: &Turn, taken: &[Area]) -> (f64, f64) {
+fn badge_place(plot: &Plot<'_>, turn: &PlotTurn, taken: &[Area]) -> (f64, f64) {
     let x = units(plot.x(middle(turn)));
     let y = f64::midpoint(units(plot.y(turn.values.0)), units(plot.y(turn.values.1)));
     let step = 2.0 * BADGE_RADIUS + 3.0;
@@ -101,7 +101,7 @@ fn square(x: f64, y: f64, reach: f64) -> Area {
 }
 
 /// Writes the size of a turn on the empty side of its step: before a rise, and above or after a fall.
-fn words(plot: &Plot<'_>, turn: &Turn, x: f64, bands: &[(f64, f64)], taken: &mut Vec<Area>, svg: &mut Svg) {
+fn words(plot: &Plot<'_>, turn: &PlotTurn, x: f64, bands: &[(f64, f64)], taken: &mut Vec<Area>, svg: &mut Svg) {
     let width = text_width(&turn.words, TEXT);
     let (before, after) = (units(plot.y(turn.values.0)), units(plot.y(turn.values.1)));
     let top = before.min(after);
@@ -163,7 +163,7 @@ fn bands(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn middle(turn: &Turn) -> f64 {
+fn middle(turn: &PlotTurn) -> f64 {
     f64::midpoint(turn.places.0, turn.places.1)
 }
 
@@ -173,10 +173,10 @@ fn tenths(units: f64) -> i32 {
 
 /// A trend of these levels, each with so many runs whose values differ a little.
 #[cfg(test)]
-pub(super) fn example(levels: &[f64], per_level: usize) -> super::trend::Trend {
-    use super::trend::{Flag, Line, Trend, example};
+pub(super) fn example(levels: &[f64], per_level: usize) -> super::trend::TrendPlot {
+    use super::trend::{Flag, Line, TrendPlot, example};
     let place = |number: usize| (number * per_level) as f64;
-    let turns = levels.windows(2).enumerate().map(|(number, pair)| Turn {
+    let turns = levels.windows(2).enumerate().map(|(number, pair)| PlotTurn {
         number: number + 1,
         tone: if pair[1] > pair[0] { Tone::Worse } else { Tone::Better },
         places: (place(number + 1) - 0.5, place(number + 1) - 0.5),
@@ -195,7 +195,7 @@ pub(super) fn example(levels: &[f64], per_level: usize) -> super::trend::Trend {
         newest: "1.2\u{202f}ms".to_owned(),
     };
     let value = |at: usize| levels[at / per_level] * (1.0 + 1e-3 * (at * 7 % 5) as f64);
-    let mut trend = Trend {
+    let mut trend = TrendPlot {
         title: "Trend".to_owned(),
         description: "Steps.".to_owned(),
         fit: Some(fit),
@@ -227,7 +227,7 @@ mod tests {
         (fit.lines[0].places.1, fit.lines[1].places.0) = (20.0, 60.0);
         fit.lines.insert(1, Line { places: (20.0, 60.0), values: (1.0e-3, 1.2e-3), modes: None });
         let words = "↗ +20.0 %".to_owned();
-        fit.turns[0] = Turn { tone: Tone::Doubt, places: (20.0, 60.0), words, ..fit.turns[0].clone() };
+        fit.turns[0] = PlotTurn { tone: Tone::Doubt, places: (20.0, 60.0), words, ..fit.turns[0].clone() };
         let svg = draw(&trend);
         assert_eq!(svg.matches("class=\"rise doubt\"").count(), 1, "{svg}");
         assert!(svg.contains("class=\"badge doubt\"") && svg.contains(">↗ +20.0 %</text>"), "{svg}");

@@ -29,12 +29,12 @@ pub struct Mini {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub struct PlotScale {
     pub places: (f64, f64),
     pub values: (f64, f64),
 }
 
-pub fn scale(all: &[Mini], places: (f64, f64)) -> Scale {
+pub fn scale(all: &[Mini], places: (f64, f64)) -> PlotScale {
     let ranges = all.iter().filter(|mini| !mini.dots.is_empty()).map(|mini| {
         let levels = mini.levels.iter().filter_map(|level| cut(level, places)).flatten();
         let levels: Vec<f64> = levels.map(|(_, value)| value).chain([1.0]).collect();
@@ -43,7 +43,7 @@ pub fn scale(all: &[Mini], places: (f64, f64)) -> Scale {
         (low.min(least), high.max(most))
     });
     let values = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0.95, 1.05));
-    Scale { places, values }
+    PlotScale { places, values }
 }
 
 /// The part of a line between two places, its ends on the line; nothing where it is outside.
@@ -56,7 +56,7 @@ fn cut([begin, end]: &[(f64, f64); 2], (first, last): (f64, f64)) -> Option<[(f6
     (end.0 >= first && begin.0 <= last).then(|| [at(begin.0), at(end.0)])
 }
 
-pub fn draw(mini: &Mini, scale: &Scale) -> String {
+pub fn draw(mini: &Mini, scale: &PlotScale) -> String {
     if mini.dots.is_empty() {
         return String::new();
     }
@@ -98,7 +98,7 @@ pub fn draw(mini: &Mini, scale: &Scale) -> String {
 }
 
 /// Round changes with their labels: zero, and what fits next to it.
-fn labels(scale: &Scale) -> Vec<(f64, String)> {
+fn labels(scale: &PlotScale) -> Vec<(f64, String)> {
     let (low, high) = ((scale.values.0 - 1.0) * 100.0, (scale.values.1 - 1.0) * 100.0);
     let (ticks, decimals) = axis::ticks(low, high);
     let step = ticks.len().div_ceil(LABELS).max(1);

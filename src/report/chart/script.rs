@@ -3,16 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::trend::{Flag, Line, Processes, Trend, Turn};
+use super::trend::{Flag, Line, PlotTurn, Processes, TrendPlot};
 use crate::compare::rounding::{packed_line, packed_values, rounded};
 use crate::text::{self, short_commit};
 
 /// The data as JSON. `names_commits` where places of runs are not those of the line, by which the script finds names.
-pub fn data(trend: &Trend, names_commits: bool) -> String {
+pub fn data(trend: &TrendPlot, names_commits: bool) -> String {
     text::script(&value(trend, names_commits).to_string())
 }
 
-pub(crate) fn value(trend: &Trend, names_commits: bool) -> Value {
+pub(crate) fn value(trend: &TrendPlot, names_commits: bool) -> Value {
     let medians: Vec<Option<f64>> = trend.dots.iter().map(|dot| Some(dot.value)).collect();
     let fit = trend.fit.as_ref();
     let line = |Line { places, values, modes }: &Line| {
@@ -20,7 +20,7 @@ pub(crate) fn value(trend: &Trend, names_commits: bool) -> Value {
         let values = [values.0, values.1].into_iter().chain(modes).map(rounded);
         [places.0, places.1].into_iter().chain(values).map(|number| json!(number)).collect()
     };
-    let turn = |Turn { number, tone, places, values, words }: &Turn| {
+    let turn = |PlotTurn { number, tone, places, values, words }: &PlotTurn| {
         json!([number, tone.class(), places.0, places.1, rounded(values.0), rounded(values.1), words])
     };
     let lines: Vec<Value> = fit.iter().flat_map(|fit| &fit.lines).map(line).collect();
@@ -52,7 +52,7 @@ pub(crate) fn value(trend: &Trend, names_commits: bool) -> Value {
 }
 
 /// Places that follow each other by one as first and last; three or more at another distance with it; others alone.
-fn places(trend: &Trend) -> Vec<Value> {
+fn places(trend: &TrendPlot) -> Vec<Value> {
     let places: Vec<f64> = trend.dots.iter().map(|dot| dot.place).collect();
     let mut rest = &places[..];
     let mut result = Vec::new();
@@ -82,16 +82,16 @@ mod tests {
     use crate::chart::trend::{Fitted, example};
     use crate::mark::Tone;
 
-    fn trend(values: &[f64]) -> Trend {
+    fn trend(values: &[f64]) -> TrendPlot {
         let (places, values_of_turn, words) = ((1.5, 1.5), (1e-3, 1.1e-3), "+10.0\u{202f}%".to_owned());
-        let turn = Turn { number: 1, tone: Tone::Worse, places, values: values_of_turn, words };
+        let turn = PlotTurn { number: 1, tone: Tone::Worse, places, values: values_of_turn, words };
         let fit = Fitted {
             lines: vec![Line { places: (0.0, 1.5), values: (1e-3, 1e-3), modes: None }],
             turns: vec![turn],
             suspects: vec![(0.5, 1.5)],
             newest: String::new(),
         };
-        Trend {
+        TrendPlot {
             fit: Some(fit),
             baseline: Some(1.0 / 3.0),
             releases: vec![Flag { place: 1.0, label: "</script><!--\u{202e}\n".into() }],

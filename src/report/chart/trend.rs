@@ -8,7 +8,7 @@ use crate::mark::Tone;
 use sprag_model::{Medians, Scale};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trend {
+pub struct TrendPlot {
     pub title: String,
     pub description: String,
     pub scale: Scale,
@@ -40,7 +40,7 @@ pub struct Processes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     pub lines: Vec<Line>,
-    pub turns: Vec<Turn>,
+    pub turns: Vec<PlotTurn>,
     /// The first and the last suspect of each open event, by place.
     pub suspects: Vec<(f64, f64)>,
     pub newest: String,
@@ -55,7 +55,7 @@ pub struct Line {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct PlotTurn {
     /// Its number in the table next to the chart.
     pub number: usize,
     pub tone: Tone,
@@ -96,7 +96,7 @@ pub(super) const BOTTOM: i32 = 320;
 pub(super) const TEXT: f64 = 12.0;
 
 pub(super) struct Plot<'a> {
-    pub(super) trend: &'a Trend,
+    pub(super) trend: &'a TrendPlot,
     pub(super) places: (f64, f64),
     pub(super) values: (f64, f64),
     across: Axis,
@@ -104,7 +104,7 @@ pub(super) struct Plot<'a> {
 }
 
 impl<'a> Plot<'a> {
-    pub(super) fn new(trend: &'a Trend) -> Plot<'a> {
+    pub(super) fn new(trend: &'a TrendPlot) -> Plot<'a> {
         let (first, last) = axis::extent(&trend.dots.iter().map(|dot| dot.place).collect::<Vec<f64>>());
         let side = (0.01 * (last - first)).max(0.5);
         let places = (first - side, last + side);
@@ -155,7 +155,7 @@ pub(super) fn units(tenths: i32) -> f64 {
 
 /// The trend of runs at one place each, without a fit.
 #[cfg(test)]
-pub(super) fn example(values: &[f64]) -> Trend {
+pub(super) fn example(values: &[f64]) -> TrendPlot {
     use sprag_model::Unit;
     let dot = |(place, value): (usize, &f64)| Dot {
         place: place as f64,
@@ -163,7 +163,7 @@ pub(super) fn example(values: &[f64]) -> Trend {
         interval: Some((value * 0.99, value * 1.01)),
         commit: "a3f19c2b01d4".into(),
     };
-    Trend {
+    TrendPlot {
         title: "Trend of <a>".to_owned(),
         description: "Flat.".to_owned(),
         scale: Unit::Second.scale(1e-3),

@@ -8,7 +8,7 @@ use super::axis;
 use super::fitted;
 use super::labels::{Area, Field, LabelRow, text_width};
 use super::svg::{Anchor, At, Svg, rectangle};
-use super::trend::{BOTTOM, Dot, Flag, HEIGHT, LEFT, POINTS, Plot, RIGHT, TEXT, TOP, Trend, WIDTH, units};
+use super::trend::{BOTTOM, Dot, Flag, HEIGHT, LEFT, POINTS, Plot, RIGHT, TEXT, TOP, TrendPlot, WIDTH, units};
 use crate::mark::Tone;
 use crate::number;
 use crate::text::short_commit;
@@ -31,7 +31,7 @@ const MANY: usize = 150;
 const GAP: f64 = 4.0;
 const GAP_STEPS: f64 = 3.0;
 
-pub fn draw(trend: &Trend) -> String {
+pub fn draw(trend: &TrendPlot) -> String {
     if trend.dots.is_empty() {
         return String::new();
     }
@@ -63,7 +63,7 @@ fn gaps(dots: &[Dot]) -> Vec<(f64, f64)> {
 }
 
 /// Dots of so many runs at most: of several the median, the lowest and the highest, at the place of the middle one.
-pub fn pooled(trend: &Trend, most: usize) -> Vec<Dot> {
+pub fn pooled(trend: &TrendPlot, most: usize) -> Vec<Dot> {
     let dot = |runs: &[Dot]| match runs {
         [one] => one.clone(),
         _ => {
@@ -76,7 +76,7 @@ pub fn pooled(trend: &Trend, most: usize) -> Vec<Dot> {
 }
 
 /// The runs that share a dot: none with a change between them.
-fn groups(trend: &Trend, most: usize) -> Vec<&[Dot]> {
+fn groups(trend: &TrendPlot, most: usize) -> Vec<&[Dot]> {
     let dots = &trend.dots;
     let is_turn_between = |one: &Dot, other: &Dot| {
         let mut turns = trend.fit.iter().flat_map(|fit| &fit.turns);
@@ -350,9 +350,9 @@ mod tests {
     use super::super::trend::example;
     use super::*;
 
-    fn trend(values: &[f64]) -> Trend {
+    fn trend(values: &[f64]) -> TrendPlot {
         let flag = |place: f64, label: &str| Flag { place, label: label.to_owned() };
-        Trend {
+        TrendPlot {
             baseline: Some(1e-3),
             limit: Some(1.05e-3),
             releases: vec![flag(1.0, "v1 & <2>")],

@@ -14,7 +14,7 @@ use super::table::{self, Table};
 use super::words::Kind;
 use super::{export, script};
 use crate::catalog::Catalog;
-use crate::compare::segments::{Segment, Step};
+use crate::compare::segments::{Segment, SegmentStep};
 use crate::link;
 use crate::sample_data::{self, Sample};
 
@@ -130,7 +130,7 @@ fn the_script_agrees_on_drifts() {
         let last = data.commits.len() - 1;
         check("drifts", &data, &[(last - 1, last), (last, last - 1), (last - 2, last), (0, last), (last, last)]);
         // Drifts between levels: over clearly or not, and with a change behind it.
-        let step = |at: usize| Step { at, first: at, last: at, relative: None, is_edge: true };
+        let step = |at: usize| SegmentStep { at, first: at, last: at, relative: None, is_edge: true };
         for (place, one) in data.series.iter_mut().enumerate() {
             let level = |value: f64| Segment::Level([value, 0.99 * value, 1.01 * value]);
             let pace = [None, Some(0.0), Some(one.least / 3.5)][place / 3 % 3];
@@ -138,7 +138,7 @@ fn the_script_agrees_on_drifts() {
             one.changes = vec![step(last / 4), step(last / 2)];
             if place % 2 == 1 {
                 one.levels.push(level([1.5, 1.0][place / 2 % 2]));
-                one.changes.push(Step { is_edge: place % 4 == 1, ..step(3 * last / 4) });
+                one.changes.push(SegmentStep { is_edge: place % 4 == 1, ..step(3 * last / 4) });
             }
         }
         let places = [0, last / 4, last / 3, last / 2, 2 * last / 3, last];

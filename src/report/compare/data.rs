@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::commits::{self, ComparedCommit, NAME, plain};
 use super::rounding::{in_units, of_units, power_as_shown, rounded, rounded_as_shown, spread_step};
-use super::segments::{Segment, Step, segments};
+use super::segments::{Segment, SegmentStep, segments};
 use crate::catalog::Catalog;
 use crate::number;
 use crate::order::{natural, parameters};
@@ -53,7 +53,7 @@ pub(super) struct SeriesData {
     pub(super) least: f64,
     /// Empty where no level was fitted.
     pub(super) levels: Vec<Segment>,
-    pub(super) changes: Vec<Step>,
+    pub(super) changes: Vec<SegmentStep>,
     /// The power of ten in units of which values are integers.
     pub(super) power: i32,
     /// How many of these units make a step of the reach of a spread.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::data::{Data, PointData, SeriesData};
-use super::segments::{Segment, Step};
+use super::segments::{Segment, SegmentStep};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Outcome<'a> {
@@ -164,7 +164,7 @@ impl Levels {
     /// Those of the last of the first so many points.
     pub(super) fn new(series: &SeriesData, points: usize) -> Levels {
         let changes = &series.changes;
-        let is_open = |step: &&Step| !step.is_edge && step.first < points && step.last >= points;
+        let is_open = |step: &&SegmentStep| !step.is_edge && step.first < points && step.last >= points;
         Levels {
             least: changes.iter().filter(|step| step.last < points).count(),
             likely: changes.iter().filter(|step| step.at < points).count(),
@@ -288,12 +288,12 @@ mod tests {
         PointData { number, environment: environment.into(), time, value: 1.0, spread: None }
     }
 
-    pub(super) fn step(first: usize, at: usize, last: usize, relative: [f64; 3]) -> Step {
-        Step { at, first, last, relative: Some(relative), is_edge: false }
+    pub(super) fn step(first: usize, at: usize, last: usize, relative: [f64; 3]) -> SegmentStep {
+        SegmentStep { at, first, last, relative: Some(relative), is_edge: false }
     }
 
-    fn edge(at: usize) -> Step {
-        Step { relative: None, is_edge: true, ..step(at, at, at, [0.0; 3]) }
+    fn edge(at: usize) -> SegmentStep {
+        SegmentStep { relative: None, is_edge: true, ..step(at, at, at, [0.0; 3]) }
     }
 
     fn level(value: f64) -> Segment {

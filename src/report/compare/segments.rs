@@ -28,7 +28,7 @@ impl Segment {
 
 /// A change between two levels, or an end of a drift; points are given by their places in the series.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Step {
+pub(super) struct SegmentStep {
     /// The most likely first point of the new segment.
     pub(super) at: usize,
     /// The first and the last point that may be it.
@@ -40,7 +40,7 @@ pub(super) struct Step {
 }
 
 /// The segments of a series whose points have these numbers of commits, and the steps between them; nothing without a level.
-pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, Vec<Step>) {
+pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, Vec<SegmentStep>) {
     let changes = &one.changes.points;
     let is_listed = one.levels.len() == changes.len() + 1 && one.pooled.len() == numbers.len();
     if one.changes.levels.is_empty() || !is_listed {
@@ -56,14 +56,14 @@ pub(super) fn segments(one: &SeriesTrend, numbers: &[usize]) -> (Vec<Segment>, V
         level.map_or_else(|| Segment::Drift(pace(one, numbers, piece)), Segment::Level)
     };
     let levels = pieces.iter().enumerate().map(segment).collect();
-    let mut steps: Vec<Step> = Vec::with_capacity(doubts.len());
+    let mut steps: Vec<SegmentStep> = Vec::with_capacity(doubts.len());
     for (piece, [before, after]) in pieces.iter().skip(1).zip(&doubts) {
         let at = piece.points.start;
         let change = changes.iter().find(|change| piece.is_step && change.index == at);
         let edge = (at.saturating_sub(*before), at + after);
         let (first, last) = change.map_or(edge, |change| (change.first, change.last));
         let relative = change.and_then(|change| ends(&change.relative));
-        steps.push(Step { at, first, last, relative, is_edge: change.is_none() });
+        steps.push(SegmentStep { at, first, last, relative, is_edge: change.is_none() });
     }
     put_in_order(&mut steps, numbers.len() - 1);
     (levels, steps)
@@ -87,7 +87,7 @@ fn doubt(one: &SeriesTrend, before: &Piece, after: &Piece) -> [usize; 2] {
 }
 
 /// Keeps the range of each edge of a drift between those of the changes around it, and the ranges of all steps in their order.
-fn put_in_order(steps: &mut [Step], newest: usize) {
+fn put_in_order(steps: &mut [SegmentStep], newest: usize) {
     let mut first = 0;
     for step in steps.iter_mut() {
         if step.is_edge { step.first = step.first.max(first) } else { first = step.first }

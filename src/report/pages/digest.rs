@@ -7,7 +7,7 @@ use super::digest_grid::{self, note, remarks};
 use super::event_list;
 use super::frame::prelude::*;
 use super::week::{week_rows, weeks};
-use crate::catalog::Input;
+use crate::catalog::SiteInput;
 use crate::number::fixed;
 use crate::sheet::{Banner, terminal};
 use crate::text::short_commit;
@@ -71,7 +71,7 @@ fn without_history(analysis: &Analysis, trend: &Trend) -> Sheet {
     let (line, ledger, releases) = (CommitLine::default(), Ledger::default(), Released::default());
     let (line, ledger, releases, today) = (&line, &ledger, &releases, NaiveDate::default());
     let (heads, movers, newest, reruns) = (&[], &[], &[], &[]);
-    let input = Input {
+    let input = SiteInput {
         analysis,
         trend,
         line,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::cell::{self, Judgement, failure};
 use super::frame::prelude::*;
-use crate::fit::Turn;
+use crate::fit::FitTurn;
 use crate::reasons;
 use crate::text::{capital, short_commit};
 use sprag_model::{Comparison, Counts, Metric, Scale, SuiteAnalysis, Verdict};
@@ -212,7 +212,7 @@ fn turn(catalog: &Catalog<'_>, comparison: &Comparison) -> Phrase {
     level.map_or(number::NONE, |(_, has_modes)| if has_modes { "two modes" } else { "flat" }).into()
 }
 
-fn newest_turn<'a>(catalog: &Catalog<'a>, comparison: &Comparison) -> Option<Turn<'a>> {
+fn newest_turn<'a>(catalog: &Catalog<'a>, comparison: &Comparison) -> Option<FitTurn<'a>> {
     let fit = catalog.fit(comparison.series.as_deref()?)?;
     fit.newest_level().and(fit.turns.last().copied())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::frame::prelude::*;
 use super::list::list_pages;
-use crate::fit::Turn;
+use crate::fit::FitTurn;
 use crate::phrase::Part;
 use crate::sheet::Banner;
 use crate::trend::{event, summary, tables, words};
@@ -138,7 +138,7 @@ fn range(of: &Event) -> Phrase {
 fn spark(catalog: &Catalog<'_>, of: &Event) -> String {
     let fit = event::lead(of).and_then(|lead| Some((lead, catalog.fit(&lead.series)?)));
     fit.map_or(String::new(), |(lead, fit)| {
-        let is_its = |turn: &&Turn<'_>| turn.part.is_some_and(|(event, _)| event.id == of.id);
+        let is_its = |turn: &&FitTurn<'_>| turn.part.is_some_and(|(event, _)| event.id == of.id);
         let change = fit.turns.iter().rev().find(is_its).map(|turn| turn.begin);
         let commits = counted(fit.series.pooled.len().min(60), "commit", "commits");
         cell::fitted_spark(&fit, (Some(lead.before.value), change), tone(of), format!("Trend of {commits} around it"))

@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::sample_data::{self, HOSTILE, Sample};
     use crate::site_checks::{check_xml, page, text};
-    use crate::{Input, Settings, pages};
+    use crate::{Settings, SiteInput, pages};
 
     const URL: &str = "https://example.org/kernels";
 
@@ -402,7 +402,7 @@ mod tests {
         let catalog = sample_data::rich();
         let catalog = catalog.catalog();
         let made = |url| {
-            let input = Input { url, ..catalog.input };
+            let input = SiteInput { url, ..catalog.input };
             sample_data::rendered(&input, &Settings::default()).expect("the sample renders")
         };
         assert!(!made(None).iter().any(|page| page.path == link::SITEMAP));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Datelike, Utc};
 
 use super::frame::prelude::*;
-use crate::chart::trend::{Dot, Fitted, Flag, Line, Processes, Trend, Turn};
+use crate::chart::trend::{Dot, Fitted, Flag, Line, PlotTurn, Processes, TrendPlot};
 use crate::fit::{Fit, Piece};
 use crate::number::NARROW;
 use crate::order::natural;
@@ -33,12 +33,12 @@ pub(super) fn trend(
     sentence: &str,
     scale: Scale,
     is_spread: bool,
-) -> Trend {
+) -> TrendPlot {
     let series = &of.series;
     let placed = placed(catalog, of, fit);
     let comparison = of.comparison.as_ref();
     let is_on_line = fit.is_none_or(|fit| self::is_on_line(catalog, fit));
-    Trend {
+    TrendPlot {
         title: format!("Trend of {}, {} on {}", decoded(&series.benchmark), series.metric.name, series.machine_name),
         description: format!("{sentence} The tables below give every change and the newest points."),
         scale,
@@ -135,7 +135,7 @@ fn is_on_line(catalog: &Catalog<'_>, fit: &Fit<'_>) -> bool {
 }
 
 /// Whether some run is not at the place of its commit on the line, so that the chart must name it.
-pub(super) fn names_commits(catalog: &Catalog<'_>, trend: &Trend) -> bool {
+pub(super) fn names_commits(catalog: &Catalog<'_>, trend: &TrendPlot) -> bool {
     let commits = &catalog.line.commits;
     let is_at = |dot: &Dot| commits.get(dot.place as usize).is_some_and(|commit| *commit.sha == *dot.commit);
     !trend.dots.iter().all(|dot| dot.place.fract() == 0.0 && is_at(dot))
@@ -167,7 +167,7 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
     let turns = fit.turns.iter().enumerate().map(|(number, turn)| {
         let shift = if turn.is_drift { 0.0 } else { 0.5 };
         let size = turn.relative.map_or(String::new(), |relative| number::percent(relative.value));
-        Turn {
+        PlotTurn {
             number: number + 1,
             tone: turn.tone(&fit.series.metric),
             places: (place(turn.begin) - shift, place(turn.end) - shift),

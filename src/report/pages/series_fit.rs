@@ -5,7 +5,7 @@ use askama::Template;
 use super::event_list::interval;
 use super::frame::prelude::*;
 use crate::chart::spread::{self, Spread};
-use crate::fit::{Fit, Turn, why_not_judged};
+use crate::fit::{Fit, FitTurn, why_not_judged};
 use crate::mark::{better_word, worse_word};
 use crate::text::short_commit;
 use sprag_model::{Answer, EventKind, EventState, Metric, Point, Scale, Series, SeriesTrend};
@@ -55,16 +55,16 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
         Some(_) => "No change and no drift was found in this series.",
         None => "Too few points to find a change.",
     };
-    let event = |turn: &Turn<'_>| match turn.part {
+    let event = |turn: &FitTurn<'_>| match turn.part {
         Some((event, _)) => Phrase::page_name(catalog.event_page(&event.id), event.id.as_str()),
         None => number::NONE.into(),
     };
-    let size = |turn: &Turn<'_>| or_none(turn.relative, |relative| number::percent(relative.value));
-    let state = |turn: &Turn<'_>| {
+    let size = |turn: &FitTurn<'_>| or_none(turn.relative, |relative| number::percent(relative.value));
+    let state = |turn: &FitTurn<'_>| {
         let (mark, note) = state(turn, metric);
         Cell::noted(mark, note.into())
     };
-    let turns: Vec<(usize, &Turn<'_>)> = fit.turns.iter().enumerate().rev().collect();
+    let turns: Vec<(usize, &FitTurn<'_>)> = fit.turns.iter().enumerate().rev().collect();
     Rows::new("Changes and drifts, newest first", turns)
         .first(ROWS)
         .column("No.", "", |(place, _)| (place + 1).to_string())
@@ -83,14 +83,14 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
 }
 
 /// The first commit at the new level, or the first and the last of a drift.
-fn at(fit: &Fit<'_>, turn: &Turn<'_>) -> String {
+fn at(fit: &Fit<'_>, turn: &FitTurn<'_>) -> String {
     match turn.is_drift {
         true => format!("{} to {}", fit.commit(turn.begin), fit.commit(turn.end.max(1) - 1)),
         false => fit.commit(turn.begin),
     }
 }
 
-fn range(fit: &Fit<'_>, turn: &Turn<'_>) -> String {
+fn range(fit: &Fit<'_>, turn: &FitTurn<'_>) -> String {
     if turn.is_drift {
         return counted(turn.end - turn.begin, "point", "points");
     }
@@ -102,7 +102,7 @@ fn range(fit: &Fit<'_>, turn: &Turn<'_>) -> String {
     if words.is_empty() { number::NONE.to_owned() } else { words.join("; ") }
 }
 
-fn word(turn: &Turn<'_>, metric: &Metric) -> &'static str {
+fn word(turn: &FitTurn<'_>, metric: &Metric) -> &'static str {
     match (turn.is_of_environment(), turn.is_drift, turn.is_worse(metric)) {
         (true, ..) => "environment",
         (_, true, _) => "drift",
@@ -125,7 +125,7 @@ fn chance(chance: f64) -> String {
     }
 }
 
-fn state(turn: &Turn<'_>, metric: &Metric) -> (Mark, String) {
+fn state(turn: &FitTurn<'_>, metric: &Metric) -> (Mark, String) {
     let Some((event, member)) = turn.part else {
         return (Mark::new(Tone::Plain, number::NONE, "part of no event"), String::new());
     };

@@ -8,7 +8,7 @@ use super::HOSTILE;
 use sprag_model::checklist::{
     Filled, FilledChecklist, HistoryPoint, Rests, Rollback, RuntimeTarget, SCHEMA_VERSION, Signed, Status, Waiving,
 };
-use sprag_model::ledger::{Acceptance, Entry, Terms};
+use sprag_model::ledger::{Acceptance, LedgerEntry, Terms};
 use sprag_model::release::{Figures, PublishedStatement, ReleaseReport, Released, Sealed};
 use sprag_model::{Answer, AnswerKind, CommitLine, Ledger, Trend, Waiver};
 
@@ -21,7 +21,7 @@ pub(super) fn ledger(day: NaiveDate, line: &CommitLine, trend: &mut Trend) -> Le
         date: on(from),
         commit: commit.to_owned(),
         expires: on(until),
-        entry: Entry { path: "ledger/2026.toml".to_owned(), line },
+        entry: LedgerEntry { path: "ledger/2026.toml".to_owned(), line },
     };
     let why = format!("The new layout saves memory. {HOSTILE}");
     let accept = |event: &str, days: (i64, i64), line| Acceptance {
@@ -126,7 +126,7 @@ pub(super) fn releases(day: NaiveDate, line: &CommitLine) -> Released {
         report("v1.1", Ok(filled("v1.1", false, no_go))),
     ];
     newest[1].statement = Some(Ok(published));
-    let entry = Entry { path: "ledger/2026.toml".to_owned(), line: 63 };
+    let entry = LedgerEntry { path: "ledger/2026.toml".to_owned(), line: 63 };
     let what = format!("`release/checklist.toml` has no item `gone` {HOSTILE}");
     Released { newest, older: 3, unused_waivers: BTreeMap::from([(entry, what)]) }
 }

@@ -7,7 +7,7 @@ mod runs;
 mod trend;
 
 use super::catalog::Catalog;
-use super::{Input, ReportError, Settings, Site};
+use super::{ReportError, Settings, Site, SiteInput};
 use sprag_model::calibration::{Reruns, Tally};
 use sprag_model::method::{Constants, Figure, Limits, MeasuredTable, Method};
 use sprag_model::release::Released;
@@ -36,10 +36,10 @@ impl Sample {
         Catalog::new(&self.input(Vec::leak(self.heads())))
     }
 
-    pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> Input<'a> {
+    pub(super) fn input<'a>(&'a self, heads: &'a [RunHead]) -> SiteInput<'a> {
         let Sample { analysis, trend, line, movers, newest, ledger, releases, reruns, .. } = self;
         let today = sprag_model::ledger::day(analysis.as_of.unwrap_or_default());
-        Input {
+        SiteInput {
             analysis,
             trend,
             line,
@@ -69,7 +69,7 @@ impl Sample {
     }
 }
 
-pub(super) fn rendered(input: &Input<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
+pub(super) fn rendered(input: &SiteInput<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {
     let mut site = Vec::new();
     Site::new(input).render(settings, &mut |page| {
         site.push(page);

@@ -8,7 +8,7 @@ use crate::commands::effort::{check_pin, seconds};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_pipeline::bisect::{BisectReport, BisectRequest, Recording, bisect, markdown, plan, terminal};
-use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::error::{Exit, WithContext as _};
 use sprag_pipeline::measuring::MeasureHost;
 use sprag_pipeline::options::shard_option;
 use sprag_pipeline::{Result, refuse};

@@ -8,7 +8,7 @@ use sprag_analysis::changes::context::Context;
 use sprag_base::files::{check_writable, read_bounded_from, read_input, write_atomic};
 use sprag_formats::series_table::{self, COLUMNS, SeriesTable};
 use sprag_pipeline::dataset::{self, Opened};
-use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::error::{Exit, WithContext as _};
 use sprag_pipeline::options::{NamedFile, check_distinct};
 use sprag_pipeline::{Advice, Result, detect, refuse, text, trend};
 

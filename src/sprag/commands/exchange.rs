@@ -8,7 +8,7 @@ use sprag_formats::registry::FORMATS;
 use sprag_pipeline::Result;
 use sprag_pipeline::dataset::{self, Exported, SeriesExport};
 use sprag_pipeline::error::Exit;
-use sprag_pipeline::export::{self, Form, Selected};
+use sprag_pipeline::export::{self, Selected, Syntax};
 use sprag_pipeline::import::ImportOptions;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::text::{columns, count};
@@ -46,9 +46,9 @@ pub(super) fn export(folder: &Path, command: ExportCommand, out: &mut dyn Write)
             writeln!(out, "wrote {}: {points} of {series} series in {files}{new}", place.display())?;
             return Ok(Exit::Done);
         }
-        ExportCommand::Csv { long, text } => (if long { Form::LongCsv } else { Form::Csv }, text),
-        ExportCommand::Jsonl(args) => (Form::JsonLines, args),
-        ExportCommand::Openmetrics(args) => (Form::OpenMetrics, args),
+        ExportCommand::Csv { long, text } => (if long { Syntax::LongCsv } else { Syntax::Csv }, text),
+        ExportCommand::Jsonl(args) => (Syntax::JsonLines, args),
+        ExportCommand::Openmetrics(args) => (Syntax::OpenMetrics, args),
     };
     let file = (args.out.as_os_str() != "-").then(|| folder.join(&args.out));
     let runs = export::write_text(&project, form, &selected(args.selection), file.as_deref(), out)?;

@@ -8,7 +8,7 @@ use crate::commands::effort;
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_measure::suite::Observer as _;
 use sprag_pipeline::compare::{compare_interleaved, stored};
-use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::error::{Exit, WithContext as _};
 use sprag_pipeline::gate::{self, CheckRequest, CompareRequest, GateRequest, PrintFormat, calibrate};
 use sprag_pipeline::measuring::{self, MeasureHost, SuiteRequest, TrtOptions};
 use sprag_pipeline::project::Project;

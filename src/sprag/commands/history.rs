@@ -7,14 +7,14 @@ use crate::cli::{BaselineCommand, HistoryCommand};
 use sprag_history::SyncOptions;
 use sprag_pipeline::baseline::{self, AcceptOptions, DiffOptions, EmitOptions};
 use sprag_pipeline::error::Exit;
-use sprag_pipeline::records::{self, Claim, Expected, LogOptions};
+use sprag_pipeline::records::{self, Claim, ExpectedRecords, LogOptions};
 use sprag_pipeline::{Error, Result};
 
 pub(super) fn history(folder: &Path, command: HistoryCommand, out: &mut dyn Write) -> Result<Exit> {
     match command {
         HistoryCommand::Add { files, skip_bad, expect_suites, expect_commit, max_age, allow_future } => {
             let (suites, commit, max_age_days) = (expect_suites, expect_commit, max_age);
-            let expected = Expected { suites, commit, max_age_days, allow_future };
+            let expected = ExpectedRecords { suites, commit, max_age_days, allow_future };
             records::add(folder, &files, skip_bad, &expected, &mut std::io::stdin().lock(), out)
         }
         HistoryCommand::Retract { run, reason, undo } => {

@@ -26,7 +26,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use crate::cli::{self, Cli, Command, KernelsCommand};
-use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::error::{Exit, WithContext as _};
 use sprag_pipeline::{Error, Result};
 
 /// Data go to `out`, progress and warnings to standard error.

@@ -15,7 +15,7 @@ use sprag_pipeline::Result;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::release::{
-    Attested, Form, LoadedRelease, Subject, Verified, WaiveOptions, attest, disagreements, fill, propose, table, verify,
+    Attested, LoadedRelease, Style, Verified, WaiveOptions, Waived, attest, disagreements, fill, propose, table, verify,
 };
 use sprag_pipeline::text::{self, warn};
 
@@ -60,8 +60,8 @@ fn run_attest(folder: &Path, args: &AttestArgs, out: &mut dyn Write) -> Result<E
     let form = match (args.format, &args.owner, &key) {
         (AttestFormat::ApexX, _, Some(_)) => return Err(unused("--key", "apex-x").into()),
         (AttestFormat::InToto, Some(_), _) => return Err(unused("--owner", "in-toto").into()),
-        (AttestFormat::ApexX, owner, None) => Form::ApexX { owner: owner.as_deref() },
-        (AttestFormat::InToto, None, key) => Form::InToto { key: key.as_deref() },
+        (AttestFormat::ApexX, owner, None) => Style::ApexX { owner: owner.as_deref() },
+        (AttestFormat::InToto, None, key) => Style::InToto { key: key.as_deref() },
     };
     let release = LoadedRelease::open(folder, &args.release.tag, &args.release.artifacts)?;
     let unreviewed = release.unreviewed()?;
@@ -137,8 +137,8 @@ fn run_waive(folder: &Path, args: &WaiveArgs, out: &mut dyn Write) -> Result<Exi
     let project = Project::open(folder)?;
     let WaiveArgs { event, release, item, target, reason, at_most, scope, author, date, expires } = args.clone();
     let subject = match event {
-        Some(id) => Subject::Event { id, scope, at_most },
-        None => Subject::Item { release: release.unwrap_or_default(), item: item.unwrap_or_default(), target },
+        Some(id) => Waived::Event { id, scope, at_most },
+        None => Waived::Item { release: release.unwrap_or_default(), item: item.unwrap_or_default(), target },
     };
     let options = WaiveOptions { subject, reason, author, date, expires };
     let proposal = propose(&project, &options, clock::now())?;

@@ -12,7 +12,7 @@ use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::{Artifact, Manifest};
 use sprag_evidence::release::artifacts::parse_pairs;
 use sprag_evidence::{file, play};
-use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::error::{Exit, WithContext as _};
 use sprag_pipeline::options::{NamedFile, check_distinct};
 use sprag_pipeline::{Advice, Error, Result, refuse, text};
 

@@ -6,7 +6,7 @@ use crate::cli::RunArgs;
 use crate::commands::run_options::{OptionGroup, given};
 use sprag_formats::compat::apex_x::cpu_report;
 use sprag_measure::apex_x_report::GpuReportOptions;
-use sprag_measure::gpu::settings::Settings;
+use sprag_measure::gpu::settings::GpuSettings;
 use sprag_measure::tensorrt::plugin_of_environment;
 use sprag_model::ShapeCase;
 use sprag_pipeline::config::{Suite, SuiteKind};
@@ -54,9 +54,9 @@ pub(super) fn gpu_override(args: &RunArgs) -> Result<GpuOverride, Advice> {
     })
 }
 
-fn cpu_settings(args: &RunArgs) -> cpu_report::Settings {
+fn cpu_settings(args: &RunArgs) -> cpu_report::CpuSettings {
     let calls = &args.single_calls;
-    cpu_report::Settings {
+    cpu_report::CpuSettings {
         infer_warmup: calls.infer_warmup.unwrap_or(5),
         infer_iters: calls.infer_iters.unwrap_or(30),
         micro_warmup: calls.micro_warmup.unwrap_or(5),
@@ -66,8 +66,8 @@ fn cpu_settings(args: &RunArgs) -> cpu_report::Settings {
 }
 
 /// The fixed profile with the given options.
-fn gpu_settings(args: &RunArgs) -> Result<Settings, Advice> {
-    let (gpu, mut settings) = (&args.gpu, Settings::FIXED);
+fn gpu_settings(args: &RunArgs) -> Result<GpuSettings, Advice> {
+    let (gpu, mut settings) = (&args.gpu, GpuSettings::FIXED);
     let profile = &mut settings.profile;
     set(&mut profile.batch, gpu.batch);
     set(&mut profile.channels, gpu.channels);

@@ -9,7 +9,7 @@ use sprag_evidence::fixture::Fixture;
 use sprag_evidence::manifest::Manifest;
 use sprag_formats::compat::apex_x::schema as seed;
 use sprag_formats::{custom, json_lines};
-use sprag_model::autotune::Store;
+use sprag_model::autotune::TuneStore;
 use sprag_model::calibration::Calibration;
 use sprag_model::checklist::FilledChecklist;
 use sprag_model::fsck::FsckReport;
@@ -41,7 +41,7 @@ const SCHEMAS: [Published; 38] = [
     ("baseline-2", "A file under baselines/, version 2", Baseline::schema),
     ("baseline-list-1", "What `sprag baseline list --json` prints", BaselineList::schema),
     ("baseline-diff-1", "What `sprag baseline diff --json` prints", BaselineDiffs::schema),
-    ("autotune-1", "Saved choices of the tuner, .sprag/autotune.json", Store::schema),
+    ("autotune-1", "Saved choices of the tuner, .sprag/autotune.json", TuneStore::schema),
     (
         "metrics-1",
         "The report of a program that measures itself, as a suite of the format `custom` reads it",

@@ -7,9 +7,9 @@ use crate::cli::{self, CiSystem, InitArgs};
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_base::files::write_atomic;
 use sprag_measure::clock;
-use sprag_measure::doctor::{MachineName, examine};
+use sprag_measure::doctor::{GivenName, examine};
 use sprag_measure::environment::MACHINE_VARIABLE;
-use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::error::{Exit, WithContext as _};
 use sprag_pipeline::init::{self, Ci, CiOptions, InitOptions};
 use sprag_pipeline::measuring::MeasureHost;
 use sprag_pipeline::project::Project;
@@ -58,7 +58,7 @@ pub(super) fn doctor(folder: &Path, is_quick: bool, is_json: bool, out: &mut dyn
         Some(_) => "sprag.toml",
         None => "hardware",
     };
-    let name = MachineName { given: given.as_deref(), source };
+    let name = GivenName { given: given.as_deref(), source };
     let abilities = |facts: &_| sprag_pipeline::doctor::abilities(&project, facts);
     let findings = examine(env!("CARGO_PKG_VERSION"), name, is_quick, &abilities, &Progress::new())?;
     if is_json {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::cli::{TrendArgs, TrendFormat};
-use sprag_analysis::trend::analyse::Output;
+use sprag_analysis::trend::analyse::TrendOutput;
 use sprag_base::files::{check_writable, write_atomic};
 use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
@@ -14,7 +14,7 @@ use sprag_pipeline::dataset::Opened;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::project::Project;
 use sprag_pipeline::study::{self, Along};
-use sprag_pipeline::trend::{self, Selection, TrendOptions, analyse, record};
+use sprag_pipeline::trend::{self, SeriesFilter, TrendOptions, analyse, record};
 use sprag_pipeline::{Advice, Error, Result, refuse, text};
 use sprag_report as report;
 
@@ -52,7 +52,7 @@ fn options(args: &TrendArgs) -> TrendOptions {
     }
 }
 
-fn analysed(project: &Project, args: &TrendArgs) -> Result<Output> {
+fn analysed(project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
     // Before the first commit HEAD names none.
     let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
     let along = Along { revision, all_parents: args.all_parents };
@@ -63,7 +63,7 @@ fn analysed(project: &Project, args: &TrendArgs) -> Result<Output> {
         return refuse(message, "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
     }
     let series: Vec<&Series> = study.analysis.series.iter().map(|one| &one.series).collect();
-    let selection = Selection::new(&args.suites, args.machine.as_deref(), &args.filters, &series)?;
+    let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &series)?;
     trend::warn_unmatched(project, &study);
     trend::warn_early(args.as_of, &study);
     let output = analyse(project, &study, &options(args), &|one| selection.has(one))?;
@@ -74,10 +74,10 @@ fn analysed(project: &Project, args: &TrendArgs) -> Result<Output> {
 }
 
 /// The same from partial results, which engines detected in the parts of a dataset.
-fn joined(folder: &Path, project: &Project, args: &TrendArgs) -> Result<Output> {
+fn joined(folder: &Path, project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
     let dataset = args.dataset.as_ref().expect("`--from` requires it");
     let opened = Opened::open(&folder.join(dataset))?;
-    let selection = Selection::new(&args.suites, args.machine.as_deref(), &args.filters, &opened.series())?;
+    let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &opened.series())?;
     let from: Vec<PathBuf> = args.from.iter().map(|path| folder.join(path)).collect();
     let (output, ledger) = opened.join(project, &from, &options(args), &|one| selection.has(one))?;
     if selection.is_all() {

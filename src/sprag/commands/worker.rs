@@ -15,11 +15,11 @@ use sprag_measure::gpu::suite::DeviceScope;
 use sprag_measure::gpu::survey;
 use sprag_measure::instructions::{self as count, CountPlan};
 use sprag_measure::plan::{Message, Plan};
-use sprag_measure::task::{self, Question};
+use sprag_measure::task::{self, TaskQuestion};
 use sprag_measure::workload::Workload;
 use sprag_measure::{MeasureError, cpu, noise, worker};
 use sprag_pipeline::Result;
-use sprag_pipeline::error::{Context as _, Exit};
+use sprag_pipeline::error::{Exit, WithContext as _};
 
 /// A plan only names benchmarks.
 const MOST_PLAN_BYTES: u64 = 1 << 20;
@@ -58,16 +58,16 @@ pub(super) fn worker(
             survey::follow(&plan, own, &mut worker::message_writer(out))?;
         }
         Task::Seed => {
-            let question: Question<CpuCallsPlan> = read(input)?;
+            let question: TaskQuestion<CpuCallsPlan> = read(input)?;
             let workloads = workloads(&question.plan.suite)?;
             answer(&task::follow(&question, |plan| cpu_calls::follow(plan, &workloads))?, out)?;
         }
         Task::GpuCalls => {
-            let question: Question<GpuCallsPlan> = read(input)?;
+            let question: TaskQuestion<GpuCallsPlan> = read(input)?;
             answer(&task::follow(&question, gpu_calls::follow)?, out)?;
         }
         Task::Count => {
-            let question: Question<CountPlan> = read(input)?;
+            let question: TaskQuestion<CountPlan> = read(input)?;
             let workloads = cpu::workloads(&question.plan.suite)?;
             answer(&task::follow(&question, |plan| count::follow(plan, &workloads))?, out)?;
         }

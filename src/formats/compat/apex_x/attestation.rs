@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 use sprag_base::json;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum Grade {
     Pass,
     Fail,
     Pending,
     NotApplicable,
 }
 
-impl Status {
+impl Grade {
     pub fn word(self) -> &'static str {
         match self {
-            Status::Pass => "PASS",
-            Status::Fail => "FAIL",
-            Status::Pending => "PENDING",
-            Status::NotApplicable => "N/A",
+            Grade::Pass => "PASS",
+            Grade::Fail => "FAIL",
+            Grade::Pending => "PENDING",
+            Grade::NotApplicable => "N/A",
         }
     }
 
     /// In capitals or not.
-    pub fn parse(word: &str) -> Option<Status> {
-        let all = [Status::Pass, Status::Fail, Status::Pending, Status::NotApplicable];
+    pub fn parse(word: &str) -> Option<Grade> {
+        let all = [Grade::Pass, Grade::Fail, Grade::Pending, Grade::NotApplicable];
         all.into_iter().find(|status| status.word() == word.trim().to_uppercase())
     }
 }
@@ -37,7 +37,7 @@ impl Status {
 pub const TARGETS: [&str; 4] = ["cpu", "torch", "triton", "tensorrt"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct AttestationKind {
     pub key: &'static str,
     pub label: &'static str,
     pub path: &'static str,
@@ -45,7 +45,7 @@ pub struct Kind {
     pub for_tensorrt: bool,
 }
 
-pub const ARTIFACTS: [Kind; 8] = [
+pub const ARTIFACTS: [AttestationKind; 8] = [
     kind("export_manifest", "Export manifest", "artifacts/export/apex_x_manifest.json", EXPORT, false),
     kind("onnx_graph", "ONNX graph", "artifacts/export/apex_x.onnx", EXPORT, false),
     kind("trt_engine", "TRT engine (if TRT release)", "artifacts/trt/apex_x.engine", "TensorRT build pipeline", true),
@@ -82,8 +82,8 @@ const fn kind(
     path: &'static str,
     producer: &'static str,
     for_tensorrt: bool,
-) -> Kind {
-    Kind { key, label, path, producer, for_tensorrt }
+) -> AttestationKind {
+    AttestationKind { key, label, path, producer, for_tensorrt }
 }
 
 /// Each with its key and its label.
@@ -125,13 +125,13 @@ pub struct Attestation {
     /// One a kind, in the order of [`ARTIFACTS`].
     pub files: Vec<ReleaseFile>,
     /// By key; the others are pending.
-    pub gates: BTreeMap<String, Status>,
+    pub gates: BTreeMap<String, Grade>,
     /// By key, in place of the run of CI.
     pub evidence: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct AttestationSummary {
     pub required: usize,
     pub missing: usize,
     pub passed: usize,
@@ -139,31 +139,31 @@ pub struct Summary {
     pub pending: usize,
 }
 
-impl Summary {
+impl AttestationSummary {
     pub fn word(&self) -> &'static str {
         match self {
-            Summary { missing: 0, failed: 0, pending: 0, .. } => "pass",
-            Summary { missing: 0, failed: 0, .. } => "pending",
+            AttestationSummary { missing: 0, failed: 0, pending: 0, .. } => "pass",
+            AttestationSummary { missing: 0, failed: 0, .. } => "pending",
             _ => "fail",
         }
     }
 }
 
 impl Attestation {
-    fn is_required(&self, kind: &Kind) -> bool {
+    fn is_required(&self, kind: &AttestationKind) -> bool {
         !kind.for_tensorrt || self.metadata.runtime_target == "tensorrt"
     }
 
-    fn status_of(&self, kind: &Kind, file: &ReleaseFile) -> Status {
+    fn status_of(&self, kind: &AttestationKind, file: &ReleaseFile) -> Grade {
         match (&file.content, self.is_required(kind)) {
-            (Some(_), _) => Status::Pass,
-            (None, true) => Status::Fail,
-            (None, false) => Status::NotApplicable,
+            (Some(_), _) => Grade::Pass,
+            (None, true) => Grade::Fail,
+            (None, false) => Grade::NotApplicable,
         }
     }
 
-    fn gate(&self, key: &str) -> Status {
-        self.gates.get(key).copied().unwrap_or(Status::Pending)
+    fn gate(&self, key: &str) -> Grade {
+        self.gates.get(key).copied().unwrap_or(Grade::Pending)
     }
 
     fn evidence_of(&self, place: usize, key: &str) -> &str {
@@ -171,20 +171,20 @@ impl Attestation {
         self.evidence.get(key).map(String::as_str).or(by_ci).unwrap_or("pending")
     }
 
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> AttestationSummary {
         let needed = || ARTIFACTS.iter().zip(&self.files).filter(|(kind, _)| self.is_required(kind));
-        let gates = |status: Status| GATES.iter().filter(|(key, _)| self.gate(key) == status).count();
-        Summary {
+        let gates = |status: Grade| GATES.iter().filter(|(key, _)| self.gate(key) == status).count();
+        AttestationSummary {
             required: needed().count(),
             missing: needed().filter(|(_, file)| file.content.is_none()).count(),
-            passed: gates(Status::Pass),
-            failed: gates(Status::Fail),
-            pending: gates(Status::Pending),
+            passed: gates(Grade::Pass),
+            failed: gates(Grade::Fail),
+            pending: gates(Grade::Pending),
         }
     }
 
     pub fn to_json(&self) -> String {
-        let artifact = |(kind, file): (&Kind, &ReleaseFile)| {
+        let artifact = |(kind, file): (&AttestationKind, &ReleaseFile)| {
             json!({
                 "key": kind.key,
                 "label": kind.label,
@@ -273,7 +273,7 @@ impl Attestation {
         lines.extend(GATES.iter().enumerate().map(|(place, (key, label))| {
             format!("| {label} | {} | `{}` |", self.evidence_of(place, key), self.gate(key).word())
         }));
-        let Summary { required, missing, passed, failed, pending } = self.summary();
+        let AttestationSummary { required, missing, passed, failed, pending } = self.summary();
         lines.extend([
             String::new(),
             "## Summary".to_owned(),

@@ -24,7 +24,7 @@ pub const INPUT_SHAPE: [u64; 4] = [1, 3, 128, 128];
 pub const TILE_SHAPE: [u64; 4] = [1, 64, 128, 128];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct CpuSettings {
     pub infer_warmup: u32,
     pub infer_iters: u32,
     /// Calls of each other kernel.
@@ -34,7 +34,7 @@ pub struct Settings {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Platform {
     /// Operating system, its release, architecture and C library, joined as Python joins them.
     pub platform: String,
     pub cuda_available: bool,
@@ -51,7 +51,7 @@ pub struct Timings {
 
 /// The text of the report: keys sorted, two spaces a level, floats as Python writes them, one line feed at the end.
 /// `None` where a kernel has no times.
-pub fn to_json(settings: &Settings, place: &Place, timings: &Timings) -> Option<String> {
+pub fn to_json(settings: &CpuSettings, place: &Platform, timings: &Timings) -> Option<String> {
     let infer = CallSummary::from_calls(&timings.infer)?;
     let median = |calls: &[f64]| CallSummary::from_calls(calls).map(|summary| summary.p50);
     let report = json!({
@@ -97,7 +97,7 @@ mod tests {
             .expect("the golden cases are JSON");
         let text = golden["cases"][0]["current_json_text"].as_str().expect("the first case has a recorded report");
         let mut expected: Value = serde_json::from_str(text).expect("the report is JSON");
-        let settings = Settings::deserialize(&expected["config"]).expect("the report has settings");
+        let settings = CpuSettings::deserialize(&expected["config"]).expect("the report has settings");
         let platform = expected["environment"]["platform"].as_str().expect("a platform").to_owned();
         let figure = |name: &str| expected["metrics"][name].as_f64().expect("a metric is a number");
         let around = |name: &str| vec![figure(name) + 2.0, figure(name), figure(name) - 0.125];
@@ -111,7 +111,7 @@ mod tests {
         };
         expected["environment"]["python"] = json!("none");
         expected["environment"]["torch"] = json!("none");
-        let place = Place { platform, cuda_available: false };
+        let place = Platform { platform, cuda_available: false };
         assert_eq!(to_json(&settings, &place, &timings), Some(json::to_pretty(&expected)));
         assert_eq!(to_json(&settings, &place, &Timings { tile_pack: Vec::new(), ..timings }), None);
     }

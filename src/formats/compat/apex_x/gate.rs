@@ -124,7 +124,7 @@ impl CheckStatus {
 
 /// One metric of the baseline against the report, in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Check {
+pub struct GateCheck {
     pub metric: String,
     pub status: CheckStatus,
     /// What the baseline holds, and the most that passes; always there where [`compare`] made the check.
@@ -148,16 +148,16 @@ impl Statuses {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub struct GateComparison {
     pub suite: SeedSuite,
     /// Its field `suite`, text or null.
     pub report_suite: Option<Value>,
     pub statuses: Option<Statuses>,
     /// One a metric of the baseline, in the order of names.
-    pub checks: Vec<Check>,
+    pub checks: Vec<GateCheck>,
 }
 
-impl Comparison {
+impl GateComparison {
     pub fn passes(&self) -> bool {
         self.agrees() && self.checks.iter().all(|check| check.status == CheckStatus::Pass)
     }
@@ -167,8 +167,8 @@ impl Comparison {
     }
 
     /// The checks, and first of all a failed one of the status where it is another than is required.
-    fn all_checks(&self) -> impl Iterator<Item = Check> {
-        let status = (!self.agrees()).then(|| Check {
+    fn all_checks(&self) -> impl Iterator<Item = GateCheck> {
+        let status = (!self.agrees()).then(|| GateCheck {
             metric: STATUS.to_owned(),
             status: CheckStatus::Fail,
             baseline: None,
@@ -181,7 +181,7 @@ impl Comparison {
 }
 
 /// Compares a report with a baseline, both objects, by the rules of the suite.
-pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<Comparison, CompareError> {
+pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<GateComparison, CompareError> {
     let other = CompareError::Other;
     for (which, value) in [("report", report), ("baseline", baseline)] {
         if !value.is_object() {
@@ -212,11 +212,11 @@ pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<Com
         metrics("report", report)?;
     }
     let checks = specs.into_iter().map(|(name, spec)| check(name, spec, figure(suite, report, name)));
-    let checks = checks.collect::<Result<Vec<Check>, CompareError>>()?;
-    Ok(Comparison { suite, report_suite: report.get("suite").cloned(), statuses, checks })
+    let checks = checks.collect::<Result<Vec<GateCheck>, CompareError>>()?;
+    Ok(GateComparison { suite, report_suite: report.get("suite").cloned(), statuses, checks })
 }
 
-fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -> Result<Check, CompareError> {
+fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -> Result<GateCheck, CompareError> {
     if !spec.is_object() {
         return Err(CompareError::Other(format!("what the baseline says of `{name}` is not an object")));
     }
@@ -233,7 +233,7 @@ fn check(name: &str, spec: &Value, current: Result<Option<f64>, CompareError>) -
     let current = current?;
     // The order of the operations decides at the border.
     let allowed = value * (1.0 + ratio) + abs;
-    Ok(Check {
+    Ok(GateCheck {
         metric: name.to_owned(),
         status: match current {
             None => CheckStatus::Missing,
@@ -252,7 +252,7 @@ const STATUS: &str = "__status__";
 
 /// The summary that Apex-X's tool writes. What is not finite is written as Python does, so a strict reader refuses such
 /// a file.
-pub fn summary(comparison: &Comparison) -> String {
+pub fn summary(comparison: &GateComparison) -> String {
     let mut checks = Vec::new();
     if let Some(Statuses { required, current }) = comparison.statuses.as_ref().filter(|statuses| !statuses.agree()) {
         checks.push(json!({"metric": STATUS, "status": "fail", "expected": required, "current": current}));
@@ -269,9 +269,9 @@ pub fn summary(comparison: &Comparison) -> String {
 }
 
 /// The trend that Apex-X's tool writes: every metric with the same fields, and how many there are.
-pub fn trend(comparison: &Comparison, timestamp: &str) -> String {
+pub fn trend(comparison: &GateComparison, timestamp: &str) -> String {
     // A metric without a name has no place in a trend.
-    let mut checks: Vec<Check> = comparison.all_checks().filter(|check| !check.metric.is_empty()).collect();
+    let mut checks: Vec<GateCheck> = comparison.all_checks().filter(|check| !check.metric.is_empty()).collect();
     checks.sort_by(|a, b| a.metric.cmp(&b.metric));
     let metrics: Vec<Value> = checks.iter().map(metric).collect();
     let suite = comparison.report_suite.clone().unwrap_or_else(|| Value::from(comparison.suite.name()));
@@ -288,8 +288,8 @@ pub fn trend(comparison: &Comparison, timestamp: &str) -> String {
 }
 
 /// One line a check, with Python's words for what is absent or not finite.
-pub fn lines(comparison: &Comparison) -> Vec<String> {
-    let line = |check: Check| {
+pub fn lines(comparison: &GateComparison) -> Vec<String> {
+    let line = |check: GateCheck| {
         let number = |value: Option<f64>| value.map_or("None".to_owned(), python::number);
         format!(
             "{}_check metric={} status={} baseline_ms={} allowed_max_ms={} current_ms={}",
@@ -305,15 +305,15 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The status is treated as a check.
-pub fn failed(comparison: &Comparison) -> usize {
+pub fn failed(comparison: &GateComparison) -> usize {
     comparison.all_checks().filter(|check| !check.metric.is_empty() && check.status != CheckStatus::Pass).count()
 }
 
-pub fn overall(comparison: &Comparison) -> &'static str {
+pub fn overall(comparison: &GateComparison) -> &'static str {
     if comparison.passes() { "pass" } else { "fail" }
 }
 
-fn metric(check: &Check) -> Value {
+fn metric(check: &GateCheck) -> Value {
     let number = |value: Option<f64>| value.map_or(Value::Null, json::number);
     json!({
         "allowed_max_ms": number(check.allowed),
@@ -325,7 +325,7 @@ fn metric(check: &Check) -> Value {
     })
 }
 
-fn file(comparison: &Comparison, mut fields: Value) -> String {
+fn file(comparison: &GateComparison, mut fields: Value) -> String {
     if let Some(Statuses { required, current }) = &comparison.statuses {
         fields["current_status"] = Value::from(current.as_str());
         fields["required_status"] = Value::from(required.as_str());

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::gpu_report::GpuConfig;
-use sprag_model::autotune::{Launched, Registry, Snapshot, Source, shape_bucket};
+use sprag_model::autotune::{AutotuneSnapshot, Launched, Registry, Source, shape_bucket};
 use sprag_model::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct TunedForm {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Chosen {
+pub struct ChosenLaunches {
     /// By name; an operation without one runs its untuned configuration.
     pub configurations: BTreeMap<TimedOperation, String>,
     sources: BTreeMap<TimedOperation, Source>,
@@ -96,11 +96,11 @@ impl TimedOperation {
     }
 }
 
-impl Chosen {
+impl ChosenLaunches {
     /// The choices of a run for the benchmarks that `id` names.
-    pub fn from_run(run: &Run, id: impl Fn(TimedOperation) -> Option<String>) -> Chosen {
+    pub fn from_run(run: &Run, id: impl Fn(TimedOperation) -> Option<String>) -> ChosenLaunches {
         let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
-        let mut chosen = Chosen::default();
+        let mut chosen = ChosenLaunches::default();
         for operation in TimedOperation::ALL {
             let Some(id) = id(operation) else { continue };
             let entry = run.autotune.iter().find(|entry| text(entry, "benchmark").as_ref() == Some(&id));
@@ -124,7 +124,7 @@ impl Chosen {
         tuned: impl Iterator<Item = (TimedOperation, &'a TunedForm)>,
         config: &GpuConfig,
         dtype: &str,
-    ) -> Snapshot {
+    ) -> AutotuneSnapshot {
         let mut registry = Registry::default();
         for (operation, TunedForm { kernels, configuration, calls }) in tuned {
             let launched = Launched {
@@ -193,7 +193,7 @@ mod tests {
             entry("Scan", "d", "guessed"),
             json!("damaged"),
         ]);
-        let chosen = Chosen::from_run(&run, |operation| Some(format!("{operation:?}")));
+        let chosen = ChosenLaunches::from_run(&run, |operation| Some(format!("{operation:?}")));
         let check = |operation: TimedOperation, selected: Option<&str>, source: Source| {
             assert_eq!(chosen.configurations.get(&operation).map(String::as_str), selected);
             assert_eq!(chosen.source(operation), source);
@@ -203,7 +203,7 @@ mod tests {
         check(TimedOperation::FusionGate, Some("c"), Source::RegistryCache);
         check(TimedOperation::Scan, None, Source::Heuristic);
         check(TimedOperation::EndToEnd, None, Source::Heuristic);
-        assert_eq!(Chosen::from_run(&run, |_| None), Chosen::default());
+        assert_eq!(ChosenLaunches::from_run(&run, |_| None), ChosenLaunches::default());
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         };
         let (pack, path) = (tuned(&["tile_pack"], 61), tuned(&["ff_means", "ff_finish"], 3));
         let tuned = [(TimedOperation::TilePack, &pack), (TimedOperation::EndToEnd, &path)];
-        let snapshot = Chosen::default().snapshot(tuned.into_iter(), &config(), "float16");
+        let snapshot = ChosenLaunches::default().snapshot(tuned.into_iter(), &config(), "float16");
         let summary = snapshot.summary;
         assert_eq!((summary.cache_entries, summary.launches, summary.cache_misses), (2, 64, 2));
         let [path, pack] = &snapshot.entries[..] else { panic!("two entries") };

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::report_parts::{CallSummary, RuntimeCaps};
 use sprag_base::json;
-use sprag_model::autotune::Snapshot;
+use sprag_model::autotune::AutotuneSnapshot;
 
 pub const SUITE: &str = "apex_x_gpu_benchmark";
 
@@ -20,14 +20,14 @@ pub const SCHEMA_VERSION: u64 = 1;
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuReport {
     pub timestamp: DateTime<Utc>,
-    pub environment: Environment,
+    pub environment: ReportEnvironment,
     pub config: GpuConfig,
-    pub outcome: Outcome,
-    pub autotune: Snapshot,
+    pub outcome: GpuOutcome,
+    pub autotune: AutotuneSnapshot,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum GpuOutcome {
     /// For this reason, such as `cuda_unavailable`.
     Skipped(String),
     Measured(Box<Benchmarks>),
@@ -38,8 +38,8 @@ impl GpuReport {
     /// Names the benchmark that has no times, or one that is not finite.
     pub fn to_value(&self) -> Result<Value, String> {
         let (status, reason, benchmarks) = match &self.outcome {
-            Outcome::Skipped(reason) => ("skipped", Some(reason), json!({})),
-            Outcome::Measured(benchmarks) => ("ok", None, benchmarks.to_json(&self.config)?),
+            GpuOutcome::Skipped(reason) => ("skipped", Some(reason), json!({})),
+            GpuOutcome::Measured(benchmarks) => ("ok", None, benchmarks.to_json(&self.config)?),
         };
         let mut report = json!({
             "schema_version": SCHEMA_VERSION,
@@ -64,7 +64,7 @@ impl GpuReport {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Environment {
+pub struct ReportEnvironment {
     /// Operating system, its release, architecture and C library, joined as Python joins them.
     pub platform: String,
     pub caps: RuntimeCaps,
@@ -76,7 +76,7 @@ pub struct Environment {
     pub fp8_fallback_reason: Option<String>,
 }
 
-impl Environment {
+impl ReportEnvironment {
     fn to_json(&self) -> Value {
         let fp8_requested = self.requested_dtype == "fp8";
         json!({
@@ -144,7 +144,7 @@ pub enum Backend {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Operation {
+pub struct ReportedOperation {
     pub reference: Calls,
     /// The tuned form, or where it cannot run the plain one.
     pub dispatch: Calls,
@@ -170,14 +170,14 @@ pub enum TensorRt {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     pub calls: Calls,
-    pub selection: Selection,
+    pub selection: SelectedTiles,
     /// Why the tuned form did not run. Apex-X has no such key here, so it is written only where there is a reason.
     pub fallback_reason: Option<String>,
 }
 
 /// The tiles that a call of the path selected, of all images, and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Selection {
+pub struct SelectedTiles {
     pub level_0: u64,
     pub level_1: u64,
     pub budget_b1_spent: f64,
@@ -193,10 +193,10 @@ pub struct EndToEnd {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmarks {
-    pub tilepack: Operation,
-    pub tileunpack: Operation,
-    pub fusion_gate: Operation,
-    pub tilessm: Operation,
+    pub tilepack: ReportedOperation,
+    pub tileunpack: ReportedOperation,
+    pub fusion_gate: ReportedOperation,
+    pub tilessm: ReportedOperation,
     pub tilessm_plugin: TensorRt,
     pub end_to_end: EndToEnd,
 }
@@ -209,7 +209,7 @@ impl Benchmarks {
             (product(&[*batch, *kmax]), product(&[*batch, *channels, *height, *width]), product(&[*batch]));
         // Apex-X calls each channel of each step a token.
         let tokens = product(&[*batch, *steps, *channels]);
-        let tile_op = |name: &str, one: &Operation, work: f64, label: &str| -> Result<Value, String> {
+        let tile_op = |name: &str, one: &ReportedOperation, work: f64, label: &str| -> Result<Value, String> {
             Ok(json!({
                 "backend": one.backend,
                 "fallback_reason": one.fallback_reason,
@@ -312,7 +312,7 @@ pub(super) mod tests {
     fn skipped() -> GpuReport {
         GpuReport {
             timestamp: DateTime::from_timestamp(1_790_000_000, 547_213_000).expect("a date"),
-            environment: Environment {
+            environment: ReportEnvironment {
                 platform: "Linux-6.1.0-x86_64-with-glibc2.36".into(),
                 caps: RuntimeCaps {
                     cuda: Err("cuda_unavailable".into()),
@@ -324,8 +324,8 @@ pub(super) mod tests {
                 fp8_fallback_reason: None,
             },
             config: config(),
-            outcome: Outcome::Skipped("cuda_unavailable".into()),
-            autotune: Snapshot::default(),
+            outcome: GpuOutcome::Skipped("cuda_unavailable".into()),
+            autotune: AutotuneSnapshot::default(),
         }
     }
 
@@ -334,14 +334,14 @@ pub(super) mod tests {
         Calls { milliseconds: vec![milliseconds, 2.0 * milliseconds, milliseconds], peak_bytes: Some(3 << 19) }
     }
 
-    fn operation(milliseconds: f64) -> Operation {
+    fn operation(milliseconds: f64) -> ReportedOperation {
         let (reference, dispatch) = (calls(2.0 * milliseconds), calls(milliseconds));
-        Operation { reference, dispatch, backend: Backend::Cuda, fallback_reason: None }
+        ReportedOperation { reference, dispatch, backend: Backend::Cuda, fallback_reason: None }
     }
 
     fn measured() -> GpuReport {
         let selection =
-            Selection { level_0: 20, level_1: 32, budget_b1_spent: 16.000000000000004, budget_b2_spent: 8.0 };
+            SelectedTiles { level_0: 20, level_1: 32, budget_b1_spent: 16.000000000000004, budget_b2_spent: 8.0 };
         let engine = TensorRt::Measured {
             path: "model.plan".into(),
             mode: Some("modern_io_tensors".into()),
@@ -351,7 +351,7 @@ pub(super) mod tests {
         let benchmarks = Benchmarks {
             tilepack: operation(0.5),
             tileunpack: operation(1.0),
-            fusion_gate: Operation {
+            fusion_gate: ReportedOperation {
                 backend: Backend::Reference,
                 fallback_reason: Some("cuda_launch_failed".into()),
                 ..operation(1.0)
@@ -365,13 +365,13 @@ pub(super) mod tests {
             },
         };
         let device = CudaDevice { count: 1, name: "NVIDIA H200".into(), compute_capability: "9.0".into() };
-        let environment = Environment {
+        let environment = ReportEnvironment {
             caps: RuntimeCaps { cuda: Ok(device), fp8: Fp8::Available, has_runtime: true },
             requested_dtype: "fp8".into(),
             effective_dtype: "float8_e4m3fn".into(),
             ..skipped().environment
         };
-        GpuReport { environment, outcome: Outcome::Measured(Box::new(benchmarks)), ..skipped() }
+        GpuReport { environment, outcome: GpuOutcome::Measured(Box::new(benchmarks)), ..skipped() }
     }
 
     #[test]
@@ -419,7 +419,7 @@ pub(super) mod tests {
         let mut report = measured();
         let key = "/benchmarks/end_to_end_infer/torch_triton_fastpath/fallback_reason";
         assert_eq!(report.to_value().expect("nothing is missing").pointer(key), None);
-        if let Outcome::Measured(benchmarks) = &mut report.outcome {
+        if let GpuOutcome::Measured(benchmarks) = &mut report.outcome {
             benchmarks.end_to_end.dispatch.fallback_reason = Some("parity: off".to_owned());
         }
         assert_eq!(report.to_value().expect("nothing is missing").pointer(key), Some(&json!("parity: off")));
@@ -429,7 +429,7 @@ pub(super) mod tests {
     fn a_report_without_times_is_none() {
         let check = |break_it: fn(&mut Benchmarks), expected: &str| {
             let mut report = measured();
-            if let Outcome::Measured(benchmarks) = &mut report.outcome {
+            if let GpuOutcome::Measured(benchmarks) = &mut report.outcome {
                 break_it(benchmarks);
             }
             assert_eq!(report.to_json(), Err(format!("there are no times of {expected}")));

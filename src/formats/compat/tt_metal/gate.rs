@@ -33,15 +33,15 @@ impl SampleGateError {
 }
 
 /// By section and benchmark.
-pub type Findings = Vec<Section<RankFigures>>;
+pub type GateRows = Vec<Section<RankFigures>>;
 
 /// Compares two ground truths by the rule; what the original warns of goes to `warnings`.
 pub fn judge(
     baseline: &[u8],
     current: &[u8],
     warnings: &mut Vec<String>,
-    rule: impl FnOnce(&GroundTruth, &GroundTruth) -> Result<Findings, SampleMismatch>,
-) -> Result<Findings, SampleGateError> {
+    rule: impl FnOnce(&GroundTruth, &GroundTruth) -> Result<GateRows, SampleMismatch>,
+) -> Result<GateRows, SampleGateError> {
     let baseline = ground_truth::read(baseline, warnings).map_err(SampleGateError::Baseline)?;
     let current = ground_truth::read(current, warnings).map_err(SampleGateError::Current)?;
     rule(&baseline, &current).map_err(SampleGateError::Mismatch)
@@ -53,7 +53,7 @@ const IMPROVEMENT_LEVEL: f64 = 0.05;
 pub type Results = [Section<RankFigures>];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Summary {
+pub struct GateSummary {
     pub total_tests: usize,
     pub regressions: usize,
     /// By the band and a fixed level, so that a message may say otherwise.
@@ -73,8 +73,8 @@ pub fn message(section: &str, entry: &str, figures: &RankFigures) -> String {
     }
 }
 
-pub fn summary(results: &Results) -> Summary {
-    let mut summary = Summary::default();
+pub fn summary(results: &Results) -> GateSummary {
+    let mut summary = GateSummary::default();
     for (section, entry, figures) in each(results) {
         let message = || format!("{section}.{entry}: {}", message(section, entry, figures));
         summary.total_tests += 1;

@@ -8,7 +8,6 @@ use std::fmt;
 
 use sprag_base::text::is_unsafe;
 
-/// The values of names.
 pub type Names = BTreeMap<String, i64>;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::expression::Names;
 use super::number::{Number, bits};
-use super::settings::{ArgumentSettings, ElementType, KernelSettings, Reference, Role, Term, Terms, Value};
+use super::settings::{ArgumentSettings, BufferRole, ElementType, GridTerms, KernelSettings, Reference, Term, Value};
 use super::source::{self, SourceFile};
 use crate::gpu::program::{
-    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Fill, Launch, Random, Source,
-    Step,
+    Argument, BufferSpec, Content, CudaCode, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Fill, GpuStep,
+    Launch, Random,
 };
 
 /// Bytes in front of each buffer and behind it that show a write there: of 1024 threads with 16 bytes each.
@@ -96,7 +96,7 @@ impl CustomKernel {
             let value = value(&key, term, names)?;
             u64::try_from(value).map_err(|_| format!("{key} has the size {value}"))
         };
-        argument.shape.iter().flat_map(Terms::list).map(size).collect()
+        argument.shape.iter().flat_map(GridTerms::list).map(size).collect()
     }
 
     /// How far a result may be from the reference.
@@ -131,10 +131,10 @@ impl CustomKernel {
         }
         let defines = constants.iter().map(|(name, value)| (name.clone().into(), *value)).collect();
         let kernel =
-            CudaKernel { source: Source::Custom(source), entry: entry.to_owned().into(), dtype: Dtype::F32, defines };
+            CudaKernel { source: CudaCode::Custom(source), entry: entry.to_owned().into(), dtype: Dtype::F32, defines };
         let Evaluated { grid, block, shared } = launch;
         let program =
-            DeviceProgram { buffers, steps: vec![Step::Launch(Launch { kernel, grid, block, shared, arguments })] };
+            DeviceProgram { buffers, steps: vec![GpuStep::Launch(Launch { kernel, grid, block, shared, arguments })] };
         program.fault().map_or(Ok(program), |fault| Err(format!("launch_refused: {fault}")))
     }
 
@@ -147,10 +147,10 @@ impl CustomKernel {
         let bytes = bytes.ok_or_else(|| format!("`{name}` would have more than {MOST_BYTES} bytes"))?;
         let first = || self.content(argument, data, stream, &sizes, names);
         let content = match argument.role {
-            Role::Input => first()?,
-            Role::Update => Content::Update(Box::new(first()?)),
-            Role::Output => Content::Output,
-            Role::Scratch => Content::Scratch,
+            BufferRole::Input => first()?,
+            BufferRole::Update => Content::Update(Box::new(first()?)),
+            BufferRole::Output => Content::Output,
+            BufferRole::Scratch => Content::Scratch,
         };
         let count = usize::try_from(bytes / element).unwrap_or(usize::MAX);
         Ok(BufferSpec { name: name.clone().into(), data, count, content, guard: GUARD_BYTES })
@@ -248,8 +248,8 @@ fn scalar(argument: &ArgumentSettings, given: &Value, names: &Names) -> Result<A
 }
 
 struct Sizes<'a> {
-    grid: &'a Terms,
-    block: &'a Terms,
+    grid: &'a GridTerms,
+    block: &'a GridTerms,
     shared: Option<&'a Term>,
 }
 
@@ -262,7 +262,7 @@ struct Evaluated {
 
 impl Sizes<'_> {
     fn evaluated(&self, names: &Names) -> Result<Evaluated, String> {
-        let three = |key: &str, terms: &Terms| {
+        let three = |key: &str, terms: &GridTerms| {
             let mut sizes = [1; 3];
             for (size, term) in sizes.iter_mut().zip(terms.list()) {
                 *size = number(key, term, names)?;

@@ -15,10 +15,10 @@ use crate::command::variables;
 use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
-use crate::gpu::program::{Argument, Data, Step};
+use crate::gpu::program::{Argument, Data, GpuStep};
 use crate::process::{TAIL, last_words};
 use sprag_base::files::read_bounded;
-use sprag_base::process::{self, End, Guard, Limits, OutputLimit, ProcessGroup};
+use sprag_base::process::{self, Bounds, End, Guard, OutputLimit, ProcessGroup};
 
 /// A kernel at a shape on a device.
 #[derive(Clone, Copy)]
@@ -130,7 +130,7 @@ fn by_command(case: &Case<'_>, command: &ReferenceCommand, supply: Supply) -> Re
     started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // If this worker is stopped, the guard ends the program.
     let guard = env::current_exe().ok().and_then(|sprag| Guard::start(Command::new(sprag).arg("guard")));
-    let limits = Limits::new(LONGEST, OutputLimit::tail(TAIL), OutputLimit::tail(TAIL));
+    let limits = Bounds::new(LONGEST, OutputLimit::tail(TAIL), OutputLimit::tail(TAIL));
     let captured = ProcessGroup::spawn(&mut started, guard)
         .and_then(|group| process::capture_started(group, Vec::new(), &limits))
         .map_err(|error| reference_failed(format!("cannot start `{program}`: {error}")))?;
@@ -164,8 +164,8 @@ fn write_inputs(case: &Case<'_>, folder: &Path, supply: Supply) -> Result<(), De
         write(&argument.name, argument.element.data(), &sizes, &instance.buffer(place).download()?)?;
     }
     let launches = instance.program().steps.iter().filter_map(|step| match step {
-        Step::Launch(launch) => Some(launch),
-        Step::Zero(_) => None,
+        GpuStep::Launch(launch) => Some(launch),
+        GpuStep::Zero(_) => None,
     });
     for (argument, given) in launches.flat_map(|launch| kernel.settings.arguments.iter().zip(&launch.arguments)) {
         if let Argument::Bits(bits, bytes) = given {

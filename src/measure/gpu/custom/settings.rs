@@ -26,9 +26,9 @@ pub struct KernelSettings {
     #[serde(default)]
     pub arguments: Vec<ArgumentSettings>,
     /// Blocks of a launch: one to three expressions.
-    pub grid: Terms,
+    pub grid: GridTerms,
     /// Threads of a block: one to three expressions.
-    pub block: Terms,
+    pub block: GridTerms,
     /// Bytes of dynamic shared memory of a block. Default: 0.
     pub shared: Option<Term>,
     /// The shapes to time: names and their values. They are the parameters of the benchmark.
@@ -73,10 +73,10 @@ pub struct ArgumentSettings {
     /// The value of a number: a number, or an expression of the shape and the constants.
     pub value: Option<Value>,
     /// The sizes of a buffer: expressions of the shape and the constants.
-    pub shape: Option<Terms>,
+    pub shape: Option<GridTerms>,
     /// Whether the kernel reads or writes the buffer. Default: `input`.
     #[serde(default)]
-    pub role: Role,
+    pub role: BufferRole,
     /// The content of a buffer that the kernel reads: `normal`, `uniform`, `iota`, `zeros`, a number, or a `.npy` file in whose
     /// path `{n}` is the value of `n`. Default: `normal`; for integers `zeros`.
     pub fill: Option<Value>,
@@ -108,7 +108,7 @@ pub enum ElementType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "CudaRole")]
-pub enum Role {
+pub enum BufferRole {
     /// The kernel reads it.
     #[default]
     Input,
@@ -133,7 +133,7 @@ pub enum Term {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected an integer, an expression such as `\"ceil_div(n, 256)\"`, or a list of them")]
 #[schemars(rename = "CudaSizes")]
-pub enum Terms {
+pub enum GridTerms {
     One(Term),
     List(Vec<Term>),
 }
@@ -181,9 +181,9 @@ pub struct ReferenceKernel {
     /// Its `extern "C"` function.
     pub entry: String,
     /// Blocks of its launch. Default: those of the kernel with the first value of each constant.
-    pub grid: Option<Terms>,
+    pub grid: Option<GridTerms>,
     /// Threads of its block. Default: those of the kernel with the first value of each constant.
-    pub block: Option<Terms>,
+    pub block: Option<GridTerms>,
     /// Bytes of dynamic shared memory of its block. Default: 0.
     pub shared: Option<Term>,
 }
@@ -241,19 +241,19 @@ impl ElementType {
     }
 }
 
-impl Role {
+impl BufferRole {
     pub fn is_result(self) -> bool {
-        matches!(self, Role::Output | Role::Update)
+        matches!(self, BufferRole::Output | BufferRole::Update)
     }
 }
 
 impl ArgumentSettings {
     pub fn is_read(&self) -> bool {
-        self.value.is_none() && matches!(self.role, Role::Input | Role::Update)
+        self.value.is_none() && matches!(self.role, BufferRole::Input | BufferRole::Update)
     }
 
     pub fn is_written(&self) -> bool {
-        self.role != Role::Input
+        self.role != BufferRole::Input
     }
 }
 
@@ -270,11 +270,11 @@ impl Term {
     }
 }
 
-impl Terms {
+impl GridTerms {
     pub fn list(&self) -> Vec<&Term> {
         match self {
-            Terms::One(term) => vec![term],
-            Terms::List(terms) => terms.iter().collect(),
+            GridTerms::One(term) => vec![term],
+            GridTerms::List(terms) => terms.iter().collect(),
         }
     }
 }
@@ -421,7 +421,7 @@ impl KernelSettings {
             _ => return at("name", format!("`{name}` needs either a `shape`, if it is a buffer, or a `value`")),
         };
         let is_integer = element.data().is_integer();
-        if !is_buffer && (fill.is_some() || *role != Role::Input) {
+        if !is_buffer && (fill.is_some() || *role != BufferRole::Input) {
             return at("name", format!("`{name}` is a number, which has no `fill` and no `role`"));
         }
         let numbers = [("value", value), ("fill", fill), ("low", low), ("high", high)];
@@ -432,7 +432,7 @@ impl KernelSettings {
         if is_integer && matches!(value, Some(Value::Number(_))) {
             return at("value", format!("`{name}` is an integer, its value is not"));
         }
-        if matches!(role, Role::Output | Role::Scratch) && fill.is_some() {
+        if matches!(role, BufferRole::Output | BufferRole::Scratch) && fill.is_some() {
             return at("fill", format!("`{name}` is written by the kernel, so `fill` has no effect"));
         }
         let text = match fill {
@@ -484,7 +484,7 @@ impl KernelSettings {
         }
         for (place, argument) in self.arguments.iter().enumerate() {
             let place = place.to_string();
-            let sizes = argument.shape.iter().flat_map(Terms::list).cloned();
+            let sizes = argument.shape.iter().flat_map(GridTerms::list).cloned();
             sizes.for_each(|term| add(&["arguments", &place, "shape"], Some(term)));
             for (key, value) in [("value", &argument.value), ("low", &argument.low), ("high", &argument.high)] {
                 add(&["arguments", &place, key], value.as_ref().and_then(Value::term));

@@ -1,6 +1,6 @@
 //! Properties of the programs of all operations.
 
-use crate::gpu::operation::{Form, HostInputs, LaunchConfig, Operation, Tiled, source};
+use crate::gpu::operation::{GpuForm, HostInputs, LaunchConfig, Operation, Tiled, source};
 use crate::gpu::program::{Argument, BufferSpec, Content, Data, DeviceProgram, Dtype, Launch};
 use crate::gpu::settings::Profile;
 use half::{bf16, f16};
@@ -32,7 +32,7 @@ fn bytes(spec: &BufferSpec) -> Vec<u8> {
 fn expected_outputs_are_those_of_the_program() {
     for shape in Operation::every().iter().flat_map(Operation::uneven) {
         for dtype in DTYPES {
-            let program = shape.program(dtype, Form::Reference);
+            let program = shape.program(dtype, GpuForm::Reference);
             let expected = shape.expected(dtype, &inputs(&program)).expect("the inputs fit");
             let outputs = program.buffers.iter().enumerate().filter(|(_, spec)| spec.content == Content::Output);
             let outputs: BTreeSet<(usize, usize)> = outputs.map(|(place, spec)| (place, spec.count)).collect();
@@ -61,9 +61,9 @@ pub(super) fn launches(operation: &Operation, check: impl Fn(&Launch, LaunchConf
         program.buffers.iter().filter(|spec| spec.content != Content::Scratch).cloned().collect()
     };
     for dtype in DTYPES {
-        let plain = operation.program(dtype, Form::Reference);
-        let tuned = operation.candidates.iter().map(|config| Form::Tuned(*config));
-        for form in tuned.chain([Form::Reference]) {
+        let plain = operation.program(dtype, GpuForm::Reference);
+        let tuned = operation.candidates.iter().map(|config| GpuForm::Tuned(*config));
+        for form in tuned.chain([GpuForm::Reference]) {
             let program = operation.program(dtype, form);
             assert_eq!(program.fault(), None, "{operation:?} {dtype:?} {form:?}");
             assert_eq!(shared(&program), shared(&plain), "{operation:?} {dtype:?} {form:?}");
@@ -71,7 +71,7 @@ pub(super) fn launches(operation: &Operation, check: impl Fn(&Launch, LaunchConf
                 assert!(source(launch.kernel.source.name()).is_some_and(|text| text.contains(&*launch.kernel.entry)));
                 // Beyond that a block must ask for shared memory, which only a few kernels do.
                 assert!(launch.shared <= 48 << 10, "{operation:?} {launch:?}");
-                if let Form::Tuned(config) = form {
+                if let GpuForm::Tuned(config) = form {
                     check(launch, config);
                 }
             }

@@ -3,7 +3,7 @@
 use crate::gpu::operation::kernel::{
     Call, Code, Operation, ProgramBuilder, arguments, exact, kernel, long, moves, with_element,
 };
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::operation::{ExpectedBuffer, GpuForm, HostInputs, LaunchConfig};
 use crate::gpu::program::{DeviceProgram, Dtype};
 
 /// The untuned configuration first. Here `chunk` is the rounds of a block.
@@ -39,7 +39,7 @@ pub fn copy(elements: usize) -> Operation {
 
 /// A copy of 32-bit floats in the untuned configuration.
 pub fn plain_copy(elements: usize) -> DeviceProgram {
-    program(&elements, Dtype::F32, Form::Tuned(CANDIDATES[0]))
+    program(&elements, Dtype::F32, GpuForm::Tuned(CANDIDATES[0]))
 }
 
 /// A kernel that does nothing, `kernels/empty.cu`, as one launch of one block: the lower bound of every launch.
@@ -50,13 +50,13 @@ pub fn empty_program() -> DeviceProgram {
     program.finish()
 }
 
-fn program(elements: &usize, dtype: Dtype, form: Form) -> DeviceProgram {
+fn program(elements: &usize, dtype: Dtype, form: GpuForm) -> DeviceProgram {
     let mut program = ProgramBuilder::new(dtype);
     let places = [program.normal("from", *elements), program.output("to", *elements)];
     let arguments = arguments(&places, &[long(*elements)]);
     match form {
-        Form::Reference => program.plain(FILE, "copy_reference", *elements, arguments),
-        Form::Tuned(LaunchConfig { block, vector, unroll, chunk }) => {
+        GpuForm::Reference => program.plain(FILE, "copy_reference", *elements, arguments),
+        GpuForm::Tuned(LaunchConfig { block, vector, unroll, chunk }) => {
             // The first block also copies the elements after the last whole vector.
             let vectors = elements * dtype.bytes() / vector as usize;
             let blocks = vectors.div_ceil((block * unroll * chunk) as usize).max(1);
@@ -68,8 +68,8 @@ fn program(elements: &usize, dtype: Dtype, form: Form) -> DeviceProgram {
     program.finish()
 }
 
-fn expected(_: &usize, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
-    with_element!(dtype, T => Ok(vec![Expected::new(1, &inputs.elements::<T>(0)?, 0.0)]))
+fn expected(_: &usize, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
+    with_element!(dtype, T => Ok(vec![ExpectedBuffer::new(1, &inputs.elements::<T>(0)?, 0.0)]))
 }
 
 #[cfg(test)]

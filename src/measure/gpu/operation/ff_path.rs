@@ -3,15 +3,15 @@
 use std::rc::Rc;
 
 use crate::gpu::operation::kernel::{
-    Call, Code, LaunchConfig, Operation, PLAIN_BLOCK as BLOCK, ProgramBuilder, Selection, arguments, elements_at_once,
-    int, kernel, long, optional,
+    Call, Code, LaunchConfig, Operation, PLAIN_BLOCK as BLOCK, ProgramBuilder, TileSelection, arguments,
+    elements_at_once, int, kernel, long, optional,
 };
 use crate::gpu::operation::tiled::IDS_SEED;
-use crate::gpu::operation::{Expected, Form, HostInputs};
+use crate::gpu::operation::{ExpectedBuffer, GpuForm, HostInputs};
 use crate::gpu::program::{Argument, Content, Data, DeviceProgram, Dtype};
-use crate::gpu::settings::{Profile, Settings};
+use crate::gpu::settings::{GpuSettings, Profile};
 use sprag_base::stats::random::SplitMix64;
-use sprag_kernels::ff::{self, Chosen, FfConfig, Outputs, Parameters, PathParameters, Proxy, Workspace};
+use sprag_kernels::ff::{self, Chosen, FfConfig, FfParameters, Outputs, PathParameters, Proxy, Workspace};
 use sprag_kernels::fusion::softplus;
 use sprag_kernels::ordering::{OrderMode, order};
 use sprag_kernels::scan::DEFAULT_CLAMP;
@@ -33,7 +33,7 @@ pub struct FfPath {
     seed: u64,
     utilities: Vec<f32>,
     split_utilities: Vec<f32>,
-    selection: Selection,
+    selection: TileSelection,
 }
 
 /// The costs and tile sizes of the module, with twice as many fine tiles as coarse ones.
@@ -66,17 +66,17 @@ impl FfPath {
             (0..map.batch * tiles).map(|_| random.normal() as f32).collect()
         };
         let (utilities, split_utilities) = (normal(UTILITIES_SEED), normal(SPLIT_UTILITIES_SEED));
-        let mut path = FfPath { map, config, seed, utilities, split_utilities, selection: Selection::default() };
+        let mut path = FfPath { map, config, seed, utilities, split_utilities, selection: TileSelection::default() };
         path.selection = path.select()?;
         Ok(path)
     }
 
     /// Chooses the tiles, as each call of the whole module does on the host.
-    fn select(&self) -> Result<Selection, String> {
+    fn select(&self) -> Result<TileSelection, String> {
         let mut chosen = Vec::new();
         ff::choose(self.map, &self.utilities, Some(&self.split_utilities), &self.config, &mut chosen)
             .map_err(|error| error.to_string())?;
-        Ok(Selection {
+        Ok(TileSelection {
             l0: self.ordered(&chosen, self.config.tile_size_l0, |chosen| &chosen.l0)?,
             l1: self.ordered(&chosen, self.config.tile_size_l1, |chosen| &chosen.l1)?,
             spent_b1: chosen.iter().map(|chosen| chosen.spent_b1).sum(),
@@ -98,7 +98,7 @@ impl FfPath {
 
     /// Nonzero parameters that leave activations near one: weights uniform within ± 1 / sqrt(inputs of the layer), the
     /// scales of norms about one, all others about zero.
-    fn parameters(&self) -> Parameters {
+    fn parameters(&self) -> FfParameters {
         let shapes = ff::tensors(self.map.channels);
         let tensor = |name: &str| {
             let position = shapes.iter().position(|shape| shape.name == name)?;
@@ -114,7 +114,7 @@ impl FfPath {
             };
             Some((0..shape.elements()).map(|_| value() as f32).collect())
         };
-        Parameters::read(self.map.channels, tensor).expect("every tensor has the elements of its shape")
+        FfParameters::read(self.map.channels, tensor).expect("every tensor has the elements of its shape")
     }
 }
 
@@ -454,7 +454,7 @@ fn tolerance(dtype: Dtype) -> f64 {
 
 /// The operation at the sizes of a profile, with its own tiles; none for a batch that memory alone would bound.
 pub(super) fn timed(profile: &Profile) -> Vec<Operation> {
-    let Settings { budgets, seed, .. } = Settings::FIXED;
+    let GpuSettings { budgets, seed, .. } = GpuSettings::FIXED;
     let path = || FfPath::new(profile.map(), config(profile.kmax as usize, budgets.b1, budgets.b2), seed).ok();
     if profile.is_large() { None } else { path() }.into_iter().map(FfPath::operation).collect()
 }
@@ -477,20 +477,20 @@ impl FfPath {
         }
     }
 
-    fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
+    fn program(&self, dtype: Dtype, form: GpuForm) -> DeviceProgram {
         let mut builder = ProgramBuilder::new(dtype);
         let layout = Layout::add(&mut builder, self);
         let (map, proxies) = (self.map, layout.proxies);
         for (level, ends) in layout.levels(&mut builder, map, dtype) {
             match form {
-                Form::Reference => PlainPath { builder: &mut builder, map, dtype, level }.add(ends, proxies),
-                Form::Tuned(config) => add_fused(&mut builder, map, dtype, level, ends, proxies, config),
+                GpuForm::Reference => PlainPath { builder: &mut builder, map, dtype, level }.add(ends, proxies),
+                GpuForm::Tuned(config) => add_fused(&mut builder, map, dtype, level, ends, proxies, config),
             }
         }
         builder.finish()
     }
 
-    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
         let layout = Layout::add(&mut ProgramBuilder::new(dtype), self);
         let dense = inputs.floats(layout.dense)?;
         let [boundary, uncertainty] = layout.proxies.map(|place| inputs.floats(place));
@@ -513,7 +513,7 @@ impl FfPath {
             (layout.alpha, outputs.alpha),
             (layout.detail, outputs.detail_map),
         ];
-        Ok(results.map(|(buffer, values)| Expected { buffer, values, tolerance: tolerance(dtype) }).to_vec())
+        Ok(results.map(|(buffer, values)| ExpectedBuffer { buffer, values, tolerance: tolerance(dtype) }).to_vec())
     }
 }
 
@@ -562,7 +562,7 @@ mod tests {
         for path in shapes() {
             let fits = |launch: &Launch| assert!(launch.shared as usize <= SHARED_BYTES, "{launch:?}");
             checks::launches(&path.clone().operation(), |launch, _| fits(launch));
-            let plain = path.program(Dtype::F16, Form::Reference);
+            let plain = path.program(Dtype::F16, GpuForm::Reference);
             plain.launches().for_each(fits);
             assert!(plain.buffers.iter().all(|buffer| buffer.count > 0));
             let is_scratch = plain.buffers.iter().map(|buffer| buffer.content == Content::Scratch);
@@ -579,7 +579,7 @@ mod tests {
             for (config, (level, (tiles, side))) in
                 CANDIDATES.iter().flat_map(|config| levels.clone().enumerate().map(move |level| (config, level)))
             {
-                let program = path.program(Dtype::F16, Form::Tuned(*config));
+                let program = path.program(Dtype::F16, GpuForm::Tuned(*config));
                 let launch = |entry: &str| {
                     let mut all = program.launches().filter(|launch| launch.kernel.entry == entry);
                     all.nth(level).expect("each level has one")
@@ -606,7 +606,7 @@ mod tests {
     #[test]
     fn without_chosen_tiles_the_features_are_the_input() {
         let path = &shapes()[4];
-        let program = path.program(Dtype::F32, Form::Reference);
+        let program = path.program(Dtype::F32, GpuForm::Reference);
         let inputs = checks::inputs(&program);
         let all = path.expected(Dtype::F32, &inputs).unwrap();
         assert_eq!(all[0].values, inputs.floats(0).unwrap());

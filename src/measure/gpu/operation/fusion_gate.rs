@@ -3,10 +3,10 @@
 use crate::gpu::operation::kernel::{
     Call, Code, Operation, ProgramBuilder, arguments, int, kernel, long, moves, summed, vector, with_element,
 };
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig, tiled};
+use crate::gpu::operation::{ExpectedBuffer, GpuForm, HostInputs, LaunchConfig, tiled};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
 use crate::gpu::settings::Profile;
-use sprag_kernels::fusion::{self, Gate};
+use sprag_kernels::fusion::{self, Mix};
 use sprag_kernels::shape::MapShape;
 
 /// The untuned configuration first. Here `chunk` is the channels that a thread takes with one gate.
@@ -52,8 +52,8 @@ pub fn fusion_gate(map: MapShape) -> Operation {
     }
 }
 
-fn program(map: &MapShape, dtype: Dtype, form: Form) -> DeviceProgram {
-    let (map, gate) = (*map, Gate::default());
+fn program(map: &MapShape, dtype: Dtype, form: GpuForm) -> DeviceProgram {
+    let (map, gate) = (*map, Mix::default());
     let mut program = ProgramBuilder::new(dtype);
     let places = [
         program.normal("base", map.elements()),
@@ -67,11 +67,11 @@ fn program(map: &MapShape, dtype: Dtype, form: Form) -> DeviceProgram {
     let mut arguments = arguments(&places, &[weights[0], weights[1], gate.bias].map(Argument::F32));
     arguments.extend([int(map.channels), long(map.plane())]);
     match form {
-        Form::Reference => {
+        GpuForm::Reference => {
             arguments.push(long(map.elements()));
             program.plain(FILE, "fusion_gate_reference", map.elements(), arguments);
         }
-        Form::Tuned(config) => {
+        GpuForm::Tuned(config) => {
             let LaunchConfig { block, unroll, chunk, .. } = config;
             let vector = vector(config, dtype, map.plane());
             let vectors = map.plane() * dtype.bytes() / vector as usize;
@@ -84,7 +84,7 @@ fn program(map: &MapShape, dtype: Dtype, form: Form) -> DeviceProgram {
     program.finish()
 }
 
-fn expected(map: &MapShape, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+fn expected(map: &MapShape, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
     let (fused_tolerance, alpha_tolerance) = tolerances(dtype);
     with_element!(dtype, T => {
         let (base, detail) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
@@ -92,9 +92,9 @@ fn expected(map: &MapShape, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Exp
         let read =
             fusion::FusionInputs { base: &base, detail: &detail, boundary: &boundary, uncertainty: &uncertainty };
         let (mut fused, mut alpha) = (vec![T::default(); map.elements()], vec![T::default(); map.pixels()]);
-        fusion::run(sprag_kernels::Form::Reference, &read, *map, &Gate::default(), &mut alpha, &mut fused)
+        fusion::run(sprag_kernels::Form::Reference, &read, *map, &Mix::default(), &mut alpha, &mut fused)
             .map_err(|error| error.to_string())?;
-        Ok(vec![Expected::new(FUSED, &fused, fused_tolerance), Expected::new(ALPHA, &alpha, alpha_tolerance)])
+        Ok(vec![ExpectedBuffer::new(FUSED, &fused, fused_tolerance), ExpectedBuffer::new(ALPHA, &alpha, alpha_tolerance)])
     })
 }
 
@@ -127,7 +127,7 @@ mod tests {
                 assert!(groups * chunk >= channels && (groups - 1) * chunk < channels);
                 assert_eq!(samples, batch);
             });
-            let inputs = checks::inputs(&operation.program(Dtype::F32, Form::Reference));
+            let inputs = checks::inputs(&operation.program(Dtype::F32, GpuForm::Reference));
             let expected = operation.expected(Dtype::F32, &inputs).unwrap();
             assert!(expected[1].values.iter().all(|alpha| (0.5..1.0).contains(alpha)));
         }

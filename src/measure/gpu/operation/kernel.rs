@@ -7,7 +7,7 @@ use half::{bf16, f16};
 
 use crate::gpu::custom::number;
 use crate::gpu::program::{
-    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Launch, Random, Step,
+    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, GpuStep, Launch, Random,
 };
 use sprag_kernels::element::{E4m3, Element};
 
@@ -15,7 +15,6 @@ use sprag_kernels::element::{E4m3, Element};
 #[derive(Clone)]
 pub struct Operation {
     pub name: &'static str,
-    /// Parameters of its benchmark.
     pub params: Vec<(&'static str, String)>,
     /// The throughput metric, and the units of one call.
     pub work: (&'static str, f64),
@@ -32,13 +31,13 @@ pub struct Operation {
 }
 
 pub(super) type BytesMoved = dyn Fn(Dtype) -> usize;
-pub type SelectTiles = dyn Fn() -> Result<Selection, String>;
-type ProgramOf = dyn Fn(Dtype, Form) -> DeviceProgram;
-type ExpectedOf = dyn Fn(Dtype, &HostInputs) -> Result<Vec<Expected>, String>;
+pub type SelectTiles = dyn Fn() -> Result<TileSelection, String>;
+type ProgramOf = dyn Fn(Dtype, GpuForm) -> DeviceProgram;
+type ExpectedOf = dyn Fn(Dtype, &HostInputs) -> Result<Vec<ExpectedBuffer>, String>;
 
 /// Coarse and fine tiles of all samples, as many in each, in Hilbert order, and what they cost.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Selection {
+pub struct TileSelection {
     pub l0: Vec<i32>,
     pub l1: Vec<i32>,
     pub spent_b1: f64,
@@ -56,8 +55,8 @@ pub struct Code {
 impl Code {
     pub fn new<S: 'static>(
         shape: S,
-        program: fn(&S, Dtype, Form) -> DeviceProgram,
-        expected: fn(&S, Dtype, &HostInputs) -> Result<Vec<Expected>, String>,
+        program: fn(&S, Dtype, GpuForm) -> DeviceProgram,
+        expected: fn(&S, Dtype, &HostInputs) -> Result<Vec<ExpectedBuffer>, String>,
         uneven: fn(&S) -> Vec<Operation>,
     ) -> Code {
         let shape = Rc::new(shape);
@@ -79,12 +78,12 @@ impl Operation {
         self.bytes_moved.as_ref().map(|bytes| bytes(dtype))
     }
 
-    pub fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
+    pub fn program(&self, dtype: Dtype, form: GpuForm) -> DeviceProgram {
         (self.code.program)(dtype, form)
     }
 
     /// The outputs of the CPU reference.
-    pub fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    pub fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
         (self.code.expected)(dtype, inputs)
     }
 
@@ -128,7 +127,7 @@ pub(super) fn summed(dtype: Dtype) -> f64 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum GpuForm {
     /// One thread per output.
     Reference,
     Tuned(LaunchConfig),
@@ -216,7 +215,7 @@ impl ProgramBuilder {
     }
 
     pub(super) fn zero(&mut self, place: usize) {
-        self.program.steps.push(Step::Zero(place));
+        self.program.steps.push(GpuStep::Zero(place));
     }
 
     pub(super) fn launch(&mut self, call: Call, arguments: Vec<Argument>) {
@@ -224,7 +223,7 @@ impl ProgramBuilder {
         let grid = call.grid.map(|blocks| u32::try_from(blocks).unwrap_or(0));
         let shared = u32::try_from(call.shared).unwrap_or(u32::MAX);
         let launch = Launch { kernel: call.kernel, grid, block: [call.block, 1, 1], shared, arguments };
-        self.program.steps.push(Step::Launch(launch));
+        self.program.steps.push(GpuStep::Launch(launch));
     }
 
     /// Launches a plain kernel: one thread per value.
@@ -287,7 +286,7 @@ pub struct HostInputs {
 
 /// The expected content of an output buffer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
+pub struct ExpectedBuffer {
     pub buffer: usize,
     /// Widened to `f32`.
     pub values: Vec<f32>,
@@ -359,9 +358,9 @@ impl HostInputs {
     }
 }
 
-impl Expected {
+impl ExpectedBuffer {
     pub fn new<T: Element>(buffer: usize, values: &[T], tolerance: f64) -> Self {
-        Expected { buffer, values: values.iter().map(|value| value.to_f32()).collect(), tolerance }
+        ExpectedBuffer { buffer, values: values.iter().map(|value| value.to_f32()).collect(), tolerance }
     }
 }
 
@@ -429,7 +428,7 @@ mod tests {
         for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
             assert_eq!(widen(Data::Element(dtype), &[0; 8]).len(), 8 / dtype.bytes());
         }
-        let expected = Expected { buffer: 2, values: vec![1.5], tolerance: 0.0 };
-        assert_eq!(Expected::new(2, &[bf16::from_f32(1.5)], 0.0), expected);
+        let expected = ExpectedBuffer { buffer: 2, values: vec![1.5], tolerance: 0.0 };
+        assert_eq!(ExpectedBuffer::new(2, &[bf16::from_f32(1.5)], 0.0), expected);
     }
 }

@@ -8,11 +8,11 @@ use crate::gpu::operation::kernel::{
     Call, Code, Operation, ProgramBuilder, arguments, elements_at_once, int, kernel, moves, optional, summed,
     with_element,
 };
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::operation::{ExpectedBuffer, GpuForm, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, Data, DeviceProgram, Distribution, Dtype};
 use crate::gpu::settings::Profile;
 use sprag_base::words;
-use sprag_kernels::scan::{self, DEFAULT_CLAMP, Direction, ScanShape, Scratch};
+use sprag_kernels::scan::{self, Buffers, DEFAULT_CLAMP, ScanOrder, ScanShape};
 
 const PLAIN_BLOCK: u32 = 128;
 /// The most channels that fit the registers of a thread.
@@ -78,7 +78,7 @@ impl TokenScan {
         }
     }
 
-    fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
+    fn program(&self, dtype: Dtype, form: GpuForm) -> DeviceProgram {
         let mut builder = ProgramBuilder::new(dtype);
         let places = Places::add(&mut builder, self);
         let plan = Plan::new(self, dtype, form);
@@ -99,11 +99,11 @@ impl TokenScan {
         builder.finish()
     }
 
-    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
         let places = Places::add(&mut ProgramBuilder::new(dtype), self);
         let [decay, input_gain, output_gain, state_bias] = places.parameters.map(|place| inputs.floats(place));
         let (decay, input_gain, output_gain, state_bias) = (decay?, input_gain?, output_gain?, state_bias?);
-        let parameters = scan::Parameters {
+        let parameters = scan::Recurrence {
             decay: &decay,
             input_gain: &input_gain,
             output_gain: &output_gain,
@@ -111,8 +111,8 @@ impl TokenScan {
         };
         let gate = places.gate.map(|place| inputs.floats(place)).transpose()?;
         let direction = match self.way {
-            ScanWay::Forward => Direction::Forward(parameters),
-            ScanWay::Backward => Direction::Backward(parameters),
+            ScanWay::Forward => ScanOrder::Forward(parameters),
+            ScanWay::Backward => ScanOrder::Backward(parameters),
             ScanWay::Both(merge) => {
                 let merge = match merge {
                     ScanMerge::Sum => scan::Merge::Sum,
@@ -121,7 +121,7 @@ impl TokenScan {
                         scan::Merge::Gated(gate.as_deref())
                     }
                 };
-                Direction::Bidirectional { forward: parameters, backward: parameters, merge }
+                ScanOrder::Bidirectional { forward: parameters, backward: parameters, merge }
             }
         };
         let tolerance = tolerance(self.way, dtype);
@@ -132,11 +132,11 @@ impl TokenScan {
                 scan::ScanInputs { tokens: &tokens, shape: self.tokens, init_state: initial.as_deref(), clamp: DEFAULT_CLAMP };
             let mut outputs = vec![T::default(); self.tokens.elements()];
             let mut final_state = vec![T::default(); direction.final_states(self.tokens)];
-            scan::run(sprag_kernels::Form::Reference, &reads, &direction, &mut outputs, &mut final_state, &mut Scratch::default())
+            scan::run(sprag_kernels::Form::Reference, &reads, &direction, &mut outputs, &mut final_state, &mut Buffers::default())
                 .map_err(|error| error.to_string())?;
             Ok(vec![
-                Expected::new(places.outputs, &outputs, tolerance),
-                Expected::new(places.final_state, &final_state, tolerance),
+                ExpectedBuffer::new(places.outputs, &outputs, tolerance),
+                ExpectedBuffer::new(places.final_state, &final_state, tolerance),
             ])
         })
     }
@@ -243,9 +243,9 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(shape: &TokenScan, dtype: Dtype, form: Form) -> Plan {
+    fn new(shape: &TokenScan, dtype: Dtype, form: GpuForm) -> Plan {
         let ScanShape { batch, steps, channels } = shape.tokens;
-        let Form::Tuned(config) = form else {
+        let GpuForm::Tuned(config) = form else {
             let blocks = (batch * channels).div_ceil(PLAIN_BLOCK as usize);
             return Plan { entry: "scan_reference", blocks, block: PLAIN_BLOCK, defines: Vec::new(), status_words: 0 };
         };
@@ -342,7 +342,7 @@ impl ScanMerge {
 mod tests {
     use super::*;
     use crate::gpu::operation::checks;
-    use crate::gpu::program::{CudaKernel, Launch, Step};
+    use crate::gpu::program::{CudaKernel, GpuStep, Launch};
 
     fn shapes() -> Vec<TokenScan> {
         let merges = [ScanMerge::Sum, ScanMerge::Average, ScanMerge::Even, ScanMerge::Gated, ScanMerge::GatedBySample];
@@ -383,7 +383,7 @@ mod tests {
                 assert!(states >= shape.tokens.states(), "{shape:?} {launch:?}: {states} states");
             };
             checks::launches(&shape.operation(), |launch, _| covers(launch));
-            for form in CANDIDATES.iter().map(|config| Form::Tuned(*config)).chain([Form::Reference]) {
+            for form in CANDIDATES.iter().map(|config| GpuForm::Tuned(*config)).chain([GpuForm::Reference]) {
                 let program = shape.program(Dtype::F16, form);
                 program.launches().for_each(covers);
                 let ways = if matches!(shape.way, ScanWay::Both(_)) { 2 } else { 1 };
@@ -396,11 +396,11 @@ mod tests {
     fn the_status_of_chunks_is_cleared_before_each_launch() {
         let tokens = ScanShape { batch: 2, steps: 300, channels: 7 };
         let shape = TokenScan { tokens, way: ScanWay::Both(ScanMerge::Sum), initial: InitialState::Zero };
-        let chunked = Form::Tuned(LaunchConfig::new(128, 8, 16, 128));
+        let chunked = GpuForm::Tuned(LaunchConfig::new(128, 8, 16, 128));
         let long = shape.program(Dtype::F32, chunked);
         let status = long.buffers.len() - 1;
         assert_eq!(long.buffers[status].count, 2 * (2 + 3 * 2 * 7));
-        assert!(matches!(&long.steps[..], [Step::Zero(a), Step::Launch(_), Step::Zero(b), Step::Launch(_)]
+        assert!(matches!(&long.steps[..], [GpuStep::Zero(a), GpuStep::Launch(_), GpuStep::Zero(b), GpuStep::Launch(_)]
             if (*a, *b) == (status, status)));
         let one_chunk = TokenScan { tokens: ScanShape { steps: 128, ..tokens }, ..shape };
         assert_eq!(one_chunk.program(Dtype::F32, chunked).buffers.len(), status);

@@ -7,15 +7,15 @@ use crate::gpu::operation::kernel::{
     with_element,
 };
 use crate::gpu::operation::tiled::{self, IDS_SEED, Tiled};
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::operation::{ExpectedBuffer, GpuForm, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
 use crate::gpu::settings::Profile;
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
 use sprag_kernels::element::Element;
 use sprag_kernels::shape::MapShape;
-use sprag_kernels::tile::unpack_levels::{self, LevelsRule, Scratch};
-use sprag_kernels::tile::{Origin, Overlap, Placement, Tiles};
+use sprag_kernels::tile::unpack_levels::{self, LevelsRule, UnpackScratch};
+use sprag_kernels::tile::{Corner, Overlap, Placement, Tiles};
 
 const FILE: &str = "tile_unpack.cu";
 
@@ -49,7 +49,7 @@ const LIST: u32 = 64;
 #[derive(Clone, Debug, PartialEq)]
 enum Places {
     OnGrid(Tiled),
-    Anywhere(Vec<Origin>),
+    Anywhere(Vec<Corner>),
 }
 
 /// A map, tiles of it, and how they are applied.
@@ -91,13 +91,13 @@ pub fn drawn_levels(tiles: usize, seed: u64) -> Vec<i32> {
 }
 
 /// Random origins for tiles of that size; none where a tile is larger than the map.
-fn drawn_origins(map: MapShape, tile_size: usize, count: usize, seed: u64) -> Vec<Origin> {
+fn drawn_origins(map: MapShape, tile_size: usize, count: usize, seed: u64) -> Vec<Corner> {
     let (Some(rows), Some(columns)) = (map.height.checked_sub(tile_size), map.width.checked_sub(tile_size)) else {
         return Vec::new();
     };
     let mut random = SplitMix64::new(seed);
     let mut pixel = |most: usize| random.below(most + 1) as u32;
-    (0..count).map(|_| Origin { y: pixel(rows), x: pixel(columns) }).collect()
+    (0..count).map(|_| Corner { y: pixel(rows), x: pixel(columns) }).collect()
 }
 
 impl TileUnpack {
@@ -110,7 +110,7 @@ impl TileUnpack {
     fn anywhere(
         map: MapShape,
         tile_size: usize,
-        origins: Vec<Origin>,
+        origins: Vec<Corner>,
         levels: Option<Vec<i32>>,
         overlap: Overlap,
     ) -> Result<Self, KernelError> {
@@ -122,9 +122,9 @@ impl TileUnpack {
         if !origins.len().is_multiple_of(batch) {
             return Err(KernelError::Rows { what: "origins", batch, got: origins.len() });
         }
-        let leaves = |origin: &&Origin| origin.y as usize + tile_size > height || origin.x as usize + tile_size > width;
+        let leaves = |origin: &&Corner| origin.y as usize + tile_size > height || origin.x as usize + tile_size > width;
         match origins.iter().find(leaves) {
-            Some(&Origin { y, x }) => Err(KernelError::Origin { y, x, tile_size, height, width }),
+            Some(&Corner { y, x }) => Err(KernelError::Origin { y, x, tile_size, height, width }),
             None => TileUnpack { map, tile_size, places: Places::Anywhere(origins), levels, overlap }.checked(),
         }
     }
@@ -192,7 +192,7 @@ impl TileUnpack {
         matches!(self.overlap, Overlap::Blend(_))
     }
 
-    fn program(&self, dtype: Dtype, form: Form) -> DeviceProgram {
+    fn program(&self, dtype: Dtype, form: GpuForm) -> DeviceProgram {
         let (map, side) = (self.map, self.tile_size);
         let mut program = ProgramBuilder::new(dtype);
         let base = program.normal("base", map.elements());
@@ -208,7 +208,7 @@ impl TileUnpack {
         let merged = program.output("merged", map.elements());
 
         let sizes = [self.per_sample(), map.channels, map.height, map.width].map(int);
-        let Form::Tuned(config) = form else {
+        let GpuForm::Tuned(config) = form else {
             let mut all = arguments(&[base, packed], &[ids, origins, levels, Some(merged)].map(optional));
             all.extend(sizes);
             all.push(int(side));
@@ -284,7 +284,7 @@ impl TileUnpack {
         })
     }
 
-    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+    fn expected(&self, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
         let rule = LevelsRule { levels: self.levels.as_deref(), assume_priority_sorted: true, overlap: self.overlap };
         let (form, map) = (sprag_kernels::Form::Reference, self.map);
         // After base, packed tiles, ids or origins and, where there are any, levels.
@@ -293,9 +293,9 @@ impl TileUnpack {
             let (base, packed) = (inputs.elements::<T>(0)?, inputs.elements::<T>(1)?);
             let tiles = Tiles { packed: &packed, placement: self.placement(), tile_size: self.tile_size };
             let mut values = vec![T::default(); map.elements()];
-            unpack_levels::run(form, Some(&base), map, &tiles, rule, &mut values, &mut Scratch::default())
+            unpack_levels::run(form, Some(&base), map, &tiles, rule, &mut values, &mut UnpackScratch::default())
                 .map_err(|error| error.to_string())?;
-            Ok(vec![Expected::new(merged, &values, 0.0)])
+            Ok(vec![ExpectedBuffer::new(merged, &values, 0.0)])
         })
     }
 
@@ -376,7 +376,7 @@ mod tests {
     fn invalid_tiles_are_refused() {
         let map = MapShape { batch: 2, channels: 1, height: 4, width: 5 };
         let check = |origins: &[(u32, u32)], tile_size: usize, levels: Option<Vec<i32>>, fits: bool| {
-            let origins = origins.iter().map(|&(y, x)| Origin { y, x }).collect();
+            let origins = origins.iter().map(|&(y, x)| Corner { y, x }).collect();
             let unpack = TileUnpack::anywhere(map, tile_size, origins, levels, Overlap::Override);
             assert_eq!(unpack.is_ok(), fits);
         };
@@ -393,7 +393,7 @@ mod tests {
 
     fn column(per_sample: usize, levels: Option<Vec<i32>>, overlap: Overlap) -> TileUnpack {
         let map = MapShape { batch: 1, channels: 1, height: 1, width: 100 };
-        TileUnpack::anywhere(map, 1, vec![Origin::default(); per_sample], levels, overlap).unwrap()
+        TileUnpack::anywhere(map, 1, vec![Corner::default(); per_sample], levels, overlap).unwrap()
     }
 
     #[test]

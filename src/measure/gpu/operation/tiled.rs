@@ -6,12 +6,12 @@ use std::rc::Rc;
 use crate::gpu::operation::kernel::{
     Call, Code, Operation, ProgramBuilder, arguments, exact, int, kernel, long, moves, vector, with_element,
 };
-use crate::gpu::operation::{Expected, Form, HostInputs, LaunchConfig};
+use crate::gpu::operation::{ExpectedBuffer, GpuForm, HostInputs, LaunchConfig};
 use crate::gpu::program::{Argument, DeviceProgram, Dtype};
 use crate::gpu::settings::Profile;
 use sprag_base::stats::random::SplitMix64;
 use sprag_kernels::KernelError;
-use sprag_kernels::fused::{self, Affine, Choice, Scratch};
+use sprag_kernels::fused::{self, Affine, FusedChoice, Scratch};
 use sprag_kernels::shape::{Grid, MapShape};
 use sprag_kernels::tile::{Overlap, pack};
 
@@ -236,7 +236,7 @@ pub fn tile_pack(tiles: Tiled) -> Operation {
     }
 }
 
-fn pack_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
+fn pack_program(tiles: &Tiled, dtype: Dtype, form: GpuForm) -> DeviceProgram {
     let (map, packed, side) = (tiles.map(), tiles.packed_elements(), tiles.tile_size());
     let mut program = ProgramBuilder::new(dtype);
     let places = [
@@ -248,11 +248,11 @@ fn pack_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
     let mut arguments = arguments(&places, &sizes);
     match form {
         _ if packed == 0 => {}
-        Form::Reference => {
+        GpuForm::Reference => {
             arguments.extend([int(side), long(packed)]);
             program.plain(PACK_FILE, "tile_pack_reference", packed, arguments);
         }
-        Form::Tuned(config) => {
+        GpuForm::Tuned(config) => {
             let LaunchConfig { block, unroll, chunk: group, .. } = config;
             let vector = vector(config, dtype, side);
             let vectors = map.channels * side * side * dtype.bytes() / vector as usize;
@@ -267,14 +267,14 @@ fn pack_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
     program.finish()
 }
 
-fn pack_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+fn pack_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
     let indices = inputs.ids(INDICES)?;
     with_element!(dtype, T => {
         let map = inputs.elements::<T>(MAP)?;
         let mut packed = vec![T::default(); tiles.packed_elements()];
         pack::run(sprag_kernels::Form::Reference, &map, tiles.map(), tiles.tile_size(), &indices, &mut packed)
             .map_err(|error| error.to_string())?;
-        Ok(vec![Expected::new(PACKED, &packed, 0.0)])
+        Ok(vec![ExpectedBuffer::new(PACKED, &packed, 0.0)])
     })
 }
 
@@ -317,7 +317,7 @@ fn fused_pack_op_unpack(tiles: Tiled) -> Operation {
     }
 }
 
-fn fused_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
+fn fused_program(tiles: &Tiled, dtype: Dtype, form: GpuForm) -> DeviceProgram {
     let (map, side) = (tiles.map(), tiles.tile_size());
     let mut program = ProgramBuilder::new(dtype);
     let places = [
@@ -330,13 +330,13 @@ fn fused_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
     let sizes = [tiles.per_sample(), map.channels, map.height, map.width].map(int);
     let mut arguments = arguments(&places, &sizes);
     match form {
-        Form::Reference => {
+        GpuForm::Reference => {
             arguments.push(int(side));
             arguments.extend(affine);
             arguments.push(long(map.elements()));
             program.plain(FUSED_FILE, "fused_reference", map.elements(), arguments);
         }
-        Form::Tuned(config) => {
+        GpuForm::Tuned(config) => {
             let LaunchConfig { block, unroll, chunk, .. } = config;
             let vector = vector(config, dtype, side);
             let bands = tiles.bands(vector as usize / dtype.bytes(), (block * unroll * chunk) as usize);
@@ -351,16 +351,16 @@ fn fused_program(tiles: &Tiled, dtype: Dtype, form: Form) -> DeviceProgram {
     program.finish()
 }
 
-fn fused_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected>, String> {
+fn fused_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<ExpectedBuffer>, String> {
     let indices = inputs.ids(INDICES)?;
-    let choice = Choice { indices: &indices, tile_size: tiles.tile_size(), require_unique: false };
+    let choice = FusedChoice { indices: &indices, tile_size: tiles.tile_size(), require_unique: false };
     let (form, shape) = (sprag_kernels::Form::Reference, tiles.map());
     with_element!(dtype, T => {
         let map = inputs.elements::<T>(MAP)?;
         let mut merged = vec![T::default(); shape.elements()];
         fused::run(form, &map, shape, &choice, &AFFINE, &mut merged, &mut Scratch::default())
             .map_err(|error| error.to_string())?;
-        Ok(vec![Expected::new(MERGED, &merged, 0.0)])
+        Ok(vec![ExpectedBuffer::new(MERGED, &merged, 0.0)])
     })
 }
 
