@@ -237,7 +237,7 @@ fn predictions(series: &[Labelled], sensitivity: &Sensitivity) -> Vec<Prediction
 
 fn tally(series: &[Labelled], detected: &[Prediction], tolerance: usize, of: impl Fn(&Labelled) -> bool) -> Tally {
     let chosen = series.iter().zip(detected).filter(|(one, _)| of(one));
-    chosen.map(|(one, detected)| Tally::of(one, detected, tolerance)).fold(Tally::default(), Tally::plus)
+    chosen.map(|(one, detected)| Tally::count(one, detected, tolerance)).fold(Tally::default(), Tally::plus)
 }
 
 fn table(series: &[Labelled], detected: &[Prediction]) -> String {
@@ -275,7 +275,7 @@ fn growth(series: &[Labelled]) -> Growth {
             let detected = detect::changes(&one.values[..count], &Sensitivity::BALANCED);
             (count, detected.points.iter().map(|point| point.index).collect())
         };
-        Growth::of(one, &(FEWEST_POINTS..=one.values.len()).map(reported).collect())
+        Growth::measure(one, &(FEWEST_POINTS..=one.values.len()).map(reported).collect())
     };
     let short: Vec<&Labelled> = series.iter().filter(|one| one.values.len() <= LONGEST_GROWING).collect();
     short.par_iter().map(|one| grow(one)).collect::<Vec<_>>().into_iter().fold(Growth::default(), Growth::plus)

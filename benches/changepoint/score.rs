@@ -71,7 +71,7 @@ pub(crate) fn matching(detected: &[usize], truth: &[usize], tolerance: usize) ->
 
 impl Tally {
     /// Counts what was predicted of one series.
-    pub(crate) fn of(series: &Labelled, detected: &Prediction, tolerance: usize) -> Tally {
+    pub(crate) fn count(series: &Labelled, detected: &Prediction, tolerance: usize) -> Tally {
         let truth: Vec<usize> = series.changes.iter().map(|one| one.index).collect();
         let pairs = matching(&detected.changes, &truth, tolerance);
         let is_matched = |row: usize| pairs.iter().any(|pair| pair.0 == row);

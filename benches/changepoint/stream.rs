@@ -26,7 +26,7 @@ pub(crate) struct Growth {
 
 impl Growth {
     /// Counts the changes that were reported for one series, by the number of its points.
-    pub(crate) fn of(series: &Labelled, reported: &BTreeMap<usize, Vec<usize>>) -> Growth {
+    pub(crate) fn measure(series: &Labelled, reported: &BTreeMap<usize, Vec<usize>>) -> Growth {
         let mut growth = Growth::default();
         let near = |a: usize, b: usize| a.abs_diff(b) <= TOLERANCE;
         let Some(last) = reported.values().next_back() else { return growth };

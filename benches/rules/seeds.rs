@@ -3,7 +3,7 @@
 use sprag_analysis::rules::{bands, rank, tolerance};
 use sprag_base::stats::describe;
 use sprag_model::sample_gate::RankOutcome;
-use sprag_model::{Band, Better, Evidence, Side, Verdict};
+use sprag_model::{Band, Better, Side, TwoSides, Verdict};
 
 /// Samples of a run.
 pub(crate) const SAMPLES: usize = 125;
@@ -37,7 +37,7 @@ fn apex_x(base: &[f64], current: &[f64], ratio: f64, abs: f64) -> bool {
     // The suite reports the median of thirty calls.
     let value = |samples: &[f64]| scale * describe::median(&samples[..30]).expect("there are samples");
     let side = |value: f64| Side { value, sessions: 1, ..Side::default() };
-    let evidence = Evidence {
+    let evidence = TwoSides {
         better: Better::Lower,
         base: side(value(base)),
         current: side(value(current)),

@@ -10,8 +10,8 @@ use super::session_noise::MachineNoise;
 use super::{rules, session_noise};
 use sprag_model::metric::TIME;
 use sprag_model::{
-    Baseline, BaselineMetric, Better, Comparison, Estimate, Evidence, FactChange, Measurement, Metric, Rule, Run,
-    RunStatus, Series, SessionNoise, Side, Verdict,
+    Baseline, BaselineMetric, Better, Comparison, Estimate, FactChange, Measurement, Metric, Rule, Run, RunStatus,
+    Series, SessionNoise, Side, TwoSides, Verdict,
 };
 
 /// Facts that distinguish machines of other tools, where both sides have them.
@@ -212,7 +212,7 @@ fn evidence_of(
     (measurement, estimate): (&Measurement, &Estimate),
     entry: &BaselineMetric,
     context: &Context<'_>,
-) -> Evidence {
+) -> TwoSides {
     let (run, benchmark) = (by_id.run, measurement.benchmark.id());
     let value =
         |one: &ById<'_>| Some((one.run.timestamp, one.find(&benchmark)?.estimate(&estimate.metric.name)?.value));
@@ -225,7 +225,7 @@ fn evidence_of(
     // Of few processes the interval reaches to outliers, which do not move the median.
     let interval = estimate.interval.filter(|_| assumed.is_none() || spread.is_none());
     let evidence = evidence(entry, &estimate.metric, &values, interval);
-    Evidence {
+    TwoSides {
         shares_memory: shares_memory(run, measurement),
         current: Side { interval: estimate.interval, ..evidence.current },
         ..evidence
@@ -239,7 +239,7 @@ pub fn evidence(
     metric: &Metric,
     values: &[(DateTime<Utc>, f64)],
     interval: Option<(f64, f64)>,
-) -> Evidence {
+) -> TwoSides {
     let value = values.first().map_or(0.0, |(_, value)| *value);
     let levels = session_noise::sessions(values);
     let current = match &levels[..] {
@@ -255,9 +255,9 @@ pub fn evidence(
     let within = session_noise::within(value, interval).unwrap_or(0.0);
     let noise = entry.session_noise.unwrap_or_else(|| session_noise::estimate(&[], None, None, metric));
     let base = Side { value: entry.value, interval: entry.interval, sessions: entry.sessions, ..Side::default() };
-    Evidence {
+    TwoSides {
         session_noise: Some(SessionNoise { deviation: noise.deviation.max(within), ..noise }),
-        ..Evidence::new(entry.better, base, Side { interval, ..current })
+        ..TwoSides::new(entry.better, base, Side { interval, ..current })
     }
 }
 

@@ -296,7 +296,6 @@ mod tests {
         noise: [f64; 3],
         /// Whether each commit is measured by one machine after another, and not by all.
         takes_turns: bool,
-        /// The hours between commits.
         hours: i64,
     }
 

@@ -7,10 +7,10 @@
 //! reports anything.
 
 use super::rules::interval;
-use sprag_model::{Comparison, Evidence, Rule, Verdict};
+use sprag_model::{Comparison, Rule, TwoSides, Verdict};
 
 /// What a verdict was reached by, where a rule was asked.
-pub type Basis = Option<(Rule, Evidence)>;
+pub type Basis = Option<(Rule, TwoSides)>;
 
 /// The share of reported changes that may be chance.
 pub const FALSE_DISCOVERIES: f64 = 0.05;

@@ -7,7 +7,7 @@
 
 use super::rules::interval;
 use sprag_base::stats::pair_ratio;
-use sprag_model::{Better, Evidence, Side, Verdict};
+use sprag_model::{Better, Side, TwoSides, Verdict};
 
 /// Which process of a pair is the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,8 @@ pub fn called(processes: &[Vec<f64>], pairs: usize, order: PairOrder, slowdown: 
 }
 
 /// What is known of two sides of which less is better and only the ratios count.
-pub fn evidence(ratios: Vec<f64>) -> Evidence {
-    Evidence { ratios, ..Evidence::new(Better::Lower, Side::once(1.0), Side::once(1.0)) }
+pub fn evidence(ratios: Vec<f64>) -> TwoSides {
+    TwoSides { ratios, ..TwoSides::new(Better::Lower, Side::once(1.0), Side::once(1.0)) }
 }
 
 #[cfg(test)]

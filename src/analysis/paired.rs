@@ -2,7 +2,7 @@
 
 use sprag_base::stats::describe;
 use sprag_model::paired::{Pair, Paired};
-use sprag_model::{Baseline, Choice, Comparison, Evidence, Policy, Rule, Side, Verdict};
+use sprag_model::{Baseline, Choice, Comparison, Policy, Rule, Side, TwoSides, Verdict};
 
 use super::compare::{sort_worst_first, without_chance};
 use super::family::Basis;
@@ -38,8 +38,8 @@ fn comparison(paired: &Paired, policy: &Policy) -> (Comparison, Basis) {
         return (result, None);
     }
     let (Some(base), Some(current)) = (base, current) else { return (result, None) };
-    let evidence = Evidence::new(paired.metric.better, Side::once(base), Side::once(current));
-    let evidence = Evidence { ratios: paired.ratios(), ..evidence };
+    let evidence = TwoSides::new(paired.metric.better, Side::once(base), Side::once(current));
+    let evidence = TwoSides { ratios: paired.ratios(), ..evidence };
     (rules::judge(result, &rule, &evidence), Some((rule, evidence)))
 }
 

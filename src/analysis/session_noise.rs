@@ -213,7 +213,7 @@ fn assumed(metric: &Metric) -> f64 {
 mod tests {
     use super::*;
     use crate::rules::interval;
-    use sprag_model::{Better, Evidence, Side};
+    use sprag_model::{Better, Side, TwoSides};
 
     fn at(minutes: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_700_000_000 + 60 * minutes, 0).expect("a time")
@@ -308,8 +308,8 @@ mod tests {
         assert_eq!((three.deviation, three.freedom, three.sessions), (1e-6, 2.0, 3));
         let check = |value: f64, expected: &str| {
             let base = Side { sessions: 3, ..Side::once(1_000_000.0) };
-            let evidence = Evidence::new(Better::Lower, base, Side::once(value));
-            let evidence = Evidence { session_noise: Some(three), ..evidence };
+            let evidence = TwoSides::new(Better::Lower, base, Side::once(value));
+            let evidence = TwoSides { session_noise: Some(three), ..evidence };
             assert_eq!(interval::decide(0.0, &evidence).verdict.word(), expected, "{value}");
         };
         // Student's t at 99 % with two degrees of freedom is 6.965, and the root of 1 + 1/3 is 1.155.

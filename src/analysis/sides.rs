@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::compare::sort_worst_first;
 use super::family::{self, Basis};
 use super::rules;
-use sprag_model::{Comparison, Evidence, Metric, Rule, Side, Verdict};
+use sprag_model::{Comparison, Metric, Rule, Side, TwoSides, Verdict};
 
 /// What is known of the benchmarks of one file, by name.
 pub type Sides = BTreeMap<String, Side>;
@@ -47,7 +47,7 @@ fn judged(name: &str, base: &Side, current: Option<&Side>, judge: &Judge<'_>) ->
         return (comparison, None);
     }
     let rule = (judge.rule)(name);
-    let evidence = Evidence::new(judge.metric.better, base.clone(), current.clone());
+    let evidence = TwoSides::new(judge.metric.better, base.clone(), current.clone());
     (rules::judge(comparison, &rule, &evidence), Some((rule, evidence)))
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::case::judge;
 use crate::expected::{exact, exactly};
 use crate::failure::{Outcome, fails, read};
-use sprag_formats::compat::apex_x::gate::{self, CompareError, SeedSuite, Template};
+use sprag_formats::compat::apex_x::gate::{self, ApexSuite, CompareError, Template};
 use sprag_formats::compat::json;
 
 /// In golden texts, in place of the time they were written.
@@ -21,7 +21,7 @@ const FAILED: i32 = 2;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CompareCase {
-    suite: SeedSuite,
+    suite: ApexSuite,
     current_json_text: String,
     baseline_json_text: String,
 }
@@ -61,7 +61,7 @@ fn wording(error: &CompareError) -> String {
 struct TemplateCase {
     #[serde(default, rename = "name")]
     _name: String,
-    suite: SeedSuite,
+    suite: ApexSuite,
     report_json_text: String,
     expected_baseline_json_text: String,
 }

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use git2::{Commit, ObjectType, Oid, Repository, Tree};
 
 use crate::append::Record;
-use crate::archived::{Archived, Verdict};
+use crate::archived::{Archived, NoteFit};
 use crate::checkout::BranchMove;
 use crate::error::{HistoryError, failed};
 use crate::inherited;
@@ -62,9 +62,9 @@ pub fn archived_runs(store: &Store, archive: &Archive) -> Result<Vec<Record>, Hi
     let archived = Archived::by(repository, vec![archive.clone()]);
     let file = &archive.file;
     match archived.verdict(repository, archive, &mut Digests::new(repository)?) {
-        Verdict::Sound => {}
-        Verdict::Unsound(why) => return Err(HistoryError::Damaged(format!("the note of `{file}` {why}"))),
-        Verdict::Unknown => {
+        NoteFit::Valid => {}
+        NoteFit::Invalid(why) => return Err(HistoryError::Damaged(format!("the note of `{file}` {why}"))),
+        NoteFit::Unknown => {
             let what = format!("earlier commits with the runs of `{file}` are not here");
             return Err(objects::absent(repository, what));
         }

@@ -27,12 +27,12 @@ pub(crate) struct Archived<'r> {
 }
 
 /// Whether a note fits the runs that it names.
-pub(crate) enum Verdict {
-    Sound,
+pub(crate) enum NoteFit {
+    Valid,
     /// They are not all here.
     Unknown,
     /// The fault reads after the path of the note.
-    Unsound(&'static str),
+    Invalid(&'static str),
 }
 
 impl<'r> Archived<'r> {
@@ -72,12 +72,12 @@ impl<'r> Archived<'r> {
         self.about(path, blob).next().is_some_and(|note| !note.restored)
     }
 
-    /// Takes the files out of a list that left by a note among the `new` files. Only notes that `is_sound` accepts take anything.
+    /// Takes the files out of a list that left by a note among the `new` files. Only notes that `is_valid` accepts take anything.
     pub(crate) fn take(
         &self,
         files: &mut BTreeMap<Vec<u8>, TreeItem>,
         new: &BTreeMap<Vec<u8>, TreeItem>,
-        is_sound: &mut dyn FnMut(&Archived<'_>, &Archive) -> bool,
+        is_valid: &mut dyn FnMut(&Archived<'_>, &Archive) -> bool,
     ) -> BTreeMap<Vec<u8>, TreeItem> {
         let is_new = |(_, path): &&(String, String)| new.contains_key(path.as_bytes());
         let new: HashSet<&str> = self.paths.iter().filter(is_new).map(|(file, _)| file.as_str()).collect();
@@ -88,7 +88,7 @@ impl<'r> Archived<'r> {
         for (path, item) in &*files {
             let (mut leaves, mut is_news) = (None, false);
             for note in self.about(path, item.id) {
-                if note.restored || is_sound(self, note) {
+                if note.restored || is_valid(self, note) {
                     leaves.get_or_insert(!note.restored);
                     is_news |= new.contains(note.file.as_str());
                 }
@@ -102,8 +102,8 @@ impl<'r> Archived<'r> {
     }
 
     /// Compares a note with the runs of the folders that it names, and with its commit.
-    pub(crate) fn verdict(&self, repository: &Repository, note: &Archive, digests: &mut Digests<'_>) -> Verdict {
-        const OTHER: Verdict = Verdict::Unsound("does not fit the runs of the months that it names");
+    pub(crate) fn verdict(&self, repository: &Repository, note: &Archive, digests: &mut Digests<'_>) -> NoteFit {
+        const OTHER: NoteFit = NoteFit::Invalid("does not fit the runs of the months that it names");
         let is_shallow = repository.is_shallow();
         let may_lack = is_shallow || objects::is_partial(repository).unwrap_or(false);
         let mut runs: Vec<(String, Oid)> = Vec::new();
@@ -111,7 +111,7 @@ impl<'r> Archived<'r> {
             let folder = path_of(folder);
             let trees = self.folders.get(folder.as_bytes()).into_iter().flatten();
             let Some((_, tree)) = trees.into_iter().find(|(_, other)| other.id().to_string() == *tree) else {
-                return if may_lack { Verdict::Unknown } else { Verdict::Unsound("names months that are not here") };
+                return if may_lack { NoteFit::Unknown } else { NoteFit::Invalid("names months that are not here") };
             };
             for entry in tree {
                 match entry.name() {
@@ -129,11 +129,11 @@ impl<'r> Archived<'r> {
             let mut same = note.folders.iter().map(|(folder, tree)| at(folder).map(|at| at == *tree));
             same.try_fold(true, |all, same| same.map(|same| all && same))
         };
-        let is_known = match commit.map(|commit| objects::find_tree(repository, commit.tree_id()).and_then(has_all)) {
+        let has_commit = match commit.map(|commit| objects::find_tree(repository, commit.tree_id()).and_then(has_all)) {
             Ok(Ok(true)) => true,
             Ok(Err(_)) if may_lack => false,
             Err(_) if is_shallow => false,
-            _ => return Verdict::Unsound("names a commit that had other runs, or is not here"),
+            _ => return NoteFit::Invalid("names a commit that had other runs, or is not here"),
         };
         let mut of_runs: Vec<(&str, Digest)> = Vec::with_capacity(runs.len());
         for place in pack_order(repository, &runs, |(_, blob)| Some(*blob)) {
@@ -141,13 +141,13 @@ impl<'r> Archived<'r> {
             match digests.get(*blob) {
                 Ok(Some(digest)) if vouches(path, Some(&digest)) => of_runs.push((path, digest)),
                 Ok(_) => return OTHER,
-                Err(_) => return Verdict::Unknown,
+                Err(_) => return NoteFit::Unknown,
             }
         }
         of_runs.sort();
         match MerkleTree::from_leaves(of_runs.into_iter().map(|(_, digest)| digest)).root() == note.root {
-            true if is_known => Verdict::Sound,
-            true => Verdict::Unknown,
+            true if has_commit => NoteFit::Valid,
+            true => NoteFit::Unknown,
             false => OTHER,
         }
     }

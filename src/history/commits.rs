@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_ancestors_and_files_are_found() {
+    fn tags_ancestors_and_files_are_resolved() {
         let fixture = Fixture::empty(&[]);
         let store = fixture.store();
         let first = fixture.commit("a/b/c", "1\n", "One");

@@ -14,24 +14,24 @@ pub(crate) fn begin(repository: &Repository, target: &Target) -> Result<(), Hist
     let Some((code, _)) = tip(repository, target)?.filter(|(_, name)| Some(name) == target.inherited.as_ref()) else {
         return Ok(());
     };
-    let again = || failed("make the commits of the records again");
-    let mut walk = repository.revwalk().map_err(again())?;
-    walk.push(code.id()).map_err(again())?;
-    walk.simplify_first_parent().map_err(again())?;
-    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(again())?;
+    let failure = || failed("make the commits of the records again");
+    let mut walk = repository.revwalk().map_err(failure())?;
+    walk.push(code.id()).map_err(failure())?;
+    walk.simplify_first_parent().map_err(failure())?;
+    walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).map_err(failure())?;
     let mut newest: Option<(Commit<'_>, Oid)> = None;
     for id in walk {
-        let commit = id.and_then(|id| repository.find_commit(id)).map_err(again())?;
-        let records = records_of(repository, &commit).map_err(again())?;
+        let commit = id.and_then(|id| repository.find_commit(id)).map_err(failure())?;
+        let records = records_of(repository, &commit).map_err(failure())?;
         if newest.as_ref().map_or(records.is_empty(), |(_, tree)| *tree == records.id()) {
             continue;
         }
         let parents: Vec<&Commit<'_>> = newest.iter().map(|(commit, _)| commit).collect();
         let message = commit.message().unwrap_or_default();
         let made = repository.commit(None, &commit.author(), &commit.committer(), message, &records, &parents);
-        let made = made.map_err(again())?;
+        let made = made.map_err(failure())?;
         sync_commit(repository, made, &records, &[])?;
-        newest = Some((repository.find_commit(made).map_err(again())?, records.id()));
+        newest = Some((repository.find_commit(made).map_err(failure())?, records.id()));
     }
     let Some((newest, _)) = newest else { return Ok(()) };
     match compare_and_swap(repository, &target.reference, None, newest.id(), "begin with the records of the code")? {

@@ -179,7 +179,6 @@ pub enum Calibrator {
 pub struct Tiling {
     /// Bytes of all copied tiles.
     pub bytes: usize,
-    /// Bytes of the map.
     pub map: usize,
     /// Pixels of a row of the map.
     pub width: usize,

@@ -40,7 +40,7 @@ pub struct SessionNoise {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub struct TwoSides {
     pub better: Better,
     pub base: Side,
     pub current: Side,
@@ -51,9 +51,9 @@ pub struct Evidence {
     pub shares_memory: bool,
 }
 
-impl Evidence {
-    pub fn new(better: Better, base: Side, current: Side) -> Evidence {
-        Evidence { better, base, current, ratios: Vec::new(), session_noise: None, shares_memory: false }
+impl TwoSides {
+    pub fn new(better: Better, base: Side, current: Side) -> TwoSides {
+        TwoSides { better, base, current, ratios: Vec::new(), session_noise: None, shares_memory: false }
     }
 
     pub fn has_ratio(&self) -> bool {

@@ -63,7 +63,7 @@ pub use disagreement::Disagreement;
 pub use environment::{Environment, FactChange, Machine};
 pub use event::{Direction, Event, EventKind, EventState, Member, NamedCommit, NamedMachine, NextStep, Suspect};
 pub use event_record::{EventMember, EventRecord, EventStep};
-pub use evidence::{Evidence, SessionNoise, Side};
+pub use evidence::{SessionNoise, Side, TwoSides};
 pub use gate::{Gate, MeanChange, Outcome, SuiteGate};
 pub use head::RunHead;
 pub use history_log::{HistoryLog, HistoryRoot, LoggedRun};

@@ -110,7 +110,7 @@ pub struct ExistingFolder<'a> {
 }
 
 impl<'a> ExistingFolder<'a> {
-    pub(crate) fn of(kind: FolderKind, folder: &'a Path) -> ExistingFolder<'a> {
+    pub(crate) fn new(kind: FolderKind, folder: &'a Path) -> ExistingFolder<'a> {
         ExistingFolder { folder, marker: kind.marker }
     }
 

@@ -223,7 +223,7 @@ fn write_part(folder: &Path, path: &str, kind: &str, bytes: &[u8]) -> crate::Res
 /// Removes files of earlier exports, and what an export that broke off left.
 fn remove_others(folder: &Path, manifest: &Manifest) -> crate::Result<()> {
     let own: BTreeSet<&str> = manifest.parts.iter().map(|part| part.file.path.as_str()).collect();
-    for file in ExistingFolder::of(KIND, folder).files()? {
+    for file in ExistingFolder::new(KIND, folder).files()? {
         let is_part = file.starts_with("points/") || file.starts_with("outline-");
         if is_part && !own.contains(file.as_str()) && file != manifest.outline.path {
             let place = folder.join(&file);
@@ -413,7 +413,9 @@ impl Opened {
             TrendOptions { days: Some(self.dataset.outline.tables.days), ..TrendOptions::events(study.present()) };
         let (output, _) = trend::with_input(project, study, &options, &|_| true, |input| {
             let detections = |outline: &Outline| {
-                if sha256_hex(&Dataset::of(outline.clone(), &input).to_bytes()) != self.manifest.outline.sha256 {
+                if sha256_hex(&Dataset::from_outline(outline.clone(), &input).to_bytes())
+                    != self.manifest.outline.sha256
+                {
                     let message =
                         format!("the dataset at `{}` is not of this history as it is now", self.root.display());
                     return Err(damaged(message, REEXPORT));

@@ -51,7 +51,6 @@ mod tests {
     use super::*;
     use crate::sample_data::{self, Sample};
 
-    /// Without events and verdicts.
     fn quiet() -> Sample {
         let mut sample = sample_data::rich();
         sample.trend.events.clear();

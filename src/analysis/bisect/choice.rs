@@ -29,7 +29,6 @@ pub struct BisectChoice {
     pub bits: f64,
 }
 
-/// What another job measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pending {
     pub commit: usize,

@@ -74,7 +74,6 @@ impl Ruling {
         [undone, &self.groups()].concat()
     }
 
-    /// The commits to blame.
     pub fn groups(&self) -> Vec<Group> {
         match self {
             Ruling::Culprit(group) | Ruling::Redone(group, _) => vec![*group],

@@ -18,7 +18,6 @@ pub struct Shift {
     pub benchmark: String,
     /// The logarithm of bad over good.
     pub change: f64,
-    /// Its standard error.
     pub error: f64,
     /// The variance of a session.
     pub(super) variance: f64,

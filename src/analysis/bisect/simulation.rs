@@ -90,7 +90,6 @@ fn name(benchmark: usize) -> String {
     format!("benchmark {benchmark}")
 }
 
-/// How a bisection ended.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// None where the ends did not differ for certain.

@@ -35,7 +35,6 @@ fn culprits_are_right_as_often_as_their_probability_says() {
     }
 }
 
-/// Bisects a quiet history.
 fn quiet(suspects: usize, steps: &[(usize, f64)]) -> Option<Ruling> {
     bisect(&mut Scenario::new(suspects, steps, 0.004, 9), PAIRS, 0.95, 200).finding()
 }

@@ -9,7 +9,7 @@ use crate::reference::{self, Ground, MetricHistory};
 use crate::{compare, family, rules, session_noise};
 use sprag_model::calibration::{Base, Tally};
 use sprag_model::evidence::Decision;
-use sprag_model::{BaselineMetric, Evidence, Point, Policy, Rule, Verdict};
+use sprag_model::{BaselineMetric, Point, Policy, Rule, TwoSides, Verdict};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -63,7 +63,7 @@ pub(super) fn judge_some<'s>(
     result
 }
 
-fn judged(rule: &Rule, evidence: &Evidence, between: Between) -> Judged {
+fn judged(rule: &Rule, evidence: &TwoSides, between: Between) -> Judged {
     let Decision { verdict, p_value, .. } = rules::decide(rule, evidence);
     Judged { between, verdict, p_value, by_interval: matches!(rule, Rule::Interval { .. }) }
 }

@@ -57,7 +57,7 @@ pub(super) fn settled<'a>(
     let scaled = input.scaled;
     let count = scaled.values.len();
     let at = |place: Option<usize>| place.and_then(|place| changes.get(place)).map(|one| one.0);
-    let levelled = Levelled::of(&scaled.values, &left);
+    let levelled = Levelled::new(&scaled.values, &left);
     let step = |place: usize| {
         let (cut, as_drift) = changes[place];
         let (before, after) = (at(place.checked_sub(1)), at(Some(place + 1)));

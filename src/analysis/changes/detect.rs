@@ -32,7 +32,7 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();
     }
-    let scaled = &Scaled::of(values);
+    let scaled = &Scaled::new(values);
     let mut noise = Noise::new(scaled, sensitivity);
     if context.more_is_better {
         noise.outliers = -1.0;
@@ -51,7 +51,7 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
     let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
     let level = |values: &[f64], [begin, end]: [usize; 2]| estimate::level(&values[begin..end], &input, inflation);
     let estimates: Vec<Estimate> = segments(&cuts, values.len()).map(|bounds| level(&scaled.values, bounds)).collect();
-    let levelled = Levelled::of(&scaled.values, &ramps);
+    let levelled = Levelled::new(&scaled.values, &ramps);
     let point = |(place, score): (usize, f64)| {
         let cut = cuts[place];
         let around = around(&cuts, place, values.len());

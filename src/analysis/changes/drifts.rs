@@ -72,7 +72,7 @@ pub(super) fn of_segment(input: &Input<'_>, [begin, end]: [usize; 2], least: f64
     let ramp = Ramp { is_retained: least < 1.0, ..bent_ramp.unwrap_or_else(|| even([begin, end], &course, size)) };
     // By ranks it must be about as clear as a step: a few far points are not a drift.
     let middle = ramp.begin.midpoint(ramp.end) - begin;
-    let (before, after) = (Side::of(&values[..middle]), Side::of(&values[middle..]));
+    let (before, after) = (Side::new(&values[..middle]), Side::new(&values[middle..]));
     let by_ranks = rank_deviate(&before, &after).abs() / (tuning.rank_ceiling * sensitivity.clear);
     let score = score.min(by_ranks);
     if score < least {
@@ -194,7 +194,7 @@ fn steady(drawn: &[f64], course: &Course, clipped: f64) -> f64 {
     let behind = |place: usize| ((place as f64 - course.begin as f64 + 0.5) / width).clamp(0.0, 1.0);
     let on = |place: usize| course.size * behind(place);
     let mut about: Vec<f64> = drawn.iter().enumerate().map(|(place, value)| value - on(place)).collect();
-    let side = Side::of(&about);
+    let side = Side::new(&about);
     let (level, limit) = (side.level, clipped * side.deviation);
     if !limit.is_finite() {
         return 0.0;

@@ -71,7 +71,6 @@ impl<'a> Elimination<'a> {
         }
     }
 
-    /// The cuts that stay.
     pub(super) fn proven(mut self) -> Vec<usize> {
         let last = self.cuts.len() - 1;
         let mut gone = vec![false; last + 1];
@@ -154,7 +153,7 @@ impl<'a> Elimination<'a> {
 
     fn side(&mut self, begin: usize, end: usize) -> Rc<Side<'a>> {
         let values = &self.input.scaled.values[..];
-        Rc::clone(self.sides.entry((begin, end)).or_insert_with(|| Rc::new(Side::of(&values[begin..end]))))
+        Rc::clone(self.sides.entry((begin, end)).or_insert_with(|| Rc::new(Side::new(&values[begin..end]))))
     }
 
     fn differ(&self, before: &Side<'_>, after: &Side<'_>) -> bool {
@@ -177,7 +176,7 @@ impl<'a> Elimination<'a> {
         if before.len().min(after.len()) < tuning.fewest_nearby {
             return 0.0;
         }
-        let (before, after) = (Side::of(before), Side::of(after));
+        let (before, after) = (Side::new(before), Side::new(after));
         if !self.differ(&before, &after) {
             return 0.0;
         }
@@ -227,7 +226,7 @@ impl<'a> Elimination<'a> {
             true => self.with_beyond(after, self.after[place], true),
             false => self.with_beyond(before, self.before[place], false),
         };
-        let longer = Side::of(&points);
+        let longer = Side::new(&points);
         let pair = match is_before {
             true => Pair::new(before, &longer, &self.input),
             false => Pair::new(&longer, after, &self.input),

@@ -30,7 +30,7 @@ pub(super) struct Estimate {
 /// The level of some points; `inflation` is by how much the deviation of a mean is larger than with independent points.
 pub(super) fn level(points: &[f64], input: &Input<'_>, inflation: f64) -> Estimate {
     let prior = input.tuning().prior_points;
-    let side = Side::of(points);
+    let side = Side::new(points);
     let freedom = side.count() - 1.0 + prior;
     let squares = (side.count() - 1.0) * side.deviation.powi(2) + prior * input.noise.deviation.powi(2);
     let error = (squares / freedom / side.count()).sqrt() * inflation * TRIMMED;
@@ -65,7 +65,7 @@ pub(super) fn drift(ramp: &Ramp, [first, last]: [usize; 2], input: &Input<'_>, c
     let (begin, end) = ramp.around;
     // The course without the ramp is flat: where it begins is what is left over.
     let flat: Vec<f64> = (begin..end).map(|place| scaled.values[place] - ramp.size * ramp.behind(place)).collect();
-    let before = Side::of(&flat).level;
+    let before = Side::new(&flat).level;
     let slope = ramp.size / width;
     // A line: the squares of the distances from the middle of n points add up to n^3 / 12. Flat parts show more, free ends less.
     let error = noise.deviation * noise.inflation * (12.0 / width.powi(3)).sqrt();

@@ -14,7 +14,7 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
     if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return Changes::default();
     }
-    let scaled = Scaled::of(values);
+    let scaled = Scaled::new(values);
     let mut detected = Changes::default();
     // The level that holds, and the place after its last point.
     let mut level: Option<(usize, usize)> = None;

@@ -5,7 +5,6 @@ use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
 use super::tuning::Tuning;
 
-/// A series under analysis.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     pub(super) scaled: &'a Scaled,

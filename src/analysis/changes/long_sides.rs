@@ -156,9 +156,9 @@ mod tests {
     /// The score of two sides, with that deviation and doubt of the noise.
     fn score(before: &[f64], after: &[f64], [deviation, doubt]: [f64; 2]) -> f64 {
         let noise = Noise { deviation, inflation: 1.0, doubt, outliers: 1.0, cuts: Vec::new() };
-        let (scaled, sensitivity) = (&Scaled::of(before), &Sensitivity::BALANCED);
+        let (scaled, sensitivity) = (&Scaled::new(before), &Sensitivity::BALANCED);
         let input = Input { scaled, noise: &noise, sensitivity };
-        Pair::new(&Side::of(before), &Side::of(after), &input).score(&input)
+        Pair::new(&Side::new(before), &Side::new(after), &input).score(&input)
     }
 
     #[test]

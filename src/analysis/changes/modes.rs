@@ -26,7 +26,7 @@ const FEWEST_SWITCHES: usize = 4;
 pub(super) fn instead_of_changes(input: &Input<'_>, cuts: &mut Vec<usize>, ramps: &mut Vec<(Ramp, f64)>) -> Vec<Modes> {
     let values = &input.scaled.values[..];
     let bounds: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
-    let levelled = Levelled::of(values, ramps);
+    let levelled = Levelled::new(values, ramps);
     let search = Search { input, ramps, flat: levelled.without_ramps() };
     let mut spans = Vec::new();
     search.between(&bounds, &mut spans);

@@ -40,7 +40,7 @@ pub fn apart(
     if count < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    let scaled = Scaled::of(values);
+    let scaled = Scaled::new(values);
     let changed = changes.points.last().map_or(0, |point| point.index);
     if changes.drifts.iter().any(|drift| drift.end + NEWEST >= count) {
         return None;

@@ -88,7 +88,7 @@ mod tests {
         let mut random = SplitMix64::new(7);
         let climb: Vec<f64> =
             (0..200).map(|place| 100.0 + 0.1 * (f64::from(place) - 60.0).max(0.0) + random.normal()).collect();
-        let (all, sensitivity) = (Scaled::of(&climb), &Sensitivity::BALANCED);
+        let (all, sensitivity) = (Scaled::new(&climb), &Sensitivity::BALANCED);
         let noise = &Noise::new(&all, sensitivity);
         let tested = |begin: usize, count: usize, after: usize| {
             let scaled = &all.first(count);

@@ -25,7 +25,6 @@ pub(super) struct Noise {
     pub(super) doubt: f64,
     /// To which side outliers lie: 1 up, -1 down.
     pub(super) outliers: f64,
-    /// First points of levels.
     pub(super) cuts: Vec<usize>,
 }
 
@@ -192,7 +191,7 @@ mod tests {
     fn of(count: usize, value: impl Fn(usize, &mut SplitMix64) -> f64) -> Noise {
         let mut random = SplitMix64::new(5);
         let values: Vec<f64> = (0..count).map(|place| value(place, &mut random)).collect();
-        Noise::new(&Scaled::of(&values), &Sensitivity::BALANCED)
+        Noise::new(&Scaled::new(&values), &Sensitivity::BALANCED)
     }
 
     #[test]
@@ -234,7 +233,7 @@ mod tests {
             })
             .collect();
         // With a correlation of 0.7 the deviation of a mean is 2.4 times as large.
-        let noise = Noise::new(&Scaled::of(&values), &Sensitivity::BALANCED);
+        let noise = Noise::new(&Scaled::new(&values), &Sensitivity::BALANCED);
         assert!((1.8..3.0).contains(&noise.inflation), "{}", noise.inflation);
     }
 }

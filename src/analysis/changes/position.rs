@@ -26,7 +26,6 @@ const MOST_POINTS: usize = 150;
 
 /// Where a change may be.
 pub(super) struct Located {
-    /// The most likely place.
     pub(super) place: usize,
     /// The places that are nearly as likely.
     pub(super) range: RangeInclusive<usize>,
@@ -114,7 +113,7 @@ mod tests {
             let mut random = SplitMix64::new(seed);
             let values: Vec<f64> =
                 (0..100).map(|place| 100.0 + random.normal() + if place < 60 { 0.0 } else { 2.5 }).collect();
-            let scaled = Scaled::of(&values);
+            let scaled = Scaled::new(&values);
             let noise = Noise::new(&scaled, &Sensitivity::BALANCED);
             let input = Input { scaled: &scaled, noise: &noise, sensitivity: &Sensitivity::BALANCED };
             // From up to three points away, as a partition may have put it.

@@ -23,7 +23,7 @@ pub(super) struct Levelled<'a> {
 }
 
 impl<'a> Levelled<'a> {
-    pub(super) fn of(values: &'a [f64], ramps: &'a [(Ramp, f64)]) -> Levelled<'a> {
+    pub(super) fn new(values: &'a [f64], ramps: &'a [(Ramp, f64)]) -> Levelled<'a> {
         let behind = |place: usize| -> f64 { ramps.iter().map(|(ramp, _)| ramp.size * ramp.behind(place)).sum() };
         let without = values.iter().enumerate().map(|(place, value)| value - behind(place)).collect();
         Levelled { values, without, ramps }

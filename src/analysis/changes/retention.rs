@@ -46,7 +46,7 @@ impl<'a> Retention<'a> {
         let [begin, cut, end] = around(cuts, place, self.input.scaled.values.len());
         let series = self.about(begin..end);
         let led = self.input.scaled.values[cut] - series.values[cut];
-        let level = |points: Range<usize>| led + Side::of(&series.values[points]).level;
+        let level = |points: Range<usize>| led + Side::new(&series.values[points]).level;
         series.differ(level(begin..cut), level(cut..end), self.input.sensitivity.least)
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Scaled {
 }
 
 impl Scaled {
-    pub(super) fn of(values: &[f64]) -> Scaled {
+    pub(super) fn new(values: &[f64]) -> Scaled {
         let is_logarithmic = values.iter().all(|value| *value > 0.0);
         if is_logarithmic {
             return Scaled { values: values.iter().map(|value| value.ln()).collect(), is_logarithmic, unit: 1.0 };
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_share_has_the_sign_of_its_step() {
         let check = |before: f64, after: f64, share: f64| {
-            let scaled = Scaled::of(&[before, after]);
+            let scaled = Scaled::new(&[before, after]);
             let measured = scaled.share(scaled.values[1] - scaled.values[0], scaled.values[0]);
             assert!((measured - share).abs() < 1e-12, "{before} to {after}: {measured}");
         };
@@ -107,6 +107,6 @@ mod tests {
         check(-2.0, -1.0, 0.5);
         check(-2.0, 2.0, 2.0);
         check(2.0, -2.0, -2.0);
-        assert!(Scaled::of(&[0.0, 1.0]).share(1.0, 0.0).is_nan());
+        assert!(Scaled::new(&[0.0, 1.0]).share(1.0, 0.0).is_nan());
     }
 }

@@ -18,7 +18,6 @@ pub struct Sensitivity {
     pub(crate) rare: f64,
     /// Likewise, by how far it reaches beyond their tail; the exponent of ten.
     pub(crate) far: f64,
-    /// The least relative change.
     pub(crate) least: f64,
     /// The false alarms that are allowed in 1,000 points of series without a change.
     pub(crate) budget: f64,

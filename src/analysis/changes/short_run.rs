@@ -132,7 +132,7 @@ fn around(
     let (early, late) = if is_before { (beyond, neighbour.points) } else { (neighbour.points, beyond) };
     let next_to = |count: usize| [&early[early.len().saturating_sub(count)..], &late[..late.len().min(count)]].concat();
     let (points, near, nearest) = (next_to(usize::MAX), next_to(tuning.near), next_to(tuning.nearest));
-    let side = Side::of(&points);
+    let side = Side::new(&points);
     let deviation = side.deviation.max(noise.deviation).max(f64::MIN_POSITIVE);
     Around { level: side.level, is_tied: side.is_tied(), deviation, points, near, nearest }
 }

@@ -22,7 +22,7 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn of(points: &'a [f64]) -> Side<'a> {
+    pub(super) fn new(points: &'a [f64]) -> Side<'a> {
         let mut sorted = points.to_vec();
         describe::sort(&mut sorted);
         let level = trimmed_mean_of_sorted(&sorted);
@@ -134,7 +134,7 @@ mod tests {
         #[test]
         fn medians_are_those_of_the_sorted_numbers(values in prop::collection::vec(-9..9_i8, 1..40)) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
-            let side = Side::of(&values);
+            let side = Side::new(&values);
             prop_assert_eq!(Some(median_of_sorted(&side.sorted)), describe::median(&values));
             let deviation = scaled_median_deviation(&mut values.clone());
             prop_assert!((median_deviation_of_sorted(&side.sorted) - deviation).abs() < 1e-12);
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn the_level_leaves_out_what_lies_far() {
         let points = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 50.0, 1.0, 1.0];
-        let side = Side::of(&points);
+        let side = Side::new(&points);
         assert!((side.level - 1.0).abs() < 0.02 && side.deviation < 0.15, "{} {}", side.level, side.deviation);
-        assert_eq!(Side::of(&[2.0, 9.0]).level, 5.5);
+        assert_eq!(Side::new(&[2.0, 9.0]).level, 5.5);
     }
 }

@@ -62,7 +62,7 @@ pub fn read_partials(file: Vec<u8>) -> Result<Vec<PartialRow>, RowsError> {
     let mut rows = Vec::new();
     for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.build()? {
         let batch = batch?;
-        let texts = |name| Texts::of(&batch, name);
+        let texts = |name| Texts::column(&batch, name);
         let (series, dataset, sprag) = (texts("series")?, texts("dataset")?, texts("sprag")?);
         let column = batch.column_by_name("found").filter(|column| column.null_count() == 0);
         let bytes = |place: usize| -> Option<&[u8]> {

@@ -94,7 +94,7 @@ pub fn read_points_stream(input: impl Read, take: &mut dyn FnMut(PointRow<'_>)) 
 }
 
 fn each_row(batch: &RecordBatch, take: &mut dyn FnMut(PointRow<'_>)) -> Result<(), RowsError> {
-    let (series, run) = (Texts::of(batch, "series")?, Texts::of(batch, "run")?);
+    let (series, run) = (Texts::column(batch, "series")?, Texts::column(batch, "run")?);
     let missing = |name, kind| RowsError::Column(name, kind);
     let column = |name, kind| {
         let column = batch.column_by_name(name).filter(|column| column.null_count() == 0);
@@ -118,7 +118,6 @@ fn each_row(batch: &RecordBatch, take: &mut dyn FnMut(PointRow<'_>)) -> Result<(
     Ok(())
 }
 
-/// A column of text.
 pub(super) enum Texts<'a> {
     Plain(&'a StringArray),
     Large(&'a LargeStringArray),
@@ -127,7 +126,7 @@ pub(super) enum Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    pub(super) fn of(batch: &'a RecordBatch, name: &'static str) -> Result<Texts<'a>, RowsError> {
+    pub(super) fn column(batch: &'a RecordBatch, name: &'static str) -> Result<Texts<'a>, RowsError> {
         let column = batch.column_by_name(name).filter(|column| column.null_count() == 0);
         let texts = column.and_then(|column| {
             let plain = || column.as_string_opt::<i32>().map(Texts::Plain);

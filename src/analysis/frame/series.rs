@@ -7,7 +7,6 @@ use super::decoded::DecodedRuns;
 use super::order::RunOrder;
 use sprag_model::{Benchmark, CommitLine, Machine, Medians, Metric, Point, PointRun, Role, RunHead, Series};
 
-/// What a history measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     /// All series by id, each with its points in commit order.

@@ -160,7 +160,6 @@ impl<W: Write + Send> SnapshotWriter<W> {
     }
 }
 
-/// A snapshot in memory.
 pub struct Snapshot {
     file: Bytes,
     metadata: ArrowReaderMetadata,
@@ -243,7 +242,7 @@ impl Snapshot {
     /// Calls `take` with each run of a group.
     pub fn rows(&self, group: usize, take: &mut dyn FnMut(StoredRow<'_>)) -> Result<(), RowsError> {
         self.batches(group, &COLUMNS, &mut |batch| {
-            let text = |name| Texts::of(batch, name);
+            let text = |name| Texts::column(batch, name);
             let column = |name, kind| batch.column_by_name(name).ok_or(RowsError::Column(name, kind));
             let texts = [text("path")?, text("blob")?, text("sha256")?, text("suite")?, text("machine")?];
             let (records, no_commits) = (text("record")?, || RowsError::Column("commit", "text"));
@@ -270,7 +269,7 @@ impl Snapshot {
         take: &mut dyn FnMut([&str; N]),
     ) -> Result<(), RowsError> {
         self.batches(group, &columns, &mut |batch| {
-            let texts = columns.map(|name| Texts::of(batch, name));
+            let texts = columns.map(|name| Texts::column(batch, name));
             if let Some(place) = texts.iter().position(Result::is_err) {
                 return Err(RowsError::Column(columns[place], "text"));
             }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::power;
 use sprag_base::number::percent;
 use sprag_model::evidence::Decision;
-use sprag_model::{Band, BandReport, BandRow, Better, Effect, Evidence, Rule, Side, Verdict};
+use sprag_model::{Band, BandReport, BandRow, Better, Effect, Rule, Side, TwoSides, Verdict};
 
 /// The rule as Trueno has it: 5 % fails, 2 % is reported.
 pub const DEFAULT: Rule = Rule::Bands { fail: 0.05, warn: 0.02 };
@@ -70,7 +70,7 @@ pub fn report(
 ///
 /// A value that is not above zero, or is not a finite number, makes the verdict NotComparable; then the change is 0 and is
 /// not to be shown.
-pub fn decide(fail: f64, warn: f64, evidence: &Evidence) -> Decision {
+pub fn decide(fail: f64, warn: f64, evidence: &TwoSides) -> Decision {
     let (base, current) = (&evidence.base, &evidence.current);
     if let Some(reason) = refusal(base, "baseline").or_else(|| refusal(current, "current value")) {
         let effect = Effect { change: 0.0, interval: None, detectable: None };
@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn judged(better: Better, base: f64, current: f64) -> Decision {
-        decide(0.05, 0.02, &Evidence::new(better, side(base, None), side(current, None)))
+        decide(0.05, 0.02, &TwoSides::new(better, side(base, None), side(current, None)))
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
     fn intervals_that_overlap_decide_nothing() {
         let check = |base: (f64, f64), current: (f64, f64), better: Better, expected: &str| {
             let middle = |(low, high): (f64, f64)| (low + high) / 2.0;
-            let evidence = Evidence::new(better, side(middle(base), Some(base)), side(middle(current), Some(current)));
+            let evidence = TwoSides::new(better, side(middle(base), Some(base)), side(middle(current), Some(current)));
             let decision = decide(0.05, 0.02, &evidence);
             assert_eq!(decision.verdict.word(), expected, "{decision:?}");
             let (low, high) = decision.effect.interval.expect("both sides have one");

@@ -22,7 +22,7 @@ use sprag_base::number::short_percent;
 use sprag_base::stats::centre::Centre;
 use sprag_base::stats::{pair_ratio, student};
 use sprag_model::evidence::Decision;
-use sprag_model::{Better, Effect, Evidence, SessionNoise, Side, Verdict};
+use sprag_model::{Better, Effect, SessionNoise, Side, TwoSides, Verdict};
 
 pub use sprag_base::stats::pair_ratio::FEWEST_PAIRS;
 pub use sprag_model::paired::CONFIDENCE;
@@ -57,7 +57,7 @@ struct Estimate {
 }
 
 /// Judges a metric by what is known of both sides.
-pub fn decide(tolerance: f64, evidence: &Evidence) -> Decision {
+pub fn decide(tolerance: f64, evidence: &TwoSides) -> Decision {
     let sign = sign(evidence.better);
     let estimate = match estimate(evidence) {
         Ok(estimate) => estimate,
@@ -96,7 +96,7 @@ pub fn decide(tolerance: f64, evidence: &Evidence) -> Decision {
 }
 
 /// Whether a change within an assumed tolerance is large, and the medians of both runs differ beyond their intervals.
-fn is_apart(evidence: &Evidence, estimate: &Estimate) -> bool {
+fn is_apart(evidence: &TwoSides, estimate: &Estimate) -> bool {
     let (Some(base), Some(current)) = (evidence.base.interval, evidence.current.interval) else { return false };
     let is_worse = match evidence.better {
         Better::Lower => current.0 > base.1,
@@ -106,12 +106,12 @@ fn is_apart(evidence: &Evidence, estimate: &Estimate) -> bool {
 }
 
 /// The noise of a stored base that too few sessions show.
-fn assumed(evidence: &Evidence) -> Option<SessionNoise> {
+fn assumed(evidence: &TwoSides) -> Option<SessionNoise> {
     evidence.session_noise.filter(|one| one.sessions == 0 && evidence.ratios.is_empty())
 }
 
 /// Why a change beyond the tolerance is in doubt where `judged` metrics share the false alarms. `level` is the chance of each.
-pub fn doubt_of_many(tolerance: f64, evidence: &Evidence, judged: usize, level: f64) -> String {
+pub fn doubt_of_many(tolerance: f64, evidence: &TwoSides, judged: usize, level: f64) -> String {
     let chance = format!("of {judged} metrics judged together, one may differ this much by chance");
     match estimate(evidence) {
         Ok(estimate) => format!("{chance}; {}", advice(tolerance, evidence, &estimate, 1.0 - level)),
@@ -120,7 +120,7 @@ pub fn doubt_of_many(tolerance: f64, evidence: &Evidence, judged: usize, level: 
 }
 
 /// The worst value that is treated as unchanged.
-fn allowed(tolerance: f64, evidence: &Evidence) -> f64 {
+fn allowed(tolerance: f64, evidence: &TwoSides) -> f64 {
     match evidence.better {
         Better::Lower => evidence.base.value * (1.0 + tolerance),
         Better::Higher => evidence.base.value / (1.0 + tolerance),
@@ -135,7 +135,7 @@ fn sign(better: Better) -> f64 {
 }
 
 /// The estimate of the effect, or why there is none.
-fn estimate(evidence: &Evidence) -> Result<Estimate, String> {
+fn estimate(evidence: &TwoSides) -> Result<Estimate, String> {
     let sign = sign(evidence.better);
     let refuse = |value: f64, what: &str| Err(format!("{what} is {value}, so there is no ratio to it"));
     for (side, what) in [(&evidence.base, "the baseline"), (&evidence.current, "the current value")] {
@@ -186,7 +186,7 @@ fn quantile(p: f64, freedom: f64) -> f64 {
     student::quantile(p, freedom).unwrap_or(f64::INFINITY)
 }
 
-fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
+fn doubt(tolerance: f64, evidence: &TwoSides, estimate: &Estimate, p: f64) -> String {
     let limits = match assumed(evidence) {
         Some(_) if estimate.value <= tolerance.ln_1p() && estimate.value >= -tolerance.ln_1p() => {
             let is_apart = is_apart(evidence, estimate);
@@ -203,7 +203,7 @@ fn doubt(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> St
 
 /// How many more runs would decide it: the least number with which the interval, around the same effect, keeps clear of
 /// the nearest limit.
-fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> String {
+fn advice(tolerance: f64, evidence: &TwoSides, estimate: &Estimate, p: f64) -> String {
     // Runs would not show how noisy the base was.
     if assumed(evidence).is_some() {
         return Remedy::TurnsAlone.words();
@@ -235,7 +235,7 @@ fn advice(tolerance: f64, evidence: &Evidence, estimate: &Estimate, p: f64) -> S
 }
 
 /// The numbers of further runs that narrow the interval: one pair more may drop one more at either end, which widens it.
-fn useful(evidence: &Evidence) -> Vec<usize> {
+fn useful(evidence: &TwoSides) -> Vec<usize> {
     let Some(centre) = pair_ratio::centre(&evidence.ratios) else { return (1..=MOST_MORE).collect() };
     let mut most = 0.0;
     let mut narrows = |more: &usize| {
@@ -247,7 +247,7 @@ fn useful(evidence: &Evidence) -> Vec<usize> {
     (1..=MOST_MORE).filter(|more| narrows(more)).collect()
 }
 
-fn undecided(tolerance: f64, evidence: &Evidence, reason: String) -> Decision {
+fn undecided(tolerance: f64, evidence: &TwoSides, reason: String) -> Decision {
     let change = evidence.current.value / evidence.base.value - 1.0;
     Decision {
         allowed: Some(allowed(tolerance, evidence)).filter(|value| value.is_finite()),
@@ -262,15 +262,15 @@ fn undecided(tolerance: f64, evidence: &Evidence, reason: String) -> Decision {
 mod tests {
     use super::*;
 
-    fn pairs(ratios: &[f64], better: Better) -> Evidence {
-        Evidence { ratios: ratios.to_vec(), ..Evidence::new(better, Side::once(1.0), Side::once(1.0)) }
+    fn pairs(ratios: &[f64], better: Better) -> TwoSides {
+        TwoSides { ratios: ratios.to_vec(), ..TwoSides::new(better, Side::once(1.0), Side::once(1.0)) }
     }
 
-    fn stored(base: (f64, usize), current: (f64, usize), deviation: f64, freedom: f64, sessions: usize) -> Evidence {
+    fn stored(base: (f64, usize), current: (f64, usize), deviation: f64, freedom: f64, sessions: usize) -> TwoSides {
         let side = |(value, sessions): (f64, usize)| Side { sessions, ..Side::once(value) };
-        Evidence {
+        TwoSides {
             session_noise: Some(SessionNoise { deviation, freedom, sessions }),
-            ..Evidence::new(Better::Lower, side(base), side(current))
+            ..TwoSides::new(Better::Lower, side(base), side(current))
         }
     }
 

@@ -9,16 +9,16 @@ pub mod remedy;
 
 pub(crate) use power::{CONFIDENCE, POWER};
 use sprag_model::evidence::Decision;
-use sprag_model::{Comparison, Evidence, Rule, Verdict};
+use sprag_model::{Comparison, Rule, TwoSides, Verdict};
 
 /// Fills in what a rule decides of a metric that both sides have. Where there is no ratio, there is no effect to show.
-pub fn judge(comparison: Comparison, rule: &Rule, evidence: &Evidence) -> Comparison {
+pub fn judge(comparison: Comparison, rule: &Rule, evidence: &TwoSides) -> Comparison {
     let Decision { allowed, effect, verdict, p_value, note } = decide(rule, evidence);
     let is_shown = evidence.has_ratio() && effect.change.is_finite() && !matches!(verdict, Verdict::NotComparable(_));
     Comparison { allowed, effect: is_shown.then_some(effect), verdict, p_value, note, ..comparison }
 }
 
-pub fn decide(rule: &Rule, evidence: &Evidence) -> Decision {
+pub fn decide(rule: &Rule, evidence: &TwoSides) -> Decision {
     match *rule {
         Rule::Interval { tolerance } => interval::decide(tolerance, evidence),
         Rule::Tolerance { ratio, abs } => tolerance::decide(ratio, abs, evidence),

@@ -56,27 +56,27 @@ mod tests {
     use super::*;
     use crate::rules;
     use sprag_base::stats::random::SplitMix64;
-    use sprag_model::{Evidence, Rule, SessionNoise, Side, Verdict};
+    use sprag_model::{Rule, SessionNoise, Side, TwoSides, Verdict};
 
     const DEVIATION: f64 = 0.01;
 
     /// In what share of runs a change of the stated detectable size is found, of evidence that `draw` makes for a factor.
-    fn share(rule: Rule, better: Better, draw: impl Fn(f64, &mut SplitMix64, &mut Evidence)) -> f64 {
+    fn share(rule: Rule, better: Better, draw: impl Fn(f64, &mut SplitMix64, &mut TwoSides)) -> f64 {
         let mut random = SplitMix64::new(3);
         let trials = 200;
         let is_detected = |_: &i32| {
-            let mut evidence = Evidence::new(better, Side::once(1.0), Side::once(1.0));
+            let mut evidence = TwoSides::new(better, Side::once(1.0), Side::once(1.0));
             draw(1.0, &mut random, &mut evidence);
             let size = rules::decide(&rule, &evidence).effect.detectable.expect("the data tell");
             assert!(size > 0.0 && (better == Better::Lower || size < 1.0), "{size}");
             let base = evidence.base.clone();
             draw(if better == Better::Lower { 1.0 + size } else { 1.0 - size }, &mut random, &mut evidence);
-            rules::decide(&rule, &Evidence { base, ..evidence }).verdict == Verdict::Regressed
+            rules::decide(&rule, &TwoSides { base, ..evidence }).verdict == Verdict::Regressed
         };
         (0..trials).filter(is_detected).count() as f64 / f64::from(trials)
     }
 
-    fn check(rule: Rule, what: &str, draw: impl Fn(f64, &mut SplitMix64, &mut Evidence)) {
+    fn check(rule: Rule, what: &str, draw: impl Fn(f64, &mut SplitMix64, &mut TwoSides)) {
         for better in [Better::Lower, Better::Higher] {
             let share = share(rule, better, &draw);
             assert!((0.65..0.95).contains(&share), "{rule:?}, {what}, {better:?}: {share}");
@@ -102,7 +102,7 @@ mod tests {
                 (evidence.base.samples, evidence.current.samples) = (side(1.0), side(factor));
             });
         }
-        let current = |factor: f64, random: &mut SplitMix64, evidence: &mut Evidence| {
+        let current = |factor: f64, random: &mut SplitMix64, evidence: &mut TwoSides| {
             evidence.current.value = near(factor, random);
             evidence.current.interval = Some(around(evidence.current.value));
         };

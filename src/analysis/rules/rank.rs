@@ -18,7 +18,7 @@ use sprag_base::stats::mann_whitney::{self, RankMethod};
 use sprag_base::stats::{hodges_lehmann, normal};
 use sprag_model::evidence::Decision;
 use sprag_model::sample_gate::{RankFigures, RankOutcome};
-use sprag_model::{Better, Effect, Evidence, Rule, Verdict};
+use sprag_model::{Better, Effect, Rule, TwoSides, Verdict};
 
 /// The rule as tt-metal has it: a band of 1 % or three deviations, a level of 5 %.
 pub const DEFAULT: Rule = Rule::Rank { noise_threshold: 0.01, significance: 0.05, mad_multiplier: 3.0 };
@@ -98,7 +98,7 @@ const FEWEST_SAMPLES: usize = 4;
 /// zero, or is not a finite number, makes it NotComparable. Then the change is that of the values. For a metric of which more
 /// is better the two sides are exchanged in the change, not in the band, which is always of the base. The chance of a
 /// change this large is that of the one-sided test.
-pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evidence: &Evidence) -> Decision {
+pub fn decide(noise_threshold: f64, significance: f64, mad_multiplier: f64, evidence: &TwoSides) -> Decision {
     let (base, current) = (&evidence.base.samples, &evidence.current.samples);
     if let Some(verdict) = refusal(base, current, significance) {
         let (was, is) = (evidence.base.value, evidence.current.value);
@@ -200,7 +200,7 @@ mod tests {
     fn judged(better: Better, base: &[f64], current: &[f64]) -> Decision {
         let side =
             |samples: &[f64]| Side { value: numpy_median(samples), samples: samples.to_vec(), ..Side::default() };
-        decide(0.01, 0.05, 3.0, &Evidence::new(better, side(base), side(current)))
+        decide(0.01, 0.05, 3.0, &TwoSides::new(better, side(base), side(current)))
     }
 
     fn around(middle: f64, count: usize) -> Vec<f64> {

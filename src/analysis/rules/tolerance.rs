@@ -9,9 +9,9 @@
 use super::power;
 use sprag_model::evidence::Decision;
 use sprag_model::rule::MOST_FACTOR;
-use sprag_model::{Better, Effect, Evidence, Verdict};
+use sprag_model::{Better, Effect, TwoSides, Verdict};
 
-pub fn decide(ratio: f64, abs: f64, evidence: &Evidence) -> Decision {
+pub fn decide(ratio: f64, abs: f64, evidence: &TwoSides) -> Decision {
     let (value, current, interval) = (evidence.base.value, evidence.current.value, evidence.current.interval);
     let worst_of = |base: f64| base * (1.0 + ratio) + abs;
     let (passes, improves, allowed) = match evidence.better {
@@ -47,7 +47,7 @@ mod tests {
     use sprag_model::Side;
 
     fn decided(better: Better, (value, ratio, abs): (f64, f64, f64), current: Side) -> Decision {
-        decide(ratio, abs, &Evidence::new(better, Side::once(value), current))
+        decide(ratio, abs, &TwoSides::new(better, Side::once(value), current))
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) struct CommonNoise(BTreeMap<String, BTreeMap<String, f64>>);
 type OfSuite<'a> = Vec<(&'a Series, &'a Pooled)>;
 
 impl CommonNoise {
-    pub(super) fn of<'a>(all: impl Iterator<Item = (&'a Series, &'a Pooled)>) -> CommonNoise {
+    pub(super) fn estimate<'a>(all: impl Iterator<Item = (&'a Series, &'a Pooled)>) -> CommonNoise {
         let mut suites: BTreeMap<(&str, &str, &str), OfSuite<'a>> = BTreeMap::new();
         for (series, pooled) in all.filter(|(series, pooled)| !series.is_auxiliary() && is_positive(pooled)) {
             let metric = series.metric.name.as_str();

@@ -79,11 +79,11 @@ pub enum GatherError {
 
 impl Dataset {
     pub fn new(input: &Input<'_>) -> Dataset {
-        Dataset::of(Outline::new(input), input)
+        Dataset::from_outline(Outline::new(input), input)
     }
 
     /// With the outline of that input.
-    pub fn of(outline: Outline, input: &Input<'_>) -> Dataset {
+    pub fn from_outline(outline: Outline, input: &Input<'_>) -> Dataset {
         let mut runs: Vec<Option<&PointRun>> = Vec::new();
         for point in each_series(&outline, input).flat_map(|series| &series.points) {
             runs.resize(runs.len().max(point.rank + 1), None);

@@ -146,7 +146,7 @@ impl Outline {
             environments: keys.into_values().map(environment).collect(),
             axes: axes.iter().map(|axis| (**axis).clone()).collect(),
             machines,
-            common: CommonNoise::of(series.iter().map(|one| &one.series).zip(&pooled)),
+            common: CommonNoise::estimate(series.iter().map(|one| &one.series).zip(&pooled)),
             hypotheses: hypotheses(series.iter().map(|one| one.series.machine.as_str()).zip(&pooled)),
             orders: self_test::orders(pooled.iter().map(|one| one.points.len()).sum()),
             records: input.records.to_vec(),

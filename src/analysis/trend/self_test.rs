@@ -192,21 +192,21 @@ fn course(segment: &[f64], place: usize) -> f64 {
 
 /// What is left of each point without the levels that were found, on the scale of the noise; and without what moves more
 /// slowly than the blocks, as their order would make steps of it. Points of drifts and of two modes are left out.
-fn without_changes(values: &[f64], found: &Changes) -> Vec<f64> {
-    let is_relative = found.noise.is_some_and(|noise| noise.is_relative);
+fn without_changes(values: &[f64], changes: &Changes) -> Vec<f64> {
+    let is_relative = changes.noise.is_some_and(|noise| noise.is_relative);
     let on_scale = |value: &f64| if is_relative { value.ln() } else { *value };
     let mut left: Vec<f64> = values.iter().map(on_scale).collect();
-    let cuts: Vec<usize> = found.points.iter().map(|point| point.index).collect();
+    let cuts: Vec<usize> = changes.points.iter().map(|point| point.index).collect();
     let begins = std::iter::once(0).chain(cuts.iter().copied());
     let segments: Vec<(usize, usize)> = begins.zip(cuts.iter().copied().chain([left.len()])).collect();
     for (begin, end) in segments {
-        let segment = drawn_in(&left[begin..end], found.noise.map_or(0.0, |noise| noise.deviation));
+        let segment = drawn_in(&left[begin..end], changes.noise.map_or(0.0, |noise| noise.deviation));
         for (place, value) in left[begin..end].iter_mut().enumerate() {
             *value -= course(&segment, place);
         }
     }
-    let drifts = found.drifts.iter().map(|drift| drift.begin..drift.end);
-    let others: Vec<Range<usize>> = drifts.chain(found.modes.iter().map(|modes| modes.begin..modes.end)).collect();
+    let drifts = changes.drifts.iter().map(|drift| drift.begin..drift.end);
+    let others: Vec<Range<usize>> = drifts.chain(changes.modes.iter().map(|modes| modes.begin..modes.end)).collect();
     let is_plain = |place: usize| others.iter().all(|other| !other.contains(&place));
     left.into_iter().enumerate().filter(|(place, _)| is_plain(*place)).map(|(_, value)| value).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use chrono::{DateTime, Utc};
 use git2::{Oid, Repository, Status, StatusOptions};
 
-use crate::archived::{Archived, Verdict};
+use crate::archived::{Archived, NoteFit};
 use crate::checkout::Checkouts;
 use crate::commits::parents;
 use crate::error::{FETCH_ALL, HistoryError, UNSHALLOW, failed};
@@ -222,15 +222,15 @@ fn unsound_notes(
     for note in archived.notes.iter().filter(|note| !note.restored) {
         let (root, size) = (note.history_root, note.history_size);
         let why = match archived.verdict(repository, note, &mut contents.digests) {
-            Verdict::Unsound(why) => why,
-            Verdict::Sound if is_complete => {
+            NoteFit::Invalid(why) => why,
+            NoteFit::Valid if is_complete => {
                 let beginning = entries.tree.root_of(usize::try_from(size).unwrap_or(usize::MAX));
                 if beginning == Some(root) || find(repository, commit, &entries, contents, root).size == Some(size) {
                     continue;
                 }
                 "names a root that this history never had"
             }
-            Verdict::Sound | Verdict::Unknown => {
+            NoteFit::Valid | NoteFit::Unknown => {
                 unknown.push(format!("`{}`", note.file));
                 continue;
             }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use git2::{Direction, ErrorCode, Oid, Repository};
 
-use crate::archived::{Archived, Verdict};
+use crate::archived::{Archived, NoteFit};
 use crate::error::{HistoryError, failed};
 use crate::listing::notes_in;
 use crate::objects::{self, TreeItem};
@@ -88,11 +88,11 @@ impl Plan {
         let ((here, _), (there, unread)) = (notes_at(local)?, notes_at(base)?);
         let mut digests = Digests::new(repository)?;
         let mut faults: Vec<String> = unread.iter().map(|file| format!("`{}` {}", file.path, file.reason)).collect();
-        let mut is_sound = |archived: &Archived<'_>, note: &Archive| {
+        let mut is_valid = |archived: &Archived<'_>, note: &Archive| {
             let path = note.to_file().0;
             let judged = || match archived.verdict(repository, note, &mut digests) {
-                Verdict::Unsound(why) => Some(why),
-                Verdict::Sound | Verdict::Unknown => None,
+                NoteFit::Invalid(why) => Some(why),
+                NoteFit::Valid | NoteFit::Unknown => None,
             };
             let Some(why) = *verdicts.0.entry(path.clone()).or_insert_with(judged) else { return true };
             let fault = format!("`{path}` {why}");
@@ -104,14 +104,14 @@ impl Plan {
         // Each side has to explain what left it; whether it stays away, the newest note of both decides.
         if remote.is_some() {
             let archived = Archived::by(repository, there.clone());
-            archived.take(&mut at_remote.left, &at_remote.right, &mut is_sound);
+            archived.take(&mut at_remote.left, &at_remote.right, &mut is_valid);
         }
-        Archived::by(repository, here.clone()).take(&mut at_local.left, &at_local.right, &mut is_sound);
+        Archived::by(repository, here.clone()).take(&mut at_local.left, &at_local.right, &mut is_valid);
         let united = Archived::by(repository, here.iter().cloned().chain(there).collect());
         let mut puts = against.left.clone();
         // What either side archived since the other last heard of it leaves on both. Runs that came back later stay.
-        united.take(&mut puts, &against.right, &mut is_sound);
-        let archived = united.take(&mut against.right, &against.left, &mut is_sound);
+        united.take(&mut puts, &against.right, &mut is_valid);
+        let archived = united.take(&mut against.right, &against.left, &mut is_valid);
         judge(&at_remote, &at_local, after_rewrite, rewritten, branch, remote.is_none(), faults)?;
         match after_rewrite {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),

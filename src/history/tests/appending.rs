@@ -54,8 +54,8 @@ fn several_records_become_one_commit_and_are_added_once() {
     let times: Vec<_> = fixture.load().runs.into_iter().map(|run| run.run.timestamp).collect();
     assert_eq!(times, [minute(0), minute(1), minute(2)]);
     let head = fixture.head();
-    let again = fixture.append(&records(1..2), minute(9));
-    assert_eq!((again.commit, again.added.len(), again.present.len()), (None, 0, 1));
+    let second = fixture.append(&records(1..2), minute(9));
+    assert_eq!((second.commit, second.added.len(), second.present.len()), (None, 0, 1));
     assert_eq!(fixture.head(), head);
     let more = fixture.append(&records(2..4), minute(9));
     assert_eq!((more.commit, more.added.len(), more.present.len()), (Some(fixture.head()), 1, 1));
@@ -224,7 +224,7 @@ fn a_shallow_clone_that_ends_at_a_record_measures_no_commit() {
 // Appends that meet other writers.
 
 #[test]
-fn an_append_that_loses_the_race_tries_again() {
+fn an_append_that_loses_the_race_retries() {
     let check = |losses: usize| {
         let fixture = Fixture::new();
         let mut lost = 0;

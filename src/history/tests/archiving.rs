@@ -184,8 +184,8 @@ fn what_the_branch_no_longer_has_is_not_archived_twice() {
     let (runs, note) = leaving(&fixture, "02");
     archived(&fixture, "02");
     let head = fixture.head();
-    let again = archive(&fixture.store(), &fixture.target(), &runs, &[as_record(&note)], minute(200_000));
-    assert!(again.unwrap_err().to_string().contains("another process took"));
+    let second = archive(&fixture.store(), &fixture.target(), &runs, &[as_record(&note)], minute(200_000));
+    assert!(second.unwrap_err().to_string().contains("another process took"));
     assert_eq!((fixture.head(), fixture.status()), (head, String::new()));
 }
 

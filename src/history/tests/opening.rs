@@ -185,7 +185,7 @@ fn a_fresh_clone_builds_upon_the_branch_of_its_remote() {
 const BEGINS: &str = "there is no branch `records` yet: it will begin with the records of `main`, which are used";
 
 #[test]
-fn what_was_lost_with_the_code_is_found_on_the_branch_that_begins() {
+fn what_was_lost_with_the_code_is_listed_on_the_branch_that_begins() {
     let fixture = Fixture::new();
     fixture.append(&records(1..3), minute(1));
     fixture.git(&["rm", "--quiet", &file(1).0]);

@@ -37,7 +37,6 @@ pub(super) struct BenchDevice {
     pub(super) model: String,
     pub(super) facts: BTreeMap<String, String>,
     pub(super) settings: BTreeMap<String, Value>,
-    /// Of its workers.
     pub(super) arguments: [String; 2],
     /// How long one of them may send nothing.
     pub(super) patience: Duration,

@@ -368,7 +368,7 @@ impl Run<'_> {
             let stage = self.state.stage();
             let search = stage.search(question);
             let clusters = search.clusters(self.state.confidence);
-            let seconds = self.seconds.of(&self.state);
+            let seconds = self.seconds.updated(&self.state);
             let costs = Costs {
                 pairs: if self.state.instructions { &PAIRS[..1] } else { &PAIRS },
                 cost: &|commit, pairs| seconds.cost(pairs, built.contains(&commit)),

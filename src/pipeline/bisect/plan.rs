@@ -33,7 +33,7 @@ impl Seconds {
     }
 
     /// By what this bisection took, where it has built and measured.
-    pub(super) fn of(self, state: &State) -> Seconds {
+    pub(super) fn updated(self, state: &State) -> Seconds {
         let mean = |seconds: &[f64], before: Option<f64>| describe::mean(seconds).or(before);
         Seconds { build: mean(&state.build_seconds, self.build), pair: mean(&state.pair_seconds, self.pair) }
     }

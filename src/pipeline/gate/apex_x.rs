@@ -16,7 +16,7 @@ use crate::gate::table::table_text;
 use crate::options::{NamedFile, refuse_existing};
 use crate::{Advice, refuse, text};
 use sprag_base::files::{check_writable, read_bounded, write_atomic};
-use sprag_formats::compat::apex_x::gate::{self as rules, CheckStatus, GateComparison, SeedSuite, Template};
+use sprag_formats::compat::apex_x::gate::{self as rules, ApexSuite, CheckStatus, GateComparison, Template};
 use sprag_formats::compat::json;
 use sprag_measure::clock;
 use sprag_model::metric::LARGEST;
@@ -97,7 +97,7 @@ pub fn compare(request: &CompareRequest, out: &mut dyn Write) -> crate::Result<O
 
 fn judge(
     (command, inconclusive): (&'static str, Inconclusive),
-    suite: SeedSuite,
+    suite: ApexSuite,
     report: &File,
     baseline: &File,
 ) -> crate::Result<(GateComparison, Exit, Gate)> {
@@ -172,7 +172,7 @@ pub fn emit(
     Ok(Some(Exit::Done))
 }
 
-fn read_report(path: &Path) -> Option<(SeedSuite, File)> {
+fn read_report(path: &Path) -> Option<(ApexSuite, File)> {
     let file = read_apex_x(path)?;
     Some((report_suite(&file.value)?, file))
 }
@@ -184,7 +184,7 @@ fn read_apex_x(path: &Path) -> Option<File> {
     // Our own files can be large; this recognises them without parsing.
     let has = |word: &str| text.contains(word);
     let is_ours = has("\"machine_class\"") || (has("\"machine\"") && has("\"benchmarks\""));
-    if is_ours && !SeedSuite::ALL.iter().any(|suite| has(suite.name())) {
+    if is_ours && !ApexSuite::ALL.iter().any(|suite| has(suite.name())) {
         return None;
     }
     parse(text, shown).ok().filter(|file| file.value.is_object())
@@ -205,8 +205,8 @@ fn parse(text: String, shown: String) -> crate::Result<File> {
     Ok(File { shown, value })
 }
 
-fn report_suite(report: &Value) -> Option<SeedSuite> {
-    report.get("suite").and_then(Value::as_str).and_then(SeedSuite::from_name)
+fn report_suite(report: &Value) -> Option<ApexSuite> {
+    report.get("suite").and_then(Value::as_str).and_then(ApexSuite::from_name)
 }
 
 pub fn is_apex_x_baseline(bytes: &[u8]) -> bool {
@@ -226,7 +226,7 @@ fn holds_baseline(value: &Value) -> bool {
 
 /// Its suite is one of Apex-X, or it has metrics but no machine class, which ours have.
 fn is_baseline(value: &Value) -> bool {
-    let named = value.get("suite").map(|suite| suite.as_str().and_then(SeedSuite::from_name));
+    let named = value.get("suite").map(|suite| suite.as_str().and_then(ApexSuite::from_name));
     let bare = named.is_none() && value.get("metrics").is_some() && value.get("machine_class").is_none();
     named.flatten().is_some() || bare
 }
@@ -245,7 +245,7 @@ fn no_report(baseline: &File, usage: &str) -> Advice {
     Advice::new(message, format!("give two files of one kind, as in `{usage}`"))
 }
 
-fn refuse_mismatch(request: &GateRequest, suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
+fn refuse_mismatch(request: &GateRequest, suite: ApexSuite, report: &File, baseline: &File) -> Result<(), Advice> {
     refuse_suites(&request.suites, report)?;
     refuse_baseline(suite, report, baseline)?;
     request.refuse_tolerance("reports of Apex-X")?;
@@ -306,7 +306,7 @@ fn summary(command: &str, comparison: &GateComparison, exit: Exit) -> String {
 
 const SCHEMA: f64 = 1.0;
 
-fn refuse_baseline(suite: SeedSuite, report: &File, baseline: &File) -> Result<(), Advice> {
+fn refuse_baseline(suite: ApexSuite, report: &File, baseline: &File) -> Result<(), Advice> {
     let shown = &baseline.shown;
     if !is_baseline(&baseline.value) {
         let message = format!("`{shown}` is not a baseline of Apex-X, and `{}` is a report of it", report.shown);

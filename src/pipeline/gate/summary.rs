@@ -10,7 +10,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::Value;
 
 use sprag_formats::compat::apex_x::gate::{
-    self as seed, CheckStatus, GateCheck, GateComparison as SeedComparison, SeedSuite, Statuses,
+    self as seed, ApexSuite, CheckStatus, GateCheck, GateComparison as SeedComparison, Statuses,
 };
 use sprag_model::{Comparison, Gate, Outcome, SuiteGate, Unit, Verdict};
 use sprag_report::gate::was_not_judged;
@@ -41,7 +41,7 @@ fn comparison(gate: &Gate) -> SeedComparison {
     }
     SeedComparison {
         // Only the words of lines depend on it.
-        suite: SeedSuite::Cpu,
+        suite: ApexSuite::Cpu,
         report_suite: Some(Value::from(suites.join(", "))),
         statuses: Some(Statuses { required: REQUIRED.to_owned(), current: status(gate, &checks) }),
         checks,

@@ -10,7 +10,7 @@ use sprag_analysis::rules::{self, interval};
 use sprag_base::number::signed_percent;
 use sprag_base::stats::{bootstrap, describe, pair_ratio, sign_interval};
 use sprag_base::text::printable;
-use sprag_model::{Better, Comparison, Evidence, Metric, Rule, Side, Unit, Verdict};
+use sprag_model::{Better, Comparison, Metric, Rule, Side, TwoSides, Unit, Verdict};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "a report alone fails no test; `assert_pass` does"]
@@ -300,7 +300,7 @@ impl TestRule {
         let ratio = |(then, now): (&&[f64], &&[f64])| pair_ratio::of_processes(then, now).unwrap_or(f64::NAN);
         let ratios = if is_paired { then.iter().zip(&now).map(ratio).collect() } else { Vec::new() };
         let evidence =
-            Evidence { better: self.better, base, current, ratios, session_noise: None, shares_memory: false };
+            TwoSides { better: self.better, base, current, ratios, session_noise: None, shares_memory: false };
         let mut comparison = rules::judge(comparison, &self.rule, &evidence);
         if is_paired && then.len() < interval::FEWEST_PAIRS {
             comparison.note.get_or_insert_with(|| "`in_processes` measures in several".to_owned());

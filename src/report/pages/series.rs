@@ -76,7 +76,6 @@ pub(super) struct Head<'a> {
     pub(super) fit: Option<Fit<'a>>,
     pub(super) scale: Scale,
     pub(super) headline: Phrase,
-    /// What the chart shows.
     pub(super) sentence: String,
     /// The verdict of the gate, that sentence, and what the gate does with the metric.
     pub(super) sentences: [Phrase; 3],

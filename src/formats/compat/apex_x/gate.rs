@@ -19,41 +19,41 @@ use crate::compat::{json, python};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SeedSuite {
+pub enum ApexSuite {
     Cpu,
     Gpu,
     /// The sweep of a TensorRT engine over shapes.
     Trt,
 }
 
-impl SeedSuite {
-    pub const ALL: [SeedSuite; 3] = [SeedSuite::Cpu, SeedSuite::Gpu, SeedSuite::Trt];
+impl ApexSuite {
+    pub const ALL: [ApexSuite; 3] = [ApexSuite::Cpu, ApexSuite::Gpu, ApexSuite::Trt];
 
     /// The name in its reports and baselines.
     pub fn name(self) -> &'static str {
         match self {
-            SeedSuite::Cpu => cpu_report::SUITE,
-            SeedSuite::Gpu => gpu_report::SUITE,
-            SeedSuite::Trt => trt_report::SUITE,
+            ApexSuite::Cpu => cpu_report::SUITE,
+            ApexSuite::Gpu => gpu_report::SUITE,
+            ApexSuite::Trt => trt_report::SUITE,
         }
     }
 
-    pub fn from_name(name: &str) -> Option<SeedSuite> {
-        SeedSuite::ALL.into_iter().find(|suite| suite.name() == name)
+    pub fn from_name(name: &str) -> Option<ApexSuite> {
+        ApexSuite::ALL.into_iter().find(|suite| suite.name() == name)
     }
 
     /// The first word of the lines that Apex-X's tool prints for it.
     pub fn prefix(self) -> &'static str {
         match self {
-            SeedSuite::Cpu => "perf",
-            SeedSuite::Gpu => "perf_gpu",
-            SeedSuite::Trt => "perf_trt",
+            ApexSuite::Cpu => "perf",
+            ApexSuite::Gpu => "perf_gpu",
+            ApexSuite::Trt => "perf_trt",
         }
     }
 
     /// Whether its reports have a status, which a baseline can require.
     pub fn has_status(self) -> bool {
-        self != SeedSuite::Cpu
+        self != ApexSuite::Cpu
     }
 }
 
@@ -73,20 +73,20 @@ const SUMMARY_FIGURES: [&str; 3] = ["p50_ms_min", "p50_ms_median", "p50_ms_max"]
 const CASE_FIGURES: [&str; 2] = ["p50_ms", "p95_ms"];
 
 /// The figure of a report under the name that a baseline has for it; `None` where the report lacks it.
-fn figure(suite: SeedSuite, report: &Value, name: &str) -> Result<Option<f64>, CompareError> {
+fn figure(suite: ApexSuite, report: &Value, name: &str) -> Result<Option<f64>, CompareError> {
     match suite {
-        SeedSuite::Cpu => match report.pointer("/metrics").and_then(|metrics| metrics.get(name)) {
+        ApexSuite::Cpu => match report.pointer("/metrics").and_then(|metrics| metrics.get(name)) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => {
                 let fault = || CompareError::Other(format!("the report's `{name}` is not a number"));
                 json::as_number(value).map(Some).ok_or_else(fault)
             }
         },
-        SeedSuite::Gpu => {
+        ApexSuite::Gpu => {
             let result = name.split('.').try_fold(report, |value, key| value.get(key));
             Ok(result.and_then(json::plain_number))
         }
-        SeedSuite::Trt => Ok(figure_of_sweep(report, name)),
+        ApexSuite::Trt => Ok(figure_of_sweep(report, name)),
     }
 }
 
@@ -149,7 +149,7 @@ impl Statuses {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateComparison {
-    pub suite: SeedSuite,
+    pub suite: ApexSuite,
     /// Its field `suite`, text or null.
     pub report_suite: Option<Value>,
     pub statuses: Option<Statuses>,
@@ -181,7 +181,7 @@ impl GateComparison {
 }
 
 /// Compares a report with a baseline, both objects, by the rules of the suite.
-pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<GateComparison, CompareError> {
+pub fn compare(suite: ApexSuite, report: &Value, baseline: &Value) -> Result<GateComparison, CompareError> {
     let other = CompareError::Other;
     for (which, value) in [("report", report), ("baseline", baseline)] {
         if !value.is_object() {
@@ -208,7 +208,7 @@ pub fn compare(suite: SeedSuite, report: &Value, baseline: &Value) -> Result<Gat
         Some(metrics) => metrics.as_object().ok_or(CompareError::Metrics(which)),
     };
     let specs: BTreeMap<&String, &Value> = metrics("baseline", baseline)?.iter().collect();
-    if suite == SeedSuite::Cpu {
+    if suite == ApexSuite::Cpu {
         metrics("report", report)?;
     }
     let checks = specs.into_iter().map(|(name, spec)| check(name, spec, figure(suite, report, name)));
@@ -344,13 +344,13 @@ const GPU_FIGURES: [&str; 6] = [
 ];
 
 /// What Apex-X notes in a baseline of each suite.
-fn default_notes(suite: SeedSuite) -> &'static str {
+fn default_notes(suite: ApexSuite) -> &'static str {
     match suite {
-        SeedSuite::Cpu => "CPU baseline with tolerant thresholds for CI variance.",
-        SeedSuite::Gpu => {
+        ApexSuite::Cpu => "CPU baseline with tolerant thresholds for CI variance.",
+        ApexSuite::Gpu => {
             "GPU baseline template; regenerate on the target self-hosted GPU runner and adjust tolerances for stable CI."
         }
-        SeedSuite::Trt => {
+        ApexSuite::Trt => {
             "TensorRT shape-sweep baseline template; regenerate on the target deployment GPU runner with a production \
              engine and shape-case set."
         }
@@ -358,28 +358,28 @@ fn default_notes(suite: SeedSuite) -> &'static str {
 }
 
 /// How much worse a figure may get: a share, and milliseconds on top. Apex-X goes by the suite and the name of the figure.
-fn default_tolerance(suite: SeedSuite, name: &str) -> (f64, f64) {
+fn default_tolerance(suite: ApexSuite, name: &str) -> (f64, f64) {
     match suite {
-        SeedSuite::Cpu if name.contains("infer_p95") => (1.0, 5.0),
-        SeedSuite::Cpu => (0.75, 2.0),
-        SeedSuite::Gpu if name.contains("end_to_end_infer") => (0.5, if name.ends_with(".p50_ms") { 1.0 } else { 2.0 }),
-        SeedSuite::Trt if name.starts_with("summary.") => (0.5, 1.0),
-        SeedSuite::Gpu | SeedSuite::Trt if name.ends_with(".p95_ms") => (0.8, 0.5),
-        SeedSuite::Gpu | SeedSuite::Trt => (0.6, 0.25),
+        ApexSuite::Cpu if name.contains("infer_p95") => (1.0, 5.0),
+        ApexSuite::Cpu => (0.75, 2.0),
+        ApexSuite::Gpu if name.contains("end_to_end_infer") => (0.5, if name.ends_with(".p50_ms") { 1.0 } else { 2.0 }),
+        ApexSuite::Trt if name.starts_with("summary.") => (0.5, 1.0),
+        ApexSuite::Gpu | ApexSuite::Trt if name.ends_with(".p95_ms") => (0.8, 0.5),
+        ApexSuite::Gpu | ApexSuite::Trt => (0.6, 0.25),
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    pub suite: SeedSuite,
+    pub suite: ApexSuite,
     /// The figures, in milliseconds; none of a skipped report, whose baseline would let anything pass.
     pub metrics: BTreeMap<String, f64>,
 }
 
 impl Template {
     /// Takes the figures of a report. What the report lacks is left out.
-    pub fn from_report(suite: SeedSuite, report: &Value) -> Result<Template, CompareError> {
-        if suite == SeedSuite::Cpu && report.get("metrics").is_some_and(|metrics| !metrics.is_object()) {
+    pub fn from_report(suite: ApexSuite, report: &Value) -> Result<Template, CompareError> {
+        if suite == ApexSuite::Cpu && report.get("metrics").is_some_and(|metrics| !metrics.is_object()) {
             return Err(CompareError::Metrics("report"));
         }
         let mut metrics = BTreeMap::new();
@@ -414,12 +414,12 @@ impl Template {
 }
 
 /// The names of the figures that a baseline of the report takes: all of the CPU suite and of a sweep.
-fn figure_names(suite: SeedSuite, report: &Value) -> BTreeSet<String> {
+fn figure_names(suite: ApexSuite, report: &Value) -> BTreeSet<String> {
     let all = |start: &str, figures: &[&str]| figures.iter().map(|one| format!("{start}.{one}")).collect::<Vec<_>>();
     match suite {
-        SeedSuite::Cpu => report["metrics"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect(),
-        SeedSuite::Gpu => GPU_FIGURES.iter().flat_map(|start| all(start, &CASE_FIGURES)).collect(),
-        SeedSuite::Trt => {
+        ApexSuite::Cpu => report["metrics"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect(),
+        ApexSuite::Gpu => GPU_FIGURES.iter().flat_map(|start| all(start, &CASE_FIGURES)).collect(),
+        ApexSuite::Trt => {
             let labels = report["cases"].as_array().into_iter().flatten().filter_map(|case| case["label"].as_str());
             let cases = labels.flat_map(|label| all(&format!("case.{label}"), &CASE_FIGURES));
             all("summary", &SUMMARY_FIGURES).into_iter().chain(cases).collect()
@@ -440,7 +440,7 @@ mod tests {
                 .iter()
                 .map(|output| json::parse(&String::from_utf8_lossy(&output.bytes)).expect("it is JSON"))
                 .collect();
-            let suite = SeedSuite::ALL.into_iter().find(|suite| suite.prefix() == outputs[0].name).expect("a suite");
+            let suite = ApexSuite::ALL.into_iter().find(|suite| suite.prefix() == outputs[0].name).expect("a suite");
             match &files[..] {
                 [report] => Template::from_report(suite, report).map(|template| template.to_json(Some("mine"))),
                 [report, baseline] => compare(suite, report, baseline).map(|comparison| {

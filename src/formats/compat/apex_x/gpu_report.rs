@@ -283,7 +283,7 @@ fn block(name: &str, calls: &Calls, work: f64, label: &str) -> Result<Value, Str
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::compat::apex_x::gate::{SeedSuite, Template};
+    use crate::compat::apex_x::gate::{ApexSuite, Template};
     use crate::compat::apex_x::report_parts::{CudaDevice, Fp8};
     use crate::compat::apex_x::{markdown, schema};
 
@@ -389,7 +389,7 @@ pub(super) mod tests {
         let markdown = markdown::gpu_report(&report).expect("it can be shown");
         assert!(markdown.contains("| TilePack | cuda | 1.0000 | 0.5000 | 1.0000 | 0.5000 |"), "{markdown}");
         assert!(markdown.contains("- fp8: `enabled`\n"), "{markdown}");
-        let baseline = Template::from_report(SeedSuite::Gpu, &report).expect("the figures are numbers");
+        let baseline = Template::from_report(ApexSuite::Gpu, &report).expect("the figures are numbers");
         assert_eq!(baseline.metrics.len(), 12, "all that the seed compares is there");
     }
 

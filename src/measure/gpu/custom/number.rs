@@ -152,7 +152,6 @@ pub fn of_npy(data: Data, shape: &[u64], file: &[u8]) -> Result<(Data, Vec<u8>),
     Ok((kind, array.bytes))
 }
 
-/// As Python writes it.
 fn tuple(shape: &[u64]) -> String {
     match shape {
         [size] => format!("({size},)"),
