@@ -42,6 +42,10 @@ const CLOCK: [&str; 2] = ["src/measure/", "src/sprag/commands/"];
 
 const CLOCK_WORDS: [&str; 3] = ["Utc::now", "Local::now", "SystemTime::now"];
 
+/// Words that say nothing of a value, so that no name of ours has one.
+const BANNED: &str =
+    "told kept known whole beside wish errand lean means look again found sound stretches standing restless held";
+
 #[test]
 fn a_heavy_crate_has_one_door_and_so_have_files_clocks_and_unsafe() {
     let mut faults = Vec::new();
@@ -90,6 +94,7 @@ fn files_are_short_and_say_what_they_are_for() {
         if text.lines().any(hides_a_test) {
             faults.push(format!("{path}: hides a test"));
         }
+        faults.extend(banned_names(&text).iter().map(|name| format!("{path}: `{name}` has a word of `BANNED`")));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -101,6 +106,7 @@ fn the_checks_above_can_fail() {
     assert!(names_path("    fs::read(x)", "fs::") && !names_path("afs::read(x)", "fs::"));
     assert!(names_crate("use parquet::arrow::*;", "parquet") && names_crate("  let x = git2::Oid::zero();", "git2"));
     assert!(!names_crate("let parquet_rows = 3;", "parquet"));
+    assert_eq!(banned_names("// held\nlet is_known = \"found\";\nNotFound WholeRun"), ["is_known", "WholeRun"]);
     assert_eq!(code_lines("// use a\nlet a = 1; // b").collect::<Vec<_>>(), [(2, "let a = 1; ")]);
 }
 
@@ -108,6 +114,28 @@ fn the_checks_above_can_fail() {
 fn hides_a_test(line: &str) -> bool {
     let attribute = line.trim_start().strip_prefix("#[").map(first_word);
     attribute.is_some_and(|word| ["ignore", "should_panic"].contains(&word))
+}
+
+/// The names with a banned word, outside of strings and comments; `NotFound` is a name of the standard library.
+fn banned_names(text: &str) -> Vec<String> {
+    let raw = |(place, part): (usize, _)| if place == 0 { Some(("", part)) } else { str::split_once(part, "\"#") };
+    let plain: String = text.split("r#\"").enumerate().filter_map(raw).map(|(_, rest)| rest).collect();
+    let plain = plain.replace("\\\\", "").replace("\\\"", "").replace("'\"'", "");
+    let code = plain.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<&str>>().join("\n");
+    let words = code.split('"').step_by(2).flat_map(|part| part.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+    let is_banned = |name: &&str| {
+        let name = name.replace("NotFound", "").replace("NOT_FOUND", "");
+        let is_mixed = name.contains(char::is_lowercase);
+        let mut split = String::new();
+        for c in name.chars() {
+            if is_mixed && c.is_uppercase() {
+                split.push('_');
+            }
+            split.push(c.to_ascii_lowercase());
+        }
+        split.split('_').any(|word| BANNED.split(' ').any(|banned| banned == word))
+    };
+    words.filter(is_banned).map(str::to_owned).collect()
 }
 
 fn first_word(text: &str) -> &str {
