@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use sprag::testing::PerformanceData;
 use sprag_evidence::{checklist, ledger, releases, sums};
 use sprag_formats::Format;
-use sprag_formats::compat::apex_x::gate::{self as apex_x, SeedSuite};
+use sprag_formats::compat::apex_x::gate::{self as apex_x, ApexSuite};
 use sprag_formats::compat::json;
 use sprag_formats::compat::trueno::gate;
 use sprag_formats::compat::tt_metal::ground_truth;
@@ -25,7 +25,7 @@ use sprag_model::proof::Proof;
 use sprag_model::retraction::Retraction;
 use sprag_model::run::Run;
 use sprag_pipeline::config::Config;
-use sprag_pipeline::import::convert::{self, NO_MACHINE, ImportTarget, ImportSource};
+use sprag_pipeline::import::convert::{self, ImportSource, ImportTarget, NO_MACHINE};
 
 const TARGET: &str = "SPRAG_FUZZ";
 
@@ -197,7 +197,7 @@ fn gate(bytes: &[u8]) {
     let files = files("apex-x", bytes);
     let text = |place: usize| files.get(place).and_then(|file| str::from_utf8(&file.bytes).ok()).unwrap_or_default();
     let [Ok(report), Ok(baseline)] = [0, 1].map(|place| json::parse(text(place))) else { return };
-    for suite in SeedSuite::ALL {
+    for suite in ApexSuite::ALL {
         if let Ok(comparison) = apex_x::compare(suite, &report, &baseline) {
             let _ = (apex_x::summary(&comparison), apex_x::trend(&comparison, "2026-11-21T00:00:00Z"));
         }

@@ -15,7 +15,7 @@ use crate::{Advice, refuse, snapshots};
 use sprag_analysis::frame::{MOST_BYTES, MOST_RUNS, SnapshotRow, SnapshotWriter};
 use sprag_base::digest::Digest;
 use sprag_base::files::{AtomicFile, open, sha256_of_file};
-use sprag_history::{self as history, Entries, Leaf, HistoryError, PastMonth, PastMonths, Record, Target};
+use sprag_history::{self as history, Entries, HistoryError, Leaf, PastMonth, PastMonths, Record, Target};
 use sprag_measure::clock;
 use sprag_model::{Archive, MerkleTree, archive};
 
