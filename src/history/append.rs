@@ -296,8 +296,8 @@ pub struct Record {
 impl Record {
     pub fn from_run(run: &Run) -> Record {
         let (_, path, bytes) = run.to_record();
-        let is_sound = bytes.len() <= MAX_RECORD_BYTES && json::check_size(&bytes).is_ok() && run.check().is_ok();
-        Record { checked: is_sound.then(|| path.clone()), ..Record::auxiliary(path, bytes, run.subject()) }
+        let is_valid = bytes.len() <= MAX_RECORD_BYTES && json::check_size(&bytes).is_ok() && run.check().is_ok();
+        Record { checked: is_valid.then(|| path.clone()), ..Record::auxiliary(path, bytes, run.subject()) }
     }
 
     pub fn from_event(record: &EventRecord) -> Record {

@@ -334,9 +334,9 @@ mod tests {
             written
                 .map(|(runs, notes)| (runs.len(), files, notes.into_iter().map(|(_, note)| note).collect::<Vec<_>>()))
         };
-        let (_, _, whole) = written("whole", u64::MAX).expect("one snapshot");
-        let (runs, files, parts) = written("parts", whole[0].bytes - 1).expect("several");
-        assert_eq!((whole.len(), runs, files), (1, 20, parts.len()));
+        let (_, _, one) = written("one", u64::MAX).expect("one snapshot");
+        let (runs, files, parts) = written("parts", one[0].bytes - 1).expect("several");
+        assert_eq!((one.len(), runs, files), (1, 20, parts.len()));
         assert_eq!(parts.iter().map(|note| note.runs).collect::<Vec<_>>(), [6, 14]);
         assert_eq!(Archive::months(&parts[1..]), "2024-03 to 2024-04");
         let error = written("small", 1).expect_err("no month is so small");
