@@ -271,9 +271,9 @@ async function loadMeasured(isWanted, most) {
 }
 const MOST_FILES = 4;
 
-// The ends that hold all intervals but the widest hundredth, as src/report/chart/trend.rs has it.
+// The ends that hold all intervals but the widest twentieth, as src/report/chart/trend.rs has it.
 const usualEnds = (band) => {
-  const [low, high] = [0, 1].map((side) => band.map(({ ends }) => ends[side]).sort((a, b) => a - b)), rank = Math.floor(band.length / 100);
+  const [low, high] = [0, 1].map((side) => band.map(({ ends }) => ends[side]).sort((a, b) => a - b)), rank = Math.floor(band.length / 20);
   return band.length ? [low[rank], high.at(-1 - rank)] : [];
 };
 

@@ -140,12 +140,12 @@ impl<'a> Plot<'a> {
     }
 }
 
-/// The ends that hold all intervals but the widest hundredth, which the picture may cut off.
+/// The ends that hold all intervals but the widest twentieth, which the picture may cut off.
 fn usual_ends(dots: &[Dot]) -> Vec<f64> {
     let (mut low, mut high): (Vec<f64>, Vec<f64>) = dots.iter().filter_map(|dot| dot.interval).unzip();
     low.sort_by(f64::total_cmp);
     high.sort_by(f64::total_cmp);
-    let rank = low.len() / 100;
+    let rank = low.len() / 20;
     low.get(rank).into_iter().chain(high.get(high.len().wrapping_sub(1 + rank))).copied().collect()
 }
 
