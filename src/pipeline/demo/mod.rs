@@ -297,7 +297,7 @@ fn release(released: &str, author: &Author, time: DateTime<Utc>) -> Vec<(String,
         )
     };
     let ledger = [
-        waiver("cpu_perf_regression", "The inconclusive kernels were measured again by hand, and did not change"),
+        waiver("cpu_perf_regression", "What cannot be judged on one machine was measured by hand, and did not move"),
         waiver("events", "The drift of infer is known, and its cure is not ready"),
     ];
     vec![
