@@ -18,6 +18,7 @@ use sprag_formats::registry::{self, FORMATS};
 use sprag_formats::{criterion, custom, word};
 use sprag_model::autotune::TuneStore;
 use sprag_model::baseline::Baseline;
+use sprag_model::environment::NO_MACHINE;
 use sprag_model::event_record::EventRecord;
 use sprag_model::foreign::{Output, Reported};
 use sprag_model::imported::Imported;
@@ -25,7 +26,7 @@ use sprag_model::proof::Proof;
 use sprag_model::retraction::Retraction;
 use sprag_model::run::Run;
 use sprag_pipeline::config::Config;
-use sprag_pipeline::import::convert::{self, ImportSource, ImportTarget, NO_MACHINE};
+use sprag_pipeline::import::convert::{self, ImportSource, ImportTarget};
 
 const TARGET: &str = "SPRAG_FUZZ";
 
