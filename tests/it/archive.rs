@@ -150,6 +150,11 @@ fn restored_runs_are_as_before() {
     fs::remove_file(&file).expect("a file");
     archive(&sandbox);
     assert_eq!(fs::read(&file).expect("the snapshot"), intact);
+    // At once another part of them goes to a file of its own.
+    restore(0);
+    sandbox.sprag(&["history", "archive", "--before", "2026-06"]).expect(0);
+    sandbox.sprag(&["history", "fsck"]).expect(0);
+    assert_eq!(outputs(&sandbox), before);
 }
 
 #[test]

@@ -183,11 +183,10 @@ fn write(
         // No command could read it.
         if note.runs > MOST_RUNS || note.bytes > most {
             if let [month] = &months[..] {
+                // Of too many runs nothing was written, so that the bytes are unknown.
+                let bytes = if note.bytes > 0 { format!(" and {} bytes", note.bytes) } else { String::new() };
                 return refuse(
-                    format!(
-                        "the snapshot of `{}` would have {} runs and {} bytes",
-                        month.folder, note.runs, note.bytes
-                    ),
+                    format!("the snapshot of `{}` would have {} runs{bytes}", month.folder, note.runs),
                     format!(
                         "a month of a suite is in one snapshot, of at most {MOST_RUNS} runs and {most} bytes: leave it on \
                          the branch, by an earlier `--before`"
@@ -210,10 +209,11 @@ fn write(
                 reason: format!("has another place in the list than the history for `{}`", row.path),
             }),
         })?;
-        if let Some(earlier) = earlier_notes.iter().find(|earlier| earlier.file == note.file) {
-            note.time = time_after(earlier.time, note.time);
-            if note.time == earlier.time {
-                let message = format!("`{}` has a note of the last second that one can have", note.file);
+        let is_about = |earlier: &&Archive| earlier.folders.keys().any(|folder| note.folders.contains_key(folder));
+        if let Some(earlier) = earlier_notes.iter().filter(is_about).map(|earlier| earlier.time).max() {
+            note.time = time_after(earlier, note.time);
+            if note.time == earlier {
+                let message = format!("the months of `{}` have a note of the last second that one can have", note.file);
                 return refuse(message, "leave these months on the branch, by an earlier `--before`");
             }
         }
