@@ -8,7 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use sprag_kernels::Form;
 use sprag_kernels::fused::{self, Affine, FusedChoice};
 use sprag_kernels::fusion::{self, Mix};
-use sprag_kernels::scan::{self, DEFAULT_CLAMP, ScanOrder, Recurrence, ScanShape};
+use sprag_kernels::scan::{self, DEFAULT_CLAMP, Recurrence, ScanOrder, ScanShape};
 use sprag_kernels::shape::MapShape;
 use sprag_kernels::tile::{Overlap, Placement, Tiles, pack, unpack_levels};
 

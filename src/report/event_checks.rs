@@ -45,6 +45,9 @@ fn where_there_is_no_event_sentences_say_so() {
     assert!(!html.contains("<table"), "an empty table is drawn");
     let sentences = ["No change of level is present.", "Every newest value is within the usual range of its series."];
     holds(&html, &sentences);
+    for heading in ["Possible chance", "Reverted", "Environment", "Drifts", "Two modes"] {
+        assert!(!html.contains(&format!(">{heading}</h2>")), "{heading} is empty, and drawn: {html}");
+    }
     let digest = pages::digest(&sample.catalog()).expect("it renders");
     let none = "No event since 2\u{202f}Nov 2026 (four weeks) is still present.";
     holds(text(&digest), &["No event is present.", none]);

@@ -34,7 +34,7 @@ pub fn gate_schema() -> serde_json::Value {
 
 /// What a gate found.
 #[derive(JsonSchema, Serialize)]
-#[schemars(rename = "Gate")]
+#[schemars(rename = "GateReport")]
 struct Report<'a> {
     /// The version of the document.
     #[schemars(extend("const" = SCHEMA_VERSION))]

@@ -146,7 +146,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The reasons why a series is not judged: the word, its meaning, and what to do.
+/// The reasons why a series is not examined: the word, its meaning, and what to do.
 const REASONS: [(&str, &str, &str); 6] = [
     ("too_short", "too few points", "record more commits: `sprag run --record`"),
     ("stale", "the newest point is too old for the schedule", "run the suite where it is due"),
