@@ -194,15 +194,15 @@ const wordsOf = (cell) => {
 };
 
 // What a filter takes a row for: it says so, or its cell, or its section does.
-const KINDS = ["suite", "machine", "verdict"];
+const KINDS = ["suite", "machine", "change", "verdict"];
 const facetsOf = ({ table, groups }) => {
   const heads = [...table.querySelectorAll("thead th")], place = (name) => heads.findIndex((head) => head.dataset.by === name);
-  const [size, ...places] = ["size", ...KINDS].map(place), section = table.closest("section:not(.scroll)")?.querySelector("h2")?.textContent ?? "";
+  const places = KINDS.map(place), sizes = heads.flatMap((head, i) => (head.dataset.by === "size" ? [i] : [])), section = table.closest("section:not(.scroll)")?.querySelector("h2")?.textContent ?? "";
   return groups.flatMap(({ head, rows }) => rows.map((row) => {
     const plain = (column) => (row.make ? row.words(column) : wordsOf(row.cells[column]));
     const names = KINDS.map((name, i) => row.dataset[name] ?? (places[i] >= 0 ? plain(places[i]) : name === "suite" ? section : ""));
-    const change = size >= 0 ? numberOf(plain(size)) : null, text = [row.make ? row.words() : row.textContent, head?.textContent ?? ""];
-    return [row, { ...Object.fromEntries(KINDS.map((name, i) => [name, names[i].split(/, | and /)])), size: Math.abs(change ?? NaN), text: [...text, ...names].join(" ").toLowerCase() }];
+    const size = Math.max(...sizes.map((column) => Math.abs(numberOf(plain(column)) ?? 0))), text = [row.make ? row.words() : row.textContent, head?.textContent ?? ""];
+    return [row, { ...Object.fromEntries(KINDS.map((name, i) => [name, names[i].split(/, | and /)])), size, text: [...text, ...names].join(" ").toLowerCase() }];
   }));
 };
 
@@ -242,7 +242,7 @@ function makeFilter(box, tables, atOnce = Infinity) {
     field.oninput = () => { most = atOnce; address.set(field.name, field.value); show(); };
   }
   more.onclick = () => { most += atOnce; show(); };
-  if (atOnce < Infinity) tables.at(-1).closest("section:not(.scroll)").after(more);
+  if (atOnce < Infinity) (tables.at(-1).closest("section:not(.scroll)") ?? tables.at(-1).parentNode).after(more);
   box.hidden = false;
   show();
 }

@@ -41,30 +41,29 @@ const pointsFor = (data, series, number) => {
 const isReached = ([number, ...before], point) =>
   point.number > number || (point.number === number && !before.includes(point.environment));
 
+const outcomeFrom = ([kind, mark, reason, before, after, relative, low, high, share]) =>
+  ({ kind, mark, reason, before, after, relative, interval: low === null ? null : [low, high], share });
+
 const verdictOf = ({ places, outcomes, table }, a, b) => {
   const placeOf = (point) => places.filter((spot) => isReached(spot, point)).length;
   const cell = table[placeOf(a)][placeOf(b)], apart = Math.abs(b.number - a.number);
-  const [kind, mark, reason, before, after, relative, low, high] =
-    outcomes[Array.isArray(cell) ? cell.findLast(([from]) => from <= apart)[1] : cell];
-  return { kind, mark, reason, before, after, relative, interval: low === null ? null : [low, high] };
+  return outcomeFrom(outcomes[Array.isArray(cell) ? cell.findLast(([from]) => from <= apart)[1] : cell]);
 };
 
-// What is said of a series between two commits; null where it was measured at neither.
+// What is said of a series between two commits; null where it was measured at neither. Where no levels decide, it is one of four
+// outcomes that hold for every series.
 const outcomeOf = (data, series, numberA, numberB) => {
   const atA = pointsFor(data, series, numberA), atB = pointsFor(data, series, numberB);
   const asOf = [[numberA, atA], [numberB, atB]]
     .map(([number, [first]]) => (first && first.number !== measuredAt(data, number) ? first.number : null));
-  const newest = { a: atA.at(-1), b: atB.at(-1), asOf, before: null, after: null, relative: null, interval: null };
-  const missing = (reason) => ({ ...newest, kind: "missing", mark: ["same", "–", "missing"], reason });
-  if (!newest.a && !newest.b) return null;
-  if (!newest.a) return missing("not measured at A");
-  if (!newest.b) return missing("not measured at B");
+  const newest = { a: atA.at(-1), b: atB.at(-1), asOf }, [onlyB, onlyA, neitherBetween, apart] = data.words.unjudged.map(outcomeFrom);
+  if (!newest.a || !newest.b) return newest.a ? { ...newest, ...onlyA } : newest.b ? { ...newest, ...onlyB } : null;
   const same = (b) => atA.find((a) => a.environment === b.environment);
   const b = atB.findLast(same), a = b && same(b);
-  if (!b) return { ...newest, kind: "environment", mark: ["env", "≠", "not comparable"], reason: differences(data, newest) };
+  if (!b) return { ...newest, ...apart, reason: differences(data, newest) || apart.reason };
   // A measurement compared with itself says nothing of two commits.
   const isOne = numberA !== numberB && a.number === b.number && a.environment === b.environment;
-  return isOne ? { ...missing("not measured between the two"), a, b } : { ...newest, a, b, ...verdictOf(series, a, b) };
+  return { asOf, a, b, ...(isOne ? neitherBetween : verdictOf(series, a, b)) };
 };
 
 // ---- The table, as src/report/compare/words.rs and table.rs make it.
@@ -78,14 +77,12 @@ const calledAt = (data, number) => {
   const commit = commitAt(data, number), standIn = commit[5];
   return nameOf(commit) + (standIn === undefined ? "" : ` (as of ${data.commits[standIn][0].slice(0, 7)})`);
 };
-const UNMEASURED = ", not measured: each series as it was measured last before it";
 
+// The facts in which two environments differ; empty where none is known.
 const differences = (data, { a, b }) => {
-  const was = data.environments[a.environment], is = data.environments[b.environment];
-  const names = was && is ? [...new Set([...Object.keys(was), ...Object.keys(is)])].sort() : [];
-  const differ = names.filter((name) => was[name] !== is[name])
-    .map((name) => `${name.replaceAll("_", " ")} ${was[name] ?? "none"} → ${is[name] ?? "none"}`);
-  return differ.join("; ") || "the environment differs";
+  const was = data.environments[a.environment], is = data.environments[b.environment], { noFact } = data.words;
+  const differ = was && is ? data.facts.filter(([name]) => was[name] !== is[name]) : [];
+  return differ.map(([name, label]) => `${label} ${was[name] ?? noFact} → ${is[name] ?? noFact}`).join("; ");
 };
 
 const reasonOf = (data, { reason, asOf }) => {
@@ -134,15 +131,18 @@ const countsOf = (judged) => {
   return counts;
 };
 
-const headlineOf = (judged, words) => {
+// A sentence of the data with its gaps filled.
+const filled = (sentence, ...texts) => sentence.split("{}").reduce((all, words, i) => all + texts[i - 1] + words);
+
+const headlineOf = (judged, { nothing, noVerdict, noChange, unchanged }, words) => {
   const [all, worse, better, same, none] = countsOf(judged);
-  if (!all) return [["", "", "Nothing was measured at either commit"]];
+  if (!all) return [["", "", nothing]];
   const pieces = [];
   if (worse) pieces.push(["worse", "▲", `${count(worse)} ${words[0]},`]);
   if (better) pieces.push(["better", "▼", `${count(better)} ${words[1]},`]);
-  if (!worse && !better && !same) return [["", "", `No verdict of ${counted(none, "series", "series")}`]];
-  if (!worse && !better) pieces.push(["", "", "No change found:"]);
-  pieces.push(["", "", `${count(same)} unchanged, ${count(none)} without verdict`]);
+  if (!worse && !better && !same) return [["", "", filled(noVerdict, count(none))]];
+  if (!worse && !better) pieces.push(["", "", noChange]);
+  pieces.push(["", "", filled(unchanged, count(same), count(none))]);
   return pieces;
 };
 
@@ -160,33 +160,23 @@ const gathered = (judged, keyOf) => {
 
 const bannersOf = (data, judged) => {
   const differ = judged.filter(({ kind }) => kind === "environment");
-  return gathered(differ, ({ series, outcome }) => [series.machineName, differences(data, outcome)])
-    .map(([[machine, facts], { length }]) => [
-      `Environments differ on ${machine}:`,
-      `${facts}. ${counted(length, "series", "series")} of it ${length === 1 ? "gets" : "get"} no verdict.`,
-    ]);
+  const [of, facts] = data.words.different;
+  return gathered(differ, ({ series, outcome }) => [series.machineName, outcome.reason])
+    .map(([[machine, reason], { length }]) => [filled(of, machine), filled(facts, reason, count(length), length === 1 ? "gets" : "get")]);
 };
 
-// The geometric mean and its interval, as src/report/compare/table.rs has them.
-const unchangedOf = ({ deviation }, { a, b }) => {
-  const noise = 1.959964 * Math.SQRT2 * deviation, moved = a.value === b.value ? 0 : Math.log(b.value / a.value);
-  return deviation === null || Number.isNaN(moved) ? null : [Math.max(0, noise - moved), Math.max(0, noise + moved)];
+// The geometric mean and its interval: the mean of what each outcome adds by the data. An unchanged series adds none, and how far it may
+// have moved is what was measured at the two commits, within the reach of its noise.
+const shareOf = ({ series: { lower, reach }, outcome: { a, b, share: [log, ends] }, kind }) => {
+  if (kind !== "same") return { log, ends };
+  const moved = a.value === b.value ? 0 : Math.log(b.value / a.value), both = [reach - moved, reach + moved].map((end) => Math.max(0, end));
+  return { log, ends: reach !== null && both.every(Number.isFinite) ? (lower ? both : both.reverse()) : null };
 };
 const meanOf = (judged) => {
-  const changes = judged.filter(({ series, kind }) => series.judged && ["worse", "better", "same"].includes(kind))
-    .map(({ series, outcome, kind }) => {
-      const isSame = kind === "same", log = Math.log(1 + (isSame ? 0 : outcome.relative ?? NaN));
-      const reach = isSame ? unchangedOf(series, outcome)
-        : outcome.interval && [log - Math.log(1 + outcome.interval[0]), Math.log(1 + outcome.interval[1]) - log];
-      return { log: series.lower ? log : -log, reach: reach?.every(Number.isFinite) ? (series.lower ? reach : reach.reverse()) : null };
-    })
-    .filter(({ log }) => Number.isFinite(log));
-  if (!changes.length) return { mean: NONE, interval: "" };
-  const sum = (numbers) => numbers.reduce((all, one) => all + one, 0), log = sum(changes.map((one) => one.log)) / changes.length;
-  const joined = (side) => sum(changes.map(({ reach }) => reach[side])) / changes.length;
-  const [down, up] = changes.every(({ reach }) => reach) ? [joined(0), joined(1)] : [0, 0];
-  const interval = down + up > 0 ? `${signed(Math.expm1(log - down))} to ${signed(Math.expm1(log + up))}` : "";
-  return { mean: percent(Math.expm1(log)), interval };
+  const shares = judged.filter(({ outcome }) => outcome.share).map(shareOf), mean = (of) => shares.reduce((all, one) => all + of(one), 0) / shares.length;
+  if (!shares.length) return { mean: NONE, interval: "" };
+  const log = mean((one) => one.log), [down, up] = shares.every(({ ends }) => ends) ? [0, 1].map((side) => mean(({ ends }) => ends[side])) : [0, 0];
+  return { mean: percent(Math.expm1(log)), interval: down + up > 0 ? `${signed(Math.expm1(log - down))} to ${signed(Math.expm1(log + up))}` : "" };
 };
 
 // The changes on one scale, as src/report/compare/words.rs has it.
@@ -205,29 +195,24 @@ const drawOn = (rows) => {
 
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
-const AUXILIARY = "Controls and calibration";
-
 function table(data, a, b) {
   const all = data.series
     .map((series) => ({ series, outcome: outcomeOf(data, series, a, b) }))
     .filter(({ outcome }) => outcome);
   for (const one of all) one.kind = one.outcome.kind;
   const kernels = all.filter(({ series }) => !series.auxiliary), auxiliary = all.filter(({ series }) => series.auxiliary);
-  const isSpeed = kernels.every(({ series }) => series.worse === "slower");
-  const words = isSpeed ? ["slower", "faster"] : ["worse", "better"];
+  const words = kernels.map(({ series }) => series.words).reduce((all, one) => (all[0] === one[0] ? all : data.words.mixed), kernels[0]?.series.words ?? data.words.mixed);
   const size = ({ kind, outcome }) =>
     (kind === "worse" || kind === "better" ? Math.abs(outcome.relative ?? Number.MAX_VALUE) : 0);
-  const headings = [["worse", capital(words[0])], ["better", capital(words[1])], ["doubt", "Inconclusive"],
-    ["same", "No change"], ["environment", "Not comparable"], ["missing", "Missing"]];
-  const groups = headings.map(([kind, heading]) => {
+  const groups = data.words.groups.map(([kind, heading], i) => {
     const rows = kernels.filter((one) => one.kind === kind).sort((one, other) => size(other) - size(one));
-    return { heading, rows: rows.map((one) => rowOf(data, one)) };
+    return { heading: heading || capital(words[i]), rows: rows.map((one) => rowOf(data, one)) };
   });
-  groups.push({ heading: AUXILIARY, rows: auxiliary.map((one) => rowOf(data, one)) });
+  groups.push({ heading: data.words.auxiliary, rows: auxiliary.map((one) => rowOf(data, one)) });
   const rows = groups.flatMap((group) => group.rows), scale = drawOn(rows.filter((row) => row.drawn));
   for (const row of rows) delete row.drawn;
   return {
-    headline: headlineOf(kernels, words),
+    headline: headlineOf(kernels, data.words, words),
     words,
     banners: bannersOf(data, kernels),
     summary: gathered(kernels, ({ series }) => [series.suite, series.dtype ?? "", series.machineName, series.machine])
@@ -261,16 +246,16 @@ function markdown(data, a, b) {
   const line = (cells) => lines.push(`| ${cells.join(" | ")} |`);
   const head = (cells, texts) => { line(cells); line(cells.map((_, i) => (i < texts ? "---" : "--:"))); };
   const side = ([sha, day, subject, tags, , standIn]) => code(sha.slice(0, 12)) + (tags.length ? ` ${plain(tags.join(", "))}` : "")
-    + (subject && `, “${plain(subject)}”`) + `, ${day}` + (standIn === undefined ? "" : UNMEASURED);
+    + (subject && `, “${plain(subject)}”`) + `, ${day}` + (standIn === undefined ? "" : data.words.unmeasured);
   lines.push(`# ${plain(calledAt(data, a))} to ${plain(calledAt(data, b))}`, "");
   lines.push(`**${headline.map(([, glyph, text]) => `${glyph} ${text}`.trim()).join(" ")}**`, "", `- A: ${side(commitAt(data, a))}`, `- B: ${side(commitAt(data, b))}`, "");
   for (const [strong, text] of banners) lines.push(`**${plain(strong)}** ${plain(text)}`, "");
   if (summary.length) {
     head(["Suite", "Machine", "Series", ...words.map(capital), "No change", "No verdict", "Mean", `95${NARROW}% limits`], 2);
     for (const one of summary) line([plain(one.suite), plain(one.machine), ...one.counts.map(count), one.mean, one.interval]);
-    lines.push("", "Limits assume that the errors of all series are correlated. Those of an unchanged series reach from zero to the measured difference.", "");
+    lines.push("", data.words.limits, "");
   }
-  const isReported = ({ heading, rows }) => REPORTED.includes(rows[0].kind) && heading !== AUXILIARY;
+  const isReported = ({ heading, rows }) => REPORTED.includes(rows[0].kind) && heading !== data.words.auxiliary;
   for (const { heading, rows } of groups.filter(isReported)) {
     lines.push(`## ${heading} (${count(rows.length)})`, "");
     head(["Series", "Machine", "Verdict", "Level at A", "Level at B", "Change", `95${NARROW}% interval`, "Detectable"], 3);
@@ -340,8 +325,8 @@ function rangeOfRow({ places, kind }) {
   return svg;
 }
 
-// The rows of each group that are drawn at once; the others follow when these are seen.
-const AT_ONCE = 60;
+// The rows that are shown at once; a row is made when it is first shown.
+const AT_ONCE = 150;
 
 function rowsTable({ groups, scale }) {
   const heads = [["Series", ""], ["Machine", ""], ["Verdict", ""], ["Level at A", "n"], ["Level at B", "n"],
@@ -351,7 +336,7 @@ function rowsTable({ groups, scale }) {
   ["machine", "verdict", , , "size"].forEach((by, i) => { head.cells[i + 1].dataset.by = by; });
   const measured = ([figure, spread]) =>
     element("td", { class: "n opt q" }, figure, ...below(spread, ""));
-  const row = (one) => {
+  const made = (one, of) => {
     const verdict = element("td", { class: "verdict" }, piece(one.mark));
     if (one.reason) verdict.append(" ", element("span", { class: "q why" }, one.reason));
     const tint = one.kind === "worse" || one.kind === "better";
@@ -360,18 +345,27 @@ function rowsTable({ groups, scale }) {
     change.append(...below(one.interval, "ci"));
     const link = element("a", { href: `../series/${one.viewed ? "view.html#" : ""}${encodeURIComponent(one.id)}${one.viewed ? "" : ".html"}` }, element("span", { class: "id" }, one.name));
     return element("tr", { "data-suite": one.suite, "data-machine": one.machine },
-      element("th", { scope: "row", class: "full" }, link, " ", element("span", { class: "q" }, one.metric)),
+      element("th", { scope: "row", class: "full" }, link, " ", element("span", { class: "q" }, one.metric), ...(of ? [element("span", { class: "q why of-group" }, of)] : [])),
       element("td", { class: "place" }, one.machine), verdict,
       ...cells("td", [[one.before, isChanged ? "n from" : "n opt2"], [one.after, "n"]]), change,
       ...(scale ? [element("td", { class: "g opt2" }, ...(one.places ? [rangeOfRow(one)] : []))] : []),
       element("td", one.times ? { class: "n", "data-is": "detectable" } : { class: "n opt2" }, one.shows, ...below(one.times, "q")), measured(one.measured_before), measured(one.measured_after));
   };
+  const rowOfData = (one) => {
+    const words = [`${one.name} ${one.metric}`, one.machine, one.mark[2], one.before, one.after, one.change, ...(scale ? [""] : []), one.shows, one.measured_before[0], one.measured_after[0]];
+    return {
+      dataset: { suite: one.suite, machine: one.machine },
+      words: (column) => (column === undefined ? [...words, one.reason, one.interval].join(" ") : words[column]),
+      make() { return made(one, this.of); },
+    };
+  };
   const bodies = groups.map(({ heading, rows }) => element("tbody", { class: "group" },
     element("tr", {}, element("th", { scope: "rowgroup", colspan: String(head.cells.length) }, `${heading} `,
-      element("span", { class: "q" }, `(${count(rows.length)})`))), ...rows.slice(0, AT_ONCE).map(row)));
-  const drawn = element("table", { class: "cards compared" },
+      element("span", { class: "q" }, `(${count(rows.length)})`)))));
+  const table = element("table", { class: "cards compared" },
     element("caption", { class: "sr" }, "Series between the two commits, by verdict"), element("thead", {}, head), ...bodies);
-  return [drawn, () => groups.forEach(({ rows }, i) => bodies[i].append(...rows.slice(AT_ONCE).map(row)))];
+  modelOf(table).groups.forEach((one, i) => { one.rows = one.printed = groups[i].rows.map(rowOfData); });
+  return table;
 }
 
 // How many commits were measured between two.
@@ -380,13 +374,10 @@ const betweenOf = (data, a, b) => {
   return measuredAt(data, last) + (last >= data.commits.length) - measuredAt(data, first) - 1;
 };
 
-// Until the browser has drawn what is there; without a window that is seen there is nothing to wait for.
-const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 250); });
-
 function sideOf(letter, [sha, day, subject, tags, , standIn]) {
   const made = element("p", {}, element("b", {}, letter), " ", element("span", { class: "id" }, sha.slice(0, 12)));
   if (tags.length) made.append(" ", element("b", {}, tags.join(", ")));
-  made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (standIn === undefined ? "" : UNMEASURED)));
+  made.append(element("br"), element("span", { class: "q" }, (subject && `“${subject}”, `) + day + (standIn === undefined ? "" : sprag.data.words.unmeasured)));
   return made;
 }
 
@@ -475,13 +466,10 @@ function makeCompare(box) {
     if (!made.groups.length) return;
     const [ofMeans, ofRows] = [...document.getElementById("notes").children].map((note) => note.cloneNode(true));
     result.append(ofMeans, scrolled("Summary by suite and machine, table", summaryTable(made)));
-    const [list, complete] = rowsTable(made);
+    const list = rowsTable(made);
     rows.append(ofRows, scrolled("Compared series, table", list));
     filter.hidden = false;
-    if (made.groups.some((group) => group.rows.length > AT_ONCE)) await drawn();
-    if (mine !== asked) return;
-    complete();
-    makeFilter(filter, [list]);
+    makeFilter(filter, [list], AT_ONCE);
     makeSortable(list, 0);
   };
   const list = document.getElementById("commits");

@@ -11,7 +11,7 @@ const open = (page, options) => openIn(chromium, page, options);
 const rows = "main tbody tr:visible:not(:has(th[colspan]))";
 const choose = (tab, name, value) => tab.locator(`.filter [name=${name}]`).selectOption(value);
 
-for (const [page, kinds] of [["series/index.html", ["suite", "machine", "verdict", "size"]], ["runs/index.html", ["suite", "machine", "verdict"]],
+for (const [page, kinds] of [["series/index.html", ["suite", "machine", "change", "verdict", "size"]], ["runs/index.html", ["suite", "machine", "verdict"]],
   ["commits/index.html", ["suite", "machine", "verdict"]]]) {
   test(`${page} is filtered by ${kinds.join(", ")}, which stay in the address`, async () => {
     const { context, tab, said } = await open(page);
@@ -29,8 +29,9 @@ for (const [page, kinds] of [["series/index.html", ["suite", "machine", "verdict
     }
     if (kinds.includes("size")) {
       await tab.locator(".filter [name=size]").fill("2");
-      const sizes = await tab.locator(`${rows} td:nth-child(7)`).allTextContents();
-      assert.ok(sizes.length > 0 && sizes.length < all && sizes.every((one) => Math.abs(Number(one.replace("\u2212", "-").match(/^[-+]?[\d.]+/))) >= 2), sizes.join());
+      // The newest change or that against the baseline.
+      const sizes = await tab.locator(rows).evaluateAll((all) => all.map((row) => Math.max(...[6, 7].map((place) => Math.abs(parseFloat(row.cells[place].textContent.replace("\u2212", "-")) || 0)))));
+      assert.ok(sizes.length > 0 && sizes.length < all && sizes.every((one) => one >= 2), sizes.join());
     }
     assert.deepEqual(said, []);
     await context.close();
@@ -43,7 +44,7 @@ test("a column without units is sorted over the groups of all suites, each row w
   const first = await names(), button = tab.locator("section:has(> h2) >> nth=0").locator(".sort", { hasText: "Against baseline" });
   await button.click();
   await button.click();
-  const table = tab.locator("main table").first(), sizes = await table.locator("td:nth-child(7)").allTextContents();
+  const table = tab.locator("main table").first(), sizes = await table.locator("td:nth-child(8)").allTextContents();
   const figures = sizes.map((one) => parseFloat(one.replace("\u2212", "-"))).filter(Number.isFinite);
   assert.deepEqual(figures, [...figures].sort((a, b) => b - a));
   assert.equal(await table.locator("th[colspan]").count(), 0);
@@ -143,6 +144,52 @@ test("a comparison is filtered by verdict and by the size of the change, too", a
   await tab.locator("#compare [name=size]").fill("10");
   const sizes = (await cells(6)).map((one) => Math.abs(parseFloat(one.replace("\u2212", "-"))));
   assert.ok(sizes.length > 0 && sizes.length < all && sizes.every((one) => one >= 10), sizes.join());
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("series are filtered and sorted by their newest change, and events by what they are", async () => {
+  const { context, tab, said } = await open("series/index.html");
+  await choose(tab, "change", "slower");
+  const slower = await tab.locator(rows).allTextContents();
+  assert.ok(slower.length > 0 && slower.every((row) => /\+[\d.]+.%/.test(row)), slower.join("\n"));
+  await choose(tab, "change", "");
+  await tab.locator("main table").first().locator(".sort", { hasText: "Newest change" }).click();
+  const sizes = (await tab.locator("main table").first().locator("td:nth-child(7)").allTextContents()).map((one) => parseFloat(one.replace("\u2212", "-"))).filter(Number.isFinite);
+  assert.ok(sizes.length > 2 && sizes.every((size, i) => i === 0 || sizes[i - 1] <= size), sizes.join());
+  await context.close();
+  const events = await open("events/index.html");
+  const changes = await events.tab.locator("main tbody tr[data-suite]").evaluateAll((all) => all.map((row) => [row.dataset.change, row.querySelector("th i").textContent]));
+  assert.ok(["slower", "faster", "drift", "environment"].every((word) => changes.some(([change]) => change === word)), changes.join());
+  assert.ok(changes.every(([change, glyph]) => change !== "slower" || glyph === "▲"), changes.join());
+  assert.deepEqual([...said, ...events.said], []);
+  await events.context.close();
+});
+
+test("a comparison of a thousand series has few elements, shows more on demand, and sorts over all of them", async () => {
+  const [first, last] = [0, -1].map((place) => text("data/commits.js").match(/\["[0-9a-f]{40}"/g).at(place).slice(2, 14));
+  const { context, tab, said } = await open(`compare/index.html?a=${first}&b=${last}`);
+  await tab.waitForSelector("#result-rows .sort");
+  const few = await tab.evaluate(() => sprag.data.series.length);
+  await tab.evaluate(() => {
+    const { series, chunks } = sprag.data, own = [...series];
+    for (let copy = 1; series.length < 1000; copy += 1) {
+      series.push(...own.map((one) => ({ ...one, id: `${one.id}-${copy}` })));
+      for (const { groups } of chunks.values()) for (const group of groups) for (const { id } of own) if (group.series[id]) group.series[`${id}-${copy}`] = group.series[id];
+    }
+    document.querySelector("#compare [name=a]").dispatchEvent(new Event("change"));
+  });
+  await tab.waitForSelector("#result-rows ~ .more:visible, #result-rows .more:visible");
+  const shown = () => tab.locator("#result-rows tbody tr:visible:not(:has(th[colspan]))").count();
+  assert.equal(await shown(), 150);
+  assert.ok(await tab.locator("*").count() <= 6000, `${await tab.locator("*").count()} elements`);
+  await tab.locator(".more").click();
+  assert.equal(await shown(), 300);
+  await tab.locator("#result-rows .sort", { hasText: "Detectable" }).click();
+  assert.equal(await tab.locator("#result-rows .of-group").count(), await shown(), "each row names its group");
+  await tab.locator("#compare [name=find]").fill(await tab.evaluate(() => sprag.data.series[0].benchmark));
+  assert.ok(await shown() > 1000 / few / 2, "the filter finds rows that were not shown");
+  assert.equal(await tab.locator(".more").count(), 1);
   assert.deepEqual(said, []);
   await context.close();
 });

@@ -93,6 +93,28 @@ fn the_script_says_what_the_pages_say() {
 }
 
 #[test]
+fn verdicts_and_their_words_are_in_the_data_and_not_in_the_script() {
+    let lines = include_str!("../../../site/compare.js").lines().filter(|line| !line.trim_start().starts_with("//"));
+    let script = lines.collect::<String>().to_lowercase();
+    let words = [
+        "slower", "faster", "inconclusive", "not comparable", "not measured", "missing", "without verdict", "differ on",
+    ];
+    let headings = super::table::GROUPS.map(|(_, heading)| heading.to_lowercase());
+    let all = words.iter().copied().chain(headings.iter().map(String::as_str)).filter(|word| !word.is_empty());
+    // The heads of the table of counts are those of its columns.
+    let own: Vec<&str> = all.filter(|word| *word != "no change" && script.contains(word)).collect();
+    assert_eq!(own, Vec::<&str>::new());
+    with(&sample_data::rich(), |data, _| {
+        let page = script::pages(data).into_iter().find(|page| page.path == link::COMMITS_DATA).expect("it is there");
+        let text = String::from_utf8(page.bytes).expect("it is UTF-8");
+        for words in ["not measured at A", "not measured between the two", "not comparable", "the environment differs"]
+        {
+            assert!(text.contains(words), "{words}");
+        }
+    });
+}
+
+#[test]
 fn the_script_agrees_on_odd_numbers() {
     with(&sample_data::rich(), |data, _| {
         let mut data = data.clone();

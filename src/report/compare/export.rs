@@ -24,7 +24,7 @@ const COLUMNS: [(&str, &str); 8] = [
 
 pub(crate) const UNMEASURED: &str = ", not measured: each series as it was measured last before it";
 
-const AVERAGES_NOTE: &str = "Limits assume that the errors of all series are correlated. Those of an unchanged series reach from zero to the measured difference.";
+pub(super) const AVERAGES_NOTE: &str = "Limits assume that the errors of all series are correlated. Those of an unchanged series reach from zero to the measured difference.";
 
 pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String {
     let pieces = table.headline.iter().map(|[_, glyph, words]| format!("{glyph} {words}").trim().to_owned());

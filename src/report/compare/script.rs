@@ -10,11 +10,12 @@ use serde_json::{Map, Value, json};
 use super::commits::ComparedCommit;
 use super::data::{Data, PointData, SeriesData};
 use super::rounding::{in_units, packed};
-use super::rule::{Levels, MOST_BACK, Outcome, judge_levels};
+use super::rule::{Levels, MOST_BACK, Outcome, Verdict, judge_levels};
 use super::segments::Segment;
-use super::words;
+use super::table::Change;
+use super::{export, table, words};
 use crate::{link, mark, text};
-use sprag_model::{Better, Page};
+use sprag_model::{Better, Metric, Page};
 
 pub(super) const CHUNK: usize = MOST_BACK;
 
@@ -44,7 +45,36 @@ fn commits(data: &Data) -> Value {
         }
     };
     let [commits, tagged]: [Vec<Value>; 2] = [&data.commits, &data.tagged].map(|of| of.iter().map(one).collect());
-    json!({ "chunk": CHUNK, "commits": commits, "tagged": tagged, "environments": data.environments })
+    let facts: BTreeSet<&str> = data.environments.values().flat_map(BTreeMap::keys).copied().collect();
+    let facts: Vec<(&str, String)> = facts.into_iter().map(|name| (name, words::fact_name(name))).collect();
+    json!({
+        "chunk": CHUNK,
+        "commits": commits,
+        "tagged": tagged,
+        "environments": data.environments,
+        "facts": facts,
+        "words": said(data),
+    })
+}
+
+/// The words of what the script counts and lays out, and the outcomes of series that no levels decide.
+fn said(data: &Data) -> Value {
+    let verdicts = [Verdict::MissingAtA, Verdict::MissingAtB, Verdict::MissingBetween, Verdict::NotComparable];
+    let bare = |series: &SeriesData| verdicts.map(|verdict| outcome_value(data, series, &Outcome::bare(verdict)));
+    json!({
+        "unjudged": data.scripted().next().map(bare),
+        "mixed": mark::words([Metric::peak_memory()].iter()),
+        "groups": table::GROUPS,
+        "auxiliary": table::AUXILIARY,
+        "nothing": table::NOTHING_MEASURED,
+        "noVerdict": table::NO_VERDICT,
+        "noChange": table::NO_CHANGE,
+        "unchanged": table::UNCHANGED,
+        "different": table::DIFFERENT,
+        "noFact": words::NO_FACT,
+        "unmeasured": export::UNMEASURED,
+        "limits": export::AVERAGES_NOTE,
+    })
 }
 
 fn series(data: &Data, one: &SeriesData) -> Value {
@@ -57,10 +87,9 @@ fn series(data: &Data, one: &SeriesData) -> Value {
         "metric": one.metric.name,
         "unit": one.metric.unit.symbol(),
         "lower": one.metric.better == Better::Lower,
-        "worse": mark::worse_word(&one.metric),
-        "judged": one.judged,
+        "words": mark::words([&one.metric].into_iter()),
         "auxiliary": one.auxiliary,
-        "deviation": one.deviation,
+        "reach": one.deviation.map(|deviation| table::REACH * deviation),
         "shows": one.shows,
     });
     for (name, value) in verdict_fields(data, one) {
@@ -127,11 +156,12 @@ fn distances(series: &SeriesData, commits: usize) -> Vec<usize> {
     distances
 }
 
-/// Kind, mark, reason, levels, change, and the ends of its interval.
+/// Kind, mark, reason, levels, change, the ends of its interval, and what it adds to the mean: a change, and its reach down and up.
 fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Value {
     let (kind, up) = words::kind(series, outcome);
     let mark = words::mark_of(series, kind, up);
     let (relative, interval) = words::shown_change(outcome);
+    let share = table::share(series, outcome, kind);
     json!([
         kind,
         [mark.class(), mark.glyph, &mark.word],
@@ -141,6 +171,7 @@ fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Val
         relative,
         interval.map(|(low, _)| low),
         interval.map(|(_, high)| high),
+        share.map(|Change { log, reach }| (log, reach)),
     ])
 }
 

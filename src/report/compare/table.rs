@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::data::{Data, SeriesData};
+use super::rounding::rounded;
 use super::rule::{self, Moment, Outcome, Verdict};
 use super::words::{self, ComparedRow, Kind};
 use crate::mark;
@@ -12,7 +13,24 @@ use crate::number::{self, NARROW};
 use crate::text::capital;
 use sprag_model::Better;
 
-const AUXILIARY: &str = "Controls and calibration";
+pub(super) const AUXILIARY: &str = "Controls and calibration";
+
+/// The kinds in the order of their groups; the headings of the first two are the words for worse and better.
+pub(super) const GROUPS: [(Kind, &str); 6] = [
+    (Kind::Worse, ""),
+    (Kind::Better, ""),
+    (Kind::Doubt, "Inconclusive"),
+    (Kind::Same, "No change"),
+    (Kind::Environment, "Not comparable"),
+    (Kind::Missing, "Missing"),
+];
+
+/// Sentences that this file and the script fill alike, a `{}` for each text.
+pub(super) const NOTHING_MEASURED: &str = "Nothing was measured at either commit";
+pub(super) const NO_VERDICT: &str = "No verdict of {} series";
+pub(super) const NO_CHANGE: &str = "No change found:";
+pub(super) const UNCHANGED: &str = "{} unchanged, {} without verdict";
+pub(super) const DIFFERENT: [&str; 2] = ["Environments differ on {}:", "{}. {} series of it {} no verdict."];
 
 /// How far a scale of drawn changes may reach to either side.
 const SPANS: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
@@ -20,7 +38,8 @@ const SPANS: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 /// The share of the rows that the scale fits, so that one extreme change does not flatten the others.
 const USUAL: f64 = 0.9;
 
-const QUANTILE: f64 = 1.959_964;
+/// How far a difference of two points may lie from none, in deviations of one: the bound of 95 % of a normal distribution.
+pub(super) const REACH: f64 = 1.959_964 * std::f64::consts::SQRT_2;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Table {
@@ -84,18 +103,15 @@ impl Judged<'_> {
 pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize) -> usize) -> Table {
     let [kernels, auxiliary] = judged(data, a, b);
     let words = words_of(&kernels);
-    let headings = [
-        (Kind::Worse, capital(words[0])),
-        (Kind::Better, capital(words[1])),
-        (Kind::Doubt, "Inconclusive".to_owned()),
-        (Kind::Same, "No change".to_owned()),
-        (Kind::Environment, "Not comparable".to_owned()),
-        (Kind::Missing, "Missing".to_owned()),
-    ];
     let span = span(kernels.iter().chain(&auxiliary).map(|one| &one.outcome));
-    let mut groups: Vec<Group> = headings
+    let mut groups: Vec<Group> = GROUPS
         .into_iter()
         .map(|(kind, heading)| {
+            let heading = match kind {
+                Kind::Worse => capital(words[0]),
+                Kind::Better => capital(words[1]),
+                _ => heading.to_owned(),
+            };
             let count = kernels.iter().filter(|one| one.kind == kind).count();
             Group { heading, count, rows: rows(data, &kernels, kind, most(kind, count), span) }
         })
@@ -160,7 +176,7 @@ fn headline(kernels: &[Judged<'_>], words: [&str; 2]) -> Vec<[String; 3]> {
     let [all, worse, better, same, none] = counts(kernels.iter());
     let piece = |class: &str, glyph: &str, words: String| [class.to_owned(), glyph.to_owned(), words];
     if all == 0 {
-        return vec![piece("", "", "Nothing was measured at either commit".to_owned())];
+        return vec![piece("", "", NOTHING_MEASURED.to_owned())];
     }
     let mut pieces = Vec::new();
     if worse > 0 {
@@ -170,13 +186,18 @@ fn headline(kernels: &[Judged<'_>], words: [&str; 2]) -> Vec<[String; 3]> {
         pieces.push(piece("better", "▼", format!("{} {},", number::count(better), words[1])));
     }
     if worse + better + same == 0 {
-        return vec![piece("", "", format!("No verdict of {}", number::counted(none, "series", "series")))];
+        return vec![piece("", "", filled(NO_VERDICT, &[&number::count(none)]))];
     }
     if worse + better == 0 {
-        pieces.push(piece("", "", "No change found:".to_owned()));
+        pieces.push(piece("", "", NO_CHANGE.to_owned()));
     }
-    pieces.push(piece("", "", format!("{} unchanged, {} without verdict", number::count(same), number::count(none))));
+    pieces.push(piece("", "", filled(UNCHANGED, &[&number::count(same), &number::count(none)])));
     pieces
+}
+
+fn filled(sentence: &str, texts: &[&str]) -> String {
+    let gaps = texts.iter().copied().chain(std::iter::repeat(""));
+    sentence.split("{}").zip(gaps).flat_map(|(words, text)| [words, text]).collect()
 }
 
 /// How many series, how many of them worse, better, unchanged, without verdict.
@@ -202,10 +223,7 @@ fn banners(data: &Data, kernels: &[Judged<'_>]) -> Vec<[String; 2]> {
     }
     let banner = |((machine, facts), count): ((&str, String), usize)| {
         let get = if count == 1 { "gets" } else { "get" };
-        [
-            format!("Environments differ on {machine}:"),
-            format!("{facts}. {} of it {get} no verdict.", number::counted(count, "series", "series")),
-        ]
+        [filled(DIFFERENT[0], &[machine]), filled(DIFFERENT[1], &[&facts, &number::count(count), get])]
     };
     by_machine.into_iter().map(banner).collect()
 }
@@ -233,10 +251,10 @@ fn summary(kernels: &[Judged<'_>]) -> Vec<SummaryRow> {
 
 /// A change on the scale of logarithms, positive is worse.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Change {
-    log: f64,
+pub(super) struct Change {
+    pub(super) log: f64,
     /// How far the interval reaches down and up from there.
-    reach: Option<(f64, f64)>,
+    pub(super) reach: Option<(f64, f64)>,
 }
 
 /// The geometric mean of changes less 1, positive is worse, and its 95 % interval; that is absent where one of a change is, and
@@ -257,26 +275,42 @@ fn mean(changes: &[Change]) -> Option<(f64, Option<(f64, f64)>)> {
 /// Nothing of a series that is not judged or has no verdict.
 fn change(one: &Judged<'_>) -> Option<Change> {
     let Judged { series, outcome, kind } = one;
-    let (log, reach) = match kind {
+    let share = share(series, outcome, *kind)?;
+    if *kind != Kind::Same {
+        return Some(share);
+    }
+    let reach = unchanged(series.deviation, [outcome.a?.value, outcome.b?.value]);
+    let reach = reach.filter(|(down, up)| down.is_finite() && up.is_finite());
+    Some(Change { reach: if series.metric.better == Better::Lower { reach } else { reach.map(turned) }, ..share })
+}
+
+/// What a series adds to the mean, rounded as for the script; the reach of an unchanged one depends on its two points.
+pub(super) fn share(series: &SeriesData, outcome: &Outcome<'_>, kind: Kind) -> Option<Change> {
+    let change = match kind {
         _ if !series.judged => return None,
         Kind::Worse | Kind::Better => {
             let log = (1.0 + outcome.relative?).ln();
-            (log, outcome.interval.map(|(low, high)| (log - (1.0 + low).ln(), (1.0 + high).ln() - log)))
+            let reach = outcome.interval.map(|(low, high)| (log - (1.0 + low).ln(), (1.0 + high).ln() - log));
+            Change { log, reach: reach.filter(|(down, up)| down.is_finite() && up.is_finite()) }
         }
-        Kind::Same => (0.0, unchanged(series.deviation, [outcome.a?.value, outcome.b?.value])),
+        Kind::Same => Change { log: 0.0, reach: None },
         Kind::Doubt | Kind::Environment | Kind::Missing => return None,
     };
-    let reach = reach.filter(|(down, up)| down.is_finite() && up.is_finite());
     let change = match series.metric.better {
-        Better::Lower => Change { log, reach },
-        Better::Higher => Change { log: -log, reach: reach.map(|(down, up)| (up, down)) },
+        Better::Lower => change,
+        Better::Higher => Change { log: -change.log, reach: change.reach.map(turned) },
     };
-    change.log.is_finite().then_some(change)
+    let Change { log, reach } = change;
+    log.is_finite().then(|| Change { log: rounded(log), reach: reach.map(|(down, up)| (rounded(down), rounded(up))) })
+}
+
+fn turned((down, up): (f64, f64)) -> (f64, f64) {
+    (up, down)
 }
 
 /// How far an unchanged series may have moved down and up: between none and what was measured at the two commits, within their noise.
 fn unchanged(deviation: Option<f64>, [a, b]: [f64; 2]) -> Option<(f64, f64)> {
-    let noise = QUANTILE * std::f64::consts::SQRT_2 * deviation?;
+    let noise = REACH * deviation?;
     let moved = if a == b { 0.0 } else { (b / a).ln() };
     (!moved.is_nan()).then(|| ((noise - moved).max(0.0), (noise + moved).max(0.0)))
 }
@@ -311,7 +345,7 @@ mod tests {
             Change { log, reach: Some((log - low, high - log)) }
         };
         let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
-        let noise = (QUANTILE * 2f64.sqrt() * 0.01).exp();
+        let noise = (REACH * 0.01).exp();
         // Of two, one that did not move reaches by its noise, and the mean by half of both.
         let half = ((1.1f64.ln() + noise.ln()) / 2.0).exp();
         for (changes, expected) in [
@@ -346,12 +380,12 @@ mod tests {
             let one = Judged { series: &series, outcome, kind };
             let (value, interval) = mean(&[change(&one).expect("it has a verdict")]).expect("there is a change");
             let (low, high) = interval.expect("it has one");
-            [value, low, high].map(|one| (one * 1e9).round() / 1e9)
+            [value, low, high].map(|one| (one * 1e4).round() / 1e4)
         };
         // Half the rate is twice the time; three quarters are a third more, though that is called unchanged.
         let half = Outcome { relative: Some(-0.5), interval: Some((-0.6, -0.2)), ..Outcome::bare(Verdict::Open(0)) };
         assert_eq!(mean_of(half, Kind::Worse), [1.0, 0.25, 1.5]);
         let same = Outcome { a: Some(&points[0]), b: Some(&points[1]), ..Outcome::bare(Verdict::Short) };
-        assert_eq!(mean_of(same, Kind::Same), [0.0, 0.0, 0.333_333_333]);
+        assert_eq!(mean_of(same, Kind::Same), [0.0, 0.0, 0.3333]);
     }
 }

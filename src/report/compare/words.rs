@@ -170,17 +170,25 @@ pub(super) fn why(data: &Data, outcome: &Outcome<'_>) -> String {
     }
 }
 
+/// What is said of two environments whose facts are not known to differ, and of a fact that one of them lacks.
+const DIFFERS: &str = "the environment differs";
+pub(super) const NO_FACT: &str = "none";
+
+pub(super) fn fact_name(name: &str) -> String {
+    name.replace('_', " ")
+}
+
 pub(super) fn differences(data: &Data, outcome: &Outcome<'_>) -> String {
     let facts = |point: Option<&PointData>| data.environments.get(&*point?.environment);
     let mut differ = Vec::new();
     if let (Some(was), Some(is)) = (facts(outcome.a), facts(outcome.b)) {
         let names: BTreeSet<&str> = was.keys().chain(is.keys()).copied().collect();
-        let text = |fact: Option<&String>| fact.map_or("none", String::as_str).to_owned();
+        let text = |fact: Option<&String>| fact.map_or(NO_FACT, String::as_str).to_owned();
         for name in names.into_iter().filter(|name| was.get(name) != is.get(name)) {
-            differ.push(format!("{} {} → {}", name.replace('_', " "), text(was.get(name)), text(is.get(name))));
+            differ.push(format!("{} {} → {}", fact_name(name), text(was.get(name)), text(is.get(name))));
         }
     }
-    if differ.is_empty() { "the environment differs".to_owned() } else { differ.join("; ") }
+    if differ.is_empty() { DIFFERS.to_owned() } else { differ.join("; ") }
 }
 
 fn measured_words(scale: Scale, point: Option<&PointData>) -> [String; 2] {
