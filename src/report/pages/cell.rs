@@ -72,6 +72,27 @@ pub(super) fn tinted(tone: Tone, figure: String) -> Phrase {
     if tone == Tone::Plain { figure.into() } else { Mark::new(tone, "", figure).into() }
 }
 
+/// The newest change of a fit: with its colour, or that there is none.
+pub(super) fn newest_change(fit: Option<&Fit<'_>>, metric: &Metric) -> Phrase {
+    let Some(fit) = fit.filter(|fit| fit.newest_level().is_some()) else { return number::NONE.into() };
+    match fit.turns.last() {
+        Some(turn) => tinted(turn.tone(metric), number::or_none(turn.relative, |one| number::percent(one.value))),
+        None => way(Some(fit), metric).into(),
+    }
+}
+
+/// What the newest change of a fit is, in a word by which lists are filtered.
+pub(super) fn way(fit: Option<&Fit<'_>>, metric: &Metric) -> &'static str {
+    let Some(fit) = fit.filter(|fit| fit.newest_level().is_some()) else { return "" };
+    match fit.turns.last() {
+        Some(turn) if turn.is_of_environment() => "environment",
+        Some(turn) if turn.is_drift => "drift",
+        Some(turn) => metric.word(turn.is_worse(metric)),
+        None if fit.present_modes().is_some() => "two modes",
+        None => "flat",
+    }
+}
+
 pub(super) fn fact(name: &str) -> Mark {
     Mark::new(Tone::Environment, "◇", name.replace('_', " "))
 }

@@ -16,6 +16,9 @@ const MACHINES: usize = 3;
 const ROWS: usize = 24;
 const FEWEST_ROWS: usize = 2;
 
+/// Without any verdict, suites of more tables are a row each.
+const TABLES: usize = 2;
+
 /// The longest subject of a commit in a sentence, in characters.
 const SUBJECT: usize = 90;
 
@@ -38,6 +41,10 @@ impl<'a> GridRow<'a> {
         self.comparisons().any(|one| one.verdict != Verdict::NoBaseline)
     }
 
+    fn has_turn(&self, catalog: &Catalog<'_>) -> bool {
+        self.comparisons().any(|one| newest_turn(catalog, one).is_some())
+    }
+
     fn is_bad(&self) -> bool {
         self.comparisons().any(|one| Judgement::new(one).is_bad)
     }
@@ -57,6 +64,9 @@ pub(super) fn sections(catalog: &Catalog<'_>) -> Vec<Section> {
     }
     let mut grids: Vec<_> = suites.into_iter().map(|group| (rows(&group), group)).collect();
     let any_verdict = grids.iter().any(|(rows, _)| rows.iter().any(GridRow::has_verdict));
+    if !any_verdict && grids.len() > TABLES {
+        return vec![overview(catalog)];
+    }
     if !any_verdict {
         let size = |row: &GridRow<'_>| {
             let turns = row.comparisons().filter_map(|one| newest_turn(catalog, one)?.relative);
@@ -68,6 +78,84 @@ pub(super) fn sections(catalog: &Catalog<'_>) -> Vec<Section> {
     let most = (FEWEST_ROWS..=ROWS).rev().find(|most| all(*most) <= ROWS).unwrap_or(FEWEST_ROWS);
     let grids = grids.into_iter().enumerate();
     grids.map(|(place, (rows, group))| section(catalog, place + 1, &group, rows, (most, any_verdict))).collect()
+}
+
+/// A suite on a machine, and those of its metrics whose trend has a change, the largest first.
+struct Overview<'a> {
+    suite: &'a SuiteAnalysis,
+    changed: Vec<(&'a Comparison, f64)>,
+}
+
+impl<'a> Overview<'a> {
+    fn new(catalog: &Catalog<'_>, suite: &'a SuiteAnalysis) -> Overview<'a> {
+        let size = |one| Some(newest_turn(catalog, one)?.relative.map_or(0.0, |one| one.value.abs()));
+        let mut changed: Vec<(&Comparison, f64)> =
+            suite.comparisons.iter().filter_map(|one| Some((one, size(one)?))).collect();
+        changed.sort_by(|one, other| other.1.total_cmp(&one.1));
+        Overview { suite, changed }
+    }
+
+    fn largest(&self) -> Option<&'a Comparison> {
+        self.changed.first().map(|(one, _)| *one)
+    }
+}
+
+/// A row a suite, that with the largest newest change first.
+fn overview(catalog: &Catalog<'_>) -> Section {
+    let mut rows: Vec<Overview<'_>> =
+        catalog.analysis.suites.iter().map(|suite| Overview::new(catalog, suite)).collect();
+    rows.sort_by(|one, other| {
+        let [one, other] = [one, other].map(|row| row.changed.first().map_or(-1.0, |(_, size)| *size));
+        other.total_cmp(&one)
+    });
+    let remarks = rows.iter().flat_map(|row| {
+        let label = place(row.suite);
+        remarks(row.suite).into_iter().map(move |words| (label.clone(), words))
+    });
+    let remarks: Vec<(String, Phrase)> = remarks.collect();
+    let fit = |one: &Comparison| catalog.fit(one.series.as_deref()?);
+    let series = |one: &Comparison| catalog.series(one.series.as_deref()?);
+    let section = Rows::new("Suites: newest run and largest newest change", rows)
+        .first(ROWS)
+        .column("Suite", "full", |row| {
+            Phrase::default().to(cell::matrix_page(catalog, &row.suite.suite), row.suite.suite.clone())
+        })
+        .column("Machine", "any", |row| row.suite.machine_name.clone())
+        .column("Newest run", "any", |row| {
+            let run = Phrase::from(Mark::of_status(row.suite.status)).text(" ");
+            let run = run.to(catalog.run_page(&row.suite.run), date::moment(row.suite.time));
+            let rough = (!row.suite.quality.clean).then(|| Mark::of_quality(&row.suite.quality));
+            let run = rough.into_iter().fold(run, |run, mark| run.text(" ").mark(mark));
+            Cell::noted(run, row.suite.reason.as_deref().map(Phrase::quoted).unwrap_or_default())
+        })
+        .column("With a change", "n opt2", |row| {
+            format!("{} of {}", count(row.changed.len()), count(row.suite.comparisons.len()))
+        })
+        .column("Largest newest change", "any", |row| {
+            let name = |one: &Comparison| {
+                let page = series(one).map(|series| catalog.series_place(&series.series.id));
+                Phrase::page_name(page, short_benchmark(&one.benchmark))
+            };
+            row.largest().map_or_else(Phrase::default, name)
+        })
+        .column("Its trend", "g opt2", |row| {
+            let drawn = row.largest().and_then(|one| Some(cell::sparkline(series(one)?, fit(one).as_ref())));
+            Cell::Drawn(drawn.unwrap_or_default())
+        })
+        .column("Change", "n push", |row| {
+            row.largest().map_or_else(|| number::NONE.into(), |one| cell::newest_change(fit(one).as_ref(), &one.metric))
+        })
+        .section(
+            "suite-1",
+            "Suites",
+            "No suite has a baseline, so nothing is judged. The matrix of a suite has all of it.",
+            "",
+        );
+    remarks.into_iter().fold(section, |section, (label, words)| section.item(label, words))
+}
+
+fn place(suite: &SuiteAnalysis) -> String {
+    format!("{} on {}", suite.suite, suite.machine_name)
 }
 
 /// The worst first: by the place that a row has in the list of the machine where it is worst.
@@ -116,13 +204,14 @@ fn section(
         return section.paragraph("No metric of it was compared with anything.");
     }
     let (shown, without): (Vec<GridRow<'_>>, Vec<GridRow<'_>>) =
-        rows.into_iter().partition(|row| row.has_verdict() || !any_verdict);
-    let folded = counted(without.len(), "metric without a baseline", "metrics without a baseline");
+        rows.into_iter().partition(|row| if any_verdict { row.has_verdict() } else { row.has_turn(catalog) });
+    let lacks = if any_verdict { "a baseline" } else { "a change" };
+    let folded = format!("{} without {lacks}", counted(without.len(), "metric", "metrics"));
     let beyond: Vec<&GridRow<'_>> = [&shown, &without].into_iter().flat_map(|rows| rows.iter().skip(most)).collect();
     let left_out = Counts::from_comparisons(beyond.iter().flat_map(|row| row.comparisons()));
     let rest = rest(catalog, &first.suite, beyond.len(), &left_out);
     let shown = table(catalog, group, shown, (most, any_verdict));
-    section.rows(shown).rows(table(catalog, group, without, (most, true)).folded(folded)).paragraph(rest)
+    section.rows(shown).rows(table(catalog, group, without, (most, any_verdict)).folded(folded)).paragraph(rest)
 }
 
 /// The benchmarks of a suite that failed, and the reasons that several verdicts share.
@@ -173,7 +262,10 @@ fn table<'a>(
             })
             .column(if any_verdict { "Change" } else { "Newest change" }, "n push", move |(_, row)| match of(row) {
                 Some(one) if any_verdict => change(one),
-                Some(one) => turn(catalog, one),
+                Some(one) => {
+                    let fit = one.series.as_deref().and_then(|id| catalog.fit(id));
+                    cell::newest_change(fit.as_ref(), &one.metric)
+                }
                 None => number::NONE.into(),
             });
     }
@@ -200,16 +292,6 @@ fn change(comparison: &Comparison) -> Phrase {
     let is_obvious = matches!(comparison.verdict, Verdict::Regressed | Verdict::Improved | Verdict::Unchanged);
     let word = if is_obvious && !comparison.is_accepted() { percent } else { format!("{} {percent}", mark.word) };
     Mark { word, ..mark }.into()
-}
-
-/// The newest change of its trend, where no metric has a baseline.
-fn turn(catalog: &Catalog<'_>, comparison: &Comparison) -> Phrase {
-    if let Some(turn) = newest_turn(catalog, comparison) {
-        return cell::tinted(turn.tone(&comparison.metric), or_none(turn.relative, |one| number::percent(one.value)));
-    }
-    let fit = comparison.series.as_deref().and_then(|id| catalog.fit(id));
-    let level = fit.as_ref().and_then(|fit| Some((fit.newest_level()?, fit.present_modes().is_some())));
-    level.map_or(number::NONE, |(_, has_modes)| if has_modes { "two modes" } else { "flat" }).into()
 }
 
 fn newest_turn<'a>(catalog: &Catalog<'a>, comparison: &Comparison) -> Option<FitTurn<'a>> {
@@ -342,5 +424,27 @@ mod tests {
                 short_benchmark(&suite.comparisons[1].benchmark),
             ))
         );
+    }
+
+    #[test]
+    fn without_any_verdict_what_did_not_change_is_folded_and_many_suites_are_a_row_each() {
+        let mut sample = sample_data::rich();
+        for one in sample.analysis.suites.iter_mut().flat_map(|suite| &mut suite.comparisons) {
+            (one.verdict, one.effect) = (Verdict::NoBaseline, None);
+        }
+        sample.analysis.suites.truncate(1);
+        let sections = sections(&sample.catalog());
+        let [changed, folded] = tables(&sections[0])[..] else { panic!("two tables: {sections:?}") };
+        assert!(changed.folded.is_none() && !changed.rows.is_empty());
+        assert!(
+            folded.folded.as_deref().is_some_and(|words| words.ends_with("metrics without a change")),
+            "{folded:?}"
+        );
+        let suite = &sample.analysis.suites[0];
+        let named = |number: usize| SuiteAnalysis { suite: format!("s{number}"), ..suite.clone() };
+        sample.analysis.suites = (0..40).map(named).collect();
+        let overview = super::sections(&sample.catalog());
+        let [table] = tables(&overview[0])[..] else { panic!("a table: {overview:?}") };
+        assert_eq!((overview.len(), table.rows.len()), (1, ROWS));
     }
 }

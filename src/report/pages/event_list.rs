@@ -100,6 +100,7 @@ pub(super) fn section<'a>(
             let suites: BTreeSet<&str> = of.members.iter().map(|one| &*one.suite).collect();
             suites.into_iter().collect::<Vec<&str>>().join(", ")
         })
+        .facet("change", |of| kind(of).word)
         .facet("verdict", |of| event::short_state(of).to_owned())
         .section(id, heading, note, nothing)
 }

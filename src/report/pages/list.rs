@@ -17,7 +17,8 @@ const PAGE: usize = 150;
 /// A list of fewer rows has no filter.
 const FEW: usize = 10;
 
-const CHOICES: [(&str, &str); 3] = [("suite", "Suite"), ("machine", "Machine"), ("verdict", "Verdict")];
+const CHOICES: [(&str, &str); 4] =
+    [("suite", "Suite"), ("machine", "Machine"), ("change", "Change"), ("verdict", "Verdict")];
 
 /// The filter of a table whose choices only the script knows.
 pub(super) fn filter() -> Filter {

@@ -344,8 +344,12 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
         .column("Newest run", "nb opt", |(_, one, _)| {
             one.series.newest().map_or(String::new(), |point| date::day(point.time))
         })
+        .column("Newest change", "n push by-size", |(_, one, _)| {
+            cell::newest_change(catalog.fit(&one.series.id).as_ref(), &one.series.metric)
+        })
         .column("Against baseline", "n push by-size", |(.., (change, _))| change.clone())
         .column("Verdict", "verdict by-verdict", |(.., (_, mark))| mark.clone())
+        .facet("change", |(_, one, _)| cell::way(catalog.fit(&one.series.id).as_ref(), &one.series.metric).to_owned())
         .for_script(|(_, one, _)| !catalog.has_page(&one.series.id));
     let matrix = cell::matrix_page(catalog, suite);
     let matrix = matrix.map_or_else(Phrase::default, |page| Phrase::linked(page, format!("Matrix of {suite}")));
@@ -393,15 +397,7 @@ fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
             let newest = fit.as_ref().and_then(|fit| fit.newest_level()).unwrap_or(other.latest.current);
             number::quantity(other.series.metric.unit.scale(newest), newest)
         })
-        .column("Newest change", "n push", |(other, fit)| {
-            let turn = fit.as_ref().and_then(|fit| fit.turns.last());
-            match turn.and_then(|turn| Some((turn, turn.relative?))) {
-                Some((turn, relative)) => {
-                    cell::tinted(turn.tone(&other.series.metric), number::percent(relative.value))
-                }
-                None => number::NONE.into(),
-            }
-        })
+        .column("Newest change", "n push", |(other, fit)| cell::newest_change(fit.as_ref(), &other.series.metric))
         .column("At", "", |(_, fit)| {
             let turn = fit.as_ref().and_then(|fit| Some((fit, fit.turns.last()?)));
             turn.map_or(String::new(), |(fit, turn)| fit.commit(turn.begin))
