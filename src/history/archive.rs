@@ -61,7 +61,7 @@ pub fn archived_runs(store: &Store, archive: &Archive) -> Result<Vec<Record>, Hi
     let repository = &store.repository;
     let archived = Archived::by(repository, vec![archive.clone()]);
     let file = &archive.file;
-    match archived.verdict(repository, archive, &mut Digests::new(repository)?) {
+    match archived.compare_runs(repository, archive, &mut Digests::new(repository)?) {
         NoteFit::Valid => {}
         NoteFit::Invalid(why) => return Err(HistoryError::Damaged(format!("the note of `{file}` {why}"))),
         NoteFit::Unknown => {

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use git2::{Oid, Repository, Tree};
 
 use crate::layout::PLAIN;
-use crate::objects::{self, TreeItem};
+use crate::objects::{self, TreeItem, TreeLookup};
 use crate::packs::pack_order;
-use crate::past::{Digests, vouches};
+use crate::past::{Contents, Digests, Entered, Entries, Past, vouches};
+use crate::sync::compare::contains;
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
 use sprag_model::merkle::MerkleTree;
@@ -29,7 +30,7 @@ pub(crate) struct Archived<'r> {
 /// Whether a note fits the runs that it names.
 pub(crate) enum NoteFit {
     Valid,
-    /// They are not all here.
+    /// What it names is not all here.
     Unknown,
     /// The fault reads after the path of the note.
     Invalid(&'static str),
@@ -101,17 +102,24 @@ impl<'r> Archived<'r> {
         taken
     }
 
-    /// Compares a note with the runs of the folders that it names, and with its commit.
+    /// Compares a note with its commit, and with the runs of the folders that it names. What cannot be read proves nothing.
     pub(crate) fn verdict(&self, repository: &Repository, note: &Archive, digests: &mut Digests<'_>) -> NoteFit {
+        match (compare_commit(repository, note), self.compare_runs(repository, note, digests)) {
+            (NoteFit::Invalid(why), _) | (_, NoteFit::Invalid(why)) => NoteFit::Invalid(why),
+            (NoteFit::Valid, NoteFit::Valid) => NoteFit::Valid,
+            _ => NoteFit::Unknown,
+        }
+    }
+
+    /// Compares a note with the runs of the folders that it names.
+    pub(crate) fn compare_runs(&self, repository: &Repository, note: &Archive, digests: &mut Digests<'_>) -> NoteFit {
         const OTHER: NoteFit = NoteFit::Invalid("does not fit the runs of the months that it names");
-        let is_shallow = repository.is_shallow();
-        let may_lack = is_shallow || objects::is_partial(repository).unwrap_or(false);
         let mut runs: Vec<(String, Oid)> = Vec::new();
         for (folder, tree) in &note.folders {
             let folder = path_of(folder);
             let trees = self.folders.get(folder.as_bytes()).into_iter().flatten();
             let Some((_, tree)) = trees.into_iter().find(|(_, other)| other.id().to_string() == *tree) else {
-                return if may_lack { NoteFit::Unknown } else { NoteFit::Invalid("names months that are not here") };
+                return NoteFit::Unknown;
             };
             for entry in tree {
                 match entry.name() {
@@ -123,18 +131,6 @@ impl<'r> Archived<'r> {
         if runs.len() as u64 != note.runs {
             return OTHER;
         }
-        let commit = Oid::from_str(&note.commit).and_then(|commit| repository.find_commit(commit));
-        let has_all = |top: Tree<'_>| {
-            let at = |folder: &str| top.get_path(path_of(folder).as_ref()).map(|entry| entry.id().to_string());
-            let mut same = note.folders.iter().map(|(folder, tree)| at(folder).map(|at| at == *tree));
-            same.try_fold(true, |all, same| same.map(|same| all && same))
-        };
-        let has_commit = match commit.map(|commit| objects::find_tree(repository, commit.tree_id()).and_then(has_all)) {
-            Ok(Ok(true)) => true,
-            Ok(Err(_)) if may_lack => false,
-            Err(_) if is_shallow => false,
-            _ => return NoteFit::Invalid("names a commit that had other runs, or is not here"),
-        };
         let mut of_runs: Vec<(&str, Digest)> = Vec::with_capacity(runs.len());
         for place in pack_order(repository, &runs, |(_, blob)| Some(*blob)) {
             let (path, blob) = &runs[place];
@@ -146,22 +142,49 @@ impl<'r> Archived<'r> {
         }
         of_runs.sort();
         match MerkleTree::from_leaves(of_runs.into_iter().map(|(_, digest)| digest)).root() == note.root {
-            true if has_commit => NoteFit::Valid,
-            true => NoteFit::Unknown,
+            true => NoteFit::Valid,
             false => OTHER,
         }
     }
 
-    /// Forgets a note, which then covers nothing.
-    pub(crate) fn forget(&mut self, path: &str) {
-        let is_it = |note: &Archive| note.to_file().0 == path;
-        for trees in self.folders.values_mut() {
-            trees.retain(|(place, _)| !is_it(&self.notes[*place]));
+    /// As [`Archived::verdict`], and compares the root with that of the list at the commit, which has to be below the tip of this
+    /// past. So every clone that has all commits and runs gives the same answer, and any other knows none.
+    pub(crate) fn judge(
+        &self,
+        repository: &Repository,
+        note: &Archive,
+        (past, entries): (&Past, &Entries),
+        contents: &mut Contents<'_>,
+    ) -> NoteFit {
+        let Ok(commit) = Oid::from_str(&note.commit) else { return NoteFit::Unknown };
+        let tip = past.commits.last().map(|(tip, _)| *tip);
+        // A history that was rewritten since has other commits.
+        if !tip.is_some_and(|tip| contains(repository, tip, commit).unwrap_or(false)) {
+            return NoteFit::Unknown;
         }
-        // The places of the others stay.
-        for note in self.notes.iter_mut().filter(|note| is_it(note)) {
-            note.folders.clear();
-            note.runs = 0;
+        let verdict = self.verdict(repository, note, &mut contents.digests);
+        if !matches!(verdict, NoteFit::Valid) {
+            return verdict;
+        }
+        let place = |commit: Oid| past.commits.iter().position(|(other, _)| *other == commit);
+        let root = match place(commit) {
+            // The list at a commit of this line is the beginning of that at its tip.
+            Some(last) => {
+                let is_later =
+                    |run: &Entered| Oid::from_str(&run.commit).ok().and_then(place).is_none_or(|at| at > last);
+                let size = entries.runs.partition_point(|run| !is_later(run));
+                entries.tree.root_of(size).map(|root| (size, root))
+            }
+            None => Past::read(repository, commit).ok().and_then(|past| {
+                let list = contents.list(&past);
+                let is_complete = std::mem::take(&mut contents.unreadable).is_empty() && past.is_complete;
+                is_complete.then(|| (list.tree.len(), list.tree.root()))
+            }),
+        };
+        match root {
+            None => NoteFit::Unknown,
+            Some((size, root)) if size as u64 == note.history_size && root == note.history_root => NoteFit::Valid,
+            Some(_) => NoteFit::Invalid("names a root that the history did not have at its commit"),
         }
     }
 
@@ -190,6 +213,26 @@ impl<'r> Archived<'r> {
         }
         paths.len() as u64 + unknown.sum::<u64>()
     }
+}
+
+/// Compares a note with its commit, which had all its runs.
+fn compare_commit(repository: &Repository, note: &Archive) -> NoteFit {
+    let Ok(commit) = Oid::from_str(&note.commit).and_then(|commit| repository.find_commit(commit)) else {
+        return match repository.is_shallow() {
+            true => NoteFit::Unknown,
+            false => NoteFit::Invalid("names a commit that is not here"),
+        };
+    };
+    let Ok(tree) = objects::find_tree(repository, commit.tree_id()) else { return NoteFit::Unknown };
+    let mut had = TreeLookup::new(repository, tree);
+    for (folder, tree) in &note.folders {
+        match had.get(&path_of(folder)) {
+            Ok(Some(item)) if item.id.to_string() == *tree => {}
+            Ok(_) => return NoteFit::Invalid("names a commit that had other runs"),
+            Err(_) => return NoteFit::Unknown,
+        }
+    }
+    NoteFit::Valid
 }
 
 fn path_of(folder: &str) -> String {

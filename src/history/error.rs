@@ -8,6 +8,9 @@ pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which
 pub(crate) const UNSHALLOW: &str =
     "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out";
 
+pub(crate) const REWRITTEN: &str =
+    "nothing is wrong where the history was rewritten on purpose; else fetch them from another clone";
+
 pub(crate) fn failed(action: &'static str) -> impl FnOnce(git2::Error) -> HistoryError {
     move |error| HistoryError::Unusable { action, reason: message(&error).to_owned() }
 }

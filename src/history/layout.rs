@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use sprag_base::digest::is_hex;
-use sprag_model::archive::{ARCHIVE_ROOT, Archive};
+use sprag_model::archive::{self, ARCHIVE_ROOT, Archive};
 use sprag_model::event_record::{EVENT_ROOT, EventName, EventRecord};
 use sprag_model::record::Reader;
-use sprag_model::retraction::{RESTORATION_ROOT, RETRACTION_ROOT, Retraction};
+use sprag_model::retraction::{self, RESTORATION_ROOT, RETRACTION_ROOT, Retraction};
 use sprag_model::run::{RECORD_ROOT, RecordedRun, Run};
 
 /// The folder at the top of the tree that holds records.
@@ -125,14 +125,24 @@ pub(crate) fn check_file(path: &str, bytes: &[u8]) -> Result<(), String> {
 
 /// Whether a file in a folder whose name begins with an underscore has the content that belongs there.
 pub(crate) fn check_auxiliary(path: &str, bytes: &[u8]) -> Result<(), String> {
-    let is_below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
-    if is_below(RETRACTION_ROOT) || is_below(RESTORATION_ROOT) {
+    if is_below(path, RETRACTION_ROOT) || is_below(path, RESTORATION_ROOT) {
         Retraction::from_file(path, bytes).map(drop)
-    } else if is_below(ARCHIVE_ROOT) {
+    } else if is_below(path, ARCHIVE_ROOT) {
         Archive::from_file(path, bytes).map(drop)
     } else {
         Ok(())
     }
+}
+
+pub(crate) fn is_below(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The version of a file that [`check_auxiliary`] refuses, where only a newer build can read it.
+pub(crate) fn newer_version(path: &str, bytes: &[u8]) -> Option<u64> {
+    let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    let newest = if is_below(path, ARCHIVE_ROOT) { archive::SCHEMA_VERSION } else { retraction::SCHEMA_VERSION };
+    value.get("schema_version")?.as_u64().filter(|version| *version > newest)
 }
 
 /// Reads the record at `path`, and compares its name with its content.

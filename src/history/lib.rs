@@ -34,6 +34,7 @@ mod transport;
 mod sync {
     pub(crate) mod outcome;
     pub(crate) mod compare;
+    pub(crate) mod repairs;
     pub(crate) mod plan;
     pub(crate) mod rounds;
 }
@@ -88,4 +89,5 @@ mod tests {
     mod fsck_warnings;
     mod opening;
     mod syncing;
+    mod repairs;
 }

@@ -362,18 +362,17 @@ pub(crate) fn notes_in(
     Ok((notes, quarantined))
 }
 
-/// What left by the notes of a tree.
-pub(crate) fn archived_in<'r>(repository: &'r Repository, tree: &Tree<'_>) -> Result<Archived<'r>, HistoryError> {
-    let mut archived = Archived::by(repository, notes_in(repository, tree)?.0);
-    archived.lacks_notes = !absent_notes(repository, tree, &Promises::new(repository)?).is_empty();
-    Ok(archived)
+/// The plain files in a folder of the history, and in folders down to two below it.
+pub(crate) fn plain_files_below(repository: &Repository, tree: &Tree<'_>, folder: &str) -> Vec<Leaf> {
+    let mut walk = Walk::new(repository, YEAR_AND_MONTH, |_| Ok(()));
+    walk.enter_below(tree, folder);
+    walk.entries
 }
 
 /// The contents of notes that a partial clone lacks.
 pub(crate) fn absent_notes(repository: &Repository, tree: &Tree<'_>, promises: &Promises<'_>) -> Vec<Oid> {
-    let mut walk = Walk::new(repository, YEAR_AND_MONTH, |_| Ok(()));
-    walk.enter_below(tree, ARCHIVE_ROOT);
-    let ids = walk.entries.iter().filter_map(|entry| Oid::from_str(&entry.blob).ok());
+    let notes = plain_files_below(repository, tree, ARCHIVE_ROOT);
+    let ids = notes.iter().filter_map(|entry| Oid::from_str(&entry.blob).ok());
     ids.filter(|id| promises.cover(*id)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! All checks, in one report.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use chrono::{DateTime, Utc};
 use git2::{Oid, Repository, Status, StatusOptions};
@@ -8,18 +8,18 @@ use git2::{Oid, Repository, Status, StatusOptions};
 use crate::archived::{Archived, NoteFit};
 use crate::checkout::Checkouts;
 use crate::commits::parents;
-use crate::error::{FETCH_ALL, HistoryError, UNSHALLOW, failed};
+use crate::error::{FETCH_ALL, HistoryError, REWRITTEN, UNSHALLOW, failed};
 use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
-use crate::layout::FOLDER;
-use crate::listing::archived_in;
+use crate::layout::{FOLDER, is_below};
 use crate::objects::{self, Promises};
-use crate::past::{Contents, Digests, Entries, Gap, Past};
+use crate::past::{Appearance, Contents, Digests, Entries, Gap, Past};
 use crate::repository::{Store, grafts, short_name};
 use crate::state::StateFolder;
 use crate::target::{Target, tip};
 use sprag_base::digest::Digest;
+use sprag_model::archive::{ARCHIVE_ROOT, Archive};
 use sprag_model::fsck::{Against, Finding, FindingKind, FsckReport, FsckStatus, Met, SCHEMA_VERSION, Severity};
 use sprag_model::merkle::{SizedRoot, verify_consistency};
 
@@ -148,16 +148,12 @@ impl<'r> Examined<'r> {
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
         let mut set_aside = read.set_aside;
         set_aside.extend(content::settled(repository, &past, &present));
-        let mut archived = archived_in(repository, &tree)?;
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
         let mut contents = Contents { digests, unreadable: Vec::new() };
-        if !archived.notes.is_empty() {
-            let unsound = unsound_notes(repository, commit, &tip, &archived, &past, &mut contents);
-            findings.extend(unsound.unknown);
-            unsound.faults.iter().for_each(|fault| archived.forget(&fault.file.text()));
-            faults.extend(unsound.faults);
-        }
+        let (archived, invalid, unknown) = valid_notes(repository, &tip, &past, &set_aside, &promises, &mut contents);
+        faults.extend(invalid);
+        findings.extend(unknown);
         let losses = content::compare(&past, &present, &archived, &set_aside, &mut contents.digests, &promises);
         let absent = read.absent.into_iter().chain(losses.absent.iter().cloned()).collect();
         Ok(Examined { promises, tip, archived, past, contents, runs: read.runs, faults, losses, absent, findings })
@@ -200,59 +196,62 @@ impl<'r> Examined<'r> {
     }
 }
 
-#[derive(Default)]
-struct UnsoundNotes {
-    faults: Vec<Fault>,
-    unknown: Option<Finding>,
-}
-
-/// The notes that archive and do not fit the runs that they name, or the roots that the history had.
-fn unsound_notes(
-    repository: &Repository,
-    commit: Oid,
+/// What left by the notes that the branch ever had and no repair set aside: one that is gone or changed comes back. Those that do
+/// not fit the history count for nothing, and are faults. Only a clone that has all commits and runs finds such, so that it has
+/// what a repair brings back.
+fn valid_notes<'r>(
+    repository: &'r Repository,
     tip: &Tip,
-    archived: &Archived<'_>,
     past: &Past,
+    set_aside: &HashSet<Oid>,
+    promises: &Promises<'_>,
     contents: &mut Contents<'_>,
-) -> UnsoundNotes {
-    let entries = contents.list(past);
-    let is_complete = past.is_complete && std::mem::take(&mut contents.unreadable).is_empty();
-    let mut unsound = UnsoundNotes::default();
-    let mut unknown = Vec::new();
-    for note in archived.notes.iter().filter(|note| !note.restored) {
-        let (root, size) = (note.history_root, note.history_size);
-        let why = match archived.verdict(repository, note, &mut contents.digests) {
-            NoteFit::Invalid(why) => why,
-            NoteFit::Valid if is_complete => {
-                let beginning = entries.tree.root_of(usize::try_from(size).unwrap_or(usize::MAX));
-                if beginning == Some(root) || find(repository, commit, &entries, contents, root).size == Some(size) {
-                    continue;
-                }
-                "names a root that this history never had"
-            }
-            NoteFit::Valid | NoteFit::Unknown => {
-                unknown.push(format!("`{}`", note.file));
-                continue;
-            }
-        };
-        let path = note.to_file().0;
-        if let Some(file) = tip.auxiliary.iter().find(|file| file.text() == path) {
-            let advice = "the note was forged, or made of another history: see `git log` for the commit that added it; \
-                          `sprag history fsck --repair` sets it aside and brings the runs back";
-            unsound.faults.push(Fault::new(file.clone(), FindingKind::Name, why, advice));
+) -> (Archived<'r>, Vec<Fault>, Option<Finding>) {
+    let (mut notes, mut faults, mut lacks_notes) = (Vec::new(), Vec::new(), false);
+    let is_note = |file: &&Appearance| is_below(&file.path, ARCHIVE_ROOT) && !set_aside.contains(&file.blob);
+    for file in past.files.iter().filter(is_note) {
+        match objects::check(repository, file.blob).and_then(|()| repository.find_blob(file.blob)) {
+            Ok(blob) => notes.extend(Archive::from_file(&file.path, blob.content()).ok()),
+            Err(_) => lacks_notes |= promises.cover(file.blob),
         }
     }
+    let entries = if notes.is_empty() { Entries::default() } else { contents.list(past) };
+    let is_complete = past.is_complete && contents.unreadable.is_empty();
     // Whoever lists the runs hears of those that cannot be read.
     contents.unreadable.clear();
-    if !unknown.is_empty() {
-        let advice = if repository.is_shallow() { UNSHALLOW } else { FETCH_ALL };
-        let what = format!(
-            "the notes of {} were not checked: runs or commits that they name are not here",
-            unknown.join(", ")
-        );
-        unsound.unknown = Some(Finding::overall(FindingKind::Incomplete, what).advise(advice));
+    loop {
+        let mut archived = Archived::by(repository, notes.clone());
+        archived.lacks_notes = lacks_notes;
+        let (mut unknown, mut invalid) = (Vec::new(), BTreeMap::new());
+        for note in archived.notes.iter().filter(|note| !note.restored) {
+            let judged = || archived.judge(repository, note, (past, &entries), contents);
+            match is_complete.then(judged).unwrap_or(NoteFit::Unknown) {
+                NoteFit::Valid => {}
+                NoteFit::Unknown => unknown.push(format!("`{}`", note.file)),
+                NoteFit::Invalid(why) => drop(invalid.insert(note.to_file().0, why)),
+            }
+        }
+        if invalid.is_empty() {
+            let advice = match repository.is_shallow() {
+                true => UNSHALLOW,
+                false if objects::is_partial(repository).unwrap_or(false) => FETCH_ALL,
+                false => REWRITTEN,
+            };
+            let what = format!(
+                "the notes of {} were not checked: runs or commits that they name are not in this history",
+                unknown.join(", ")
+            );
+            let finding = || Finding::overall(FindingKind::Incomplete, what).advise(advice);
+            return (archived, faults, (!unknown.is_empty()).then(finding));
+        }
+        // An earlier note of the same snapshot decides then.
+        notes.retain(|note| !invalid.contains_key(&note.to_file().0));
+        for (file, why) in tip.auxiliary.iter().filter_map(|file| Some((file, invalid.get(&file.text())?))) {
+            let advice = "the note was forged, or made of another history: see `git log` for the commit that added it; \
+                          `sprag history fsck --repair` sets it aside and brings the runs back";
+            faults.push(Fault::new(file.clone(), FindingKind::Name, *why, advice));
+        }
     }
-    unsound
 }
 
 /// Of two paths that are one on some file systems, the later one is a fault.

@@ -84,6 +84,17 @@ fn judge_newer(path: &str, bytes: &[u8], version: u64) -> Judged {
     Judged::Bad(FindingKind::Name, what)
 }
 
+/// Whether the mode, the name or the content of the file at `path` is wrong for every build.
+pub(crate) fn is_damaged(path: &str, mode: i32, bytes: &[u8]) -> bool {
+    match layout::check_mode(mode).and_then(|()| layout::check_path(path)) {
+        Ok(Kind::Run | Kind::Event) => matches!(judge(path, bytes), Judged::Bad(..)),
+        Ok(Kind::Auxiliary) => {
+            layout::check_auxiliary(path, bytes).is_err() && layout::newer_version(path, bytes).is_none()
+        }
+        Err(_) => true,
+    }
+}
+
 impl RunFacts {
     fn new(path: &str, run: &Run, bytes: &[u8]) -> RunFacts {
         let is_complete = !run.measurements.is_empty() && !run.is_partial();
@@ -148,11 +159,7 @@ pub(crate) fn read(
             match judged {
                 Judged::Run(facts) => contents.runs.push(facts),
                 Judged::Event => {}
-                Judged::Newer(version) => {
-                    let what = format!("has schema version {version}, and was left as it is");
-                    let finding = Finding::at(FindingKind::Newer, path, what);
-                    contents.findings.push(finding.advise("a newer sprag can read it"));
-                }
+                Judged::Newer(version) => contents.newer(path, version),
                 Judged::Bad(kind, what) => contents.fault(file, kind, what),
             }
         }
@@ -164,8 +171,11 @@ pub(crate) fn read(
     for file in &tip.auxiliary {
         match fetch(&loose, &odb, file.id) {
             Ok(bytes) => {
-                if let Err(what) = layout::check_auxiliary(&file.text(), &bytes) {
-                    contents.fault(file, FindingKind::Schema, what);
+                let path = file.text();
+                match (layout::check_auxiliary(&path, &bytes), layout::newer_version(&path, &bytes)) {
+                    (Ok(()), _) => {}
+                    (Err(_), Some(version)) => contents.newer(&path, version),
+                    (Err(what), None) => contents.fault(file, FindingKind::Schema, what),
                 }
             }
             Err(_) if promises.cover(file.id) => contents.absent.push(file.text()),
@@ -179,6 +189,11 @@ pub(crate) fn read(
 }
 
 impl TipContents {
+    fn newer(&mut self, path: &str, version: u64) {
+        let what = format!("has schema version {version}, and was left as it is");
+        self.findings.push(Finding::at(FindingKind::Newer, path, what).advise("a newer sprag can read it"));
+    }
+
     fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String) {
         let advice = match kind {
             FindingKind::Unreadable => fetch_first(file.id),
@@ -365,7 +380,7 @@ pub(crate) fn digits_of_id(id: Oid) -> String {
     id.to_string()[..DIGITS].to_owned()
 }
 
-fn name_of(path: &str, ending: &str) -> String {
+pub(crate) fn name_of(path: &str, ending: &str) -> String {
     let inside = path.strip_prefix(RECORD_ROOT).unwrap_or(path).trim_start_matches('/');
     format!("{}{ending}", flat(inside, LONGEST_NAME - ending.len()))
 }

@@ -14,7 +14,7 @@ use git2::{Commit, ObjectType, Oid, Repository, Tree};
 use crate::checkout::{BranchMove, Checkout, native};
 use crate::error::{self, FETCH_ALL, HistoryError, failed};
 use crate::fsck::check::Examined;
-use crate::fsck::content::{self, Judged, judge};
+use crate::fsck::content;
 use crate::fsck::tip::{Tip, TipFile};
 use crate::inherited;
 use crate::layout::PLAIN;
@@ -279,7 +279,7 @@ fn is_valid_but_executable(repository: &Repository, file: &TipFile) -> bool {
         return false;
     }
     let Ok(blob) = repository.find_blob(file.id) else { return false };
-    matches!(judge(&file.text(), blob.content()), Judged::Run(_) | Judged::Event | Judged::Newer(_))
+    !content::is_damaged(&file.text(), PLAIN, blob.content())
 }
 
 fn records_of(repository: &Repository, target: &Target) -> Result<Vec<Pending>, HistoryError> {

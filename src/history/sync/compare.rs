@@ -18,6 +18,10 @@ const MOST_PATHS: usize = 4_000_000;
 
 pub(crate) type TreePath = Vec<u8>;
 
+pub(crate) fn texts<'a>(paths: impl IntoIterator<Item = &'a TreePath>) -> Vec<String> {
+    paths.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) left: BTreeMap<TreePath, TreeItem>,
@@ -207,7 +211,7 @@ mod tests {
     use crate::testing::Fixture;
 
     fn texts<V>(paths: &BTreeMap<TreePath, V>) -> Vec<String> {
-        paths.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+        super::texts(paths.keys())
     }
 
     #[test]

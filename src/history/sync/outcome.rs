@@ -185,7 +185,7 @@ fn but(notes: &[String]) -> String {
     format!("; a note that could explain it counts for nothing: {}{more}", printable(first))
 }
 
-fn quoted(names: &[String]) -> String {
+pub(crate) fn quoted(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{}`", printable(name))).collect();
     let more = names.len().saturating_sub(NAMED);
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }

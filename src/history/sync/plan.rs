@@ -14,8 +14,9 @@ use crate::listing::notes_in;
 use crate::objects::{self, TreeItem};
 use crate::past::{Digests, noted};
 use crate::repository::{grafts, short_name};
-use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, tree_of, user_commits};
+use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, texts, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, SyncError};
+use crate::sync::repairs::Repairs;
 use crate::target::Target;
 use crate::transport::printable;
 use sprag_model::archive::{ARCHIVE_ROOT, Archive};
@@ -39,8 +40,8 @@ pub(crate) struct Plan {
     /// Of a branch that was gone and comes back with its commits.
     put_back: Vec<String>,
     pub(crate) puts: BTreeMap<TreePath, TreeItem>,
-    /// Runs of the base that were archived here.
-    pub(crate) archived: BTreeMap<TreePath, TreeItem>,
+    /// Runs of the base that were archived here, and damaged files that were set aside here.
+    pub(crate) leaving: BTreeMap<TreePath, TreeItem>,
     /// An existing commit that has both.
     pub(crate) ready: Option<Oid>,
     pub(crate) received: usize,
@@ -79,13 +80,22 @@ impl Plan {
         // A branch that is gone comes back as it was, with its commits.
         let base = remote.or(synced);
         let mut against = compare(repository, local, base)?;
+        let met_since = match (met, synced) {
+            (Some(met), Some(synced)) if contains(repository, met, synced)? => Some(met),
+            _ => None,
+        };
+        let mut repairs = Repairs::of(repository, [local, base], met_since)?;
+        let mut leaving = repairs.settle(&mut at_local, &mut at_remote, &mut against);
         let new = [&at_remote.right, &at_local.right, &against.left, &against.right];
         let has_notes = new.iter().any(|files| files.keys().any(|path| path.starts_with(ARCHIVE_ROOT.as_bytes())));
         let notes_at = |tip: Option<Oid>| match tree_of(repository, tip)?.filter(|_| has_notes) {
             Some(tree) => notes_in(repository, &tree),
             None => Ok((Vec::new(), Vec::new())),
         };
-        let ((here, _), (there, unread)) = (notes_at(local)?, notes_at(base)?);
+        let ((mut here, _), (mut there, unread)) = (notes_at(local)?, notes_at(base)?);
+        for notes in [&mut here, &mut there] {
+            notes.retain(|note| !repairs.set_aside_note(note));
+        }
         let mut digests = Digests::new(repository)?;
         let mut faults: Vec<String> = unread.iter().map(|file| format!("`{}` {}", file.path, file.reason)).collect();
         let mut is_valid = |archived: &Archived<'_>, note: &Archive| {
@@ -111,7 +121,7 @@ impl Plan {
         let mut puts = against.left.clone();
         // What either side archived since the other last heard of it leaves on both. Runs that came back later stay.
         united.take(&mut puts, &against.right, &mut is_valid);
-        let archived = united.take(&mut against.right, &against.left, &mut is_valid);
+        leaving.extend(united.take(&mut against.right, &against.left, &mut is_valid));
         judge(&at_remote, &at_local, after_rewrite, rewritten, branch, remote.is_none(), faults)?;
         match after_rewrite {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),
@@ -131,16 +141,19 @@ impl Plan {
         if !unexplained.is_empty() {
             return Err(SyncError::Different { branch: branch.name(), paths: texts(unexplained) });
         }
-        if !puts.is_empty() || (remote.is_none() && base.is_some()) {
+        if !puts.is_empty() || !leaving.is_empty() || (remote.is_none() && base.is_some()) {
             publishes_nothing_else(repository, tips, branch)?;
         }
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = repairs.warning().into_iter().collect();
         if rewritten && remote.is_some() {
             let how =
                 if repository.is_shallow() { "cannot be followed in this shallow clone" } else { "was rewritten" };
             warnings.push(format!("the history of `{}` {how} since the last sync", branch.name()));
         }
-        let ready = ready(repository, base, local, &against, &puts)?;
+        let ready = match puts.is_empty() && leaving.is_empty() && base.is_some() {
+            true => base,
+            false => ready(repository, base, local, &against, &puts)?,
+        };
         if let Some(base) = base.filter(|_| ready.is_none()) {
             let is_new = |note: &&Archive| !note.restored && against.left.contains_key(note.to_file().0.as_bytes());
             for Archive { commit, file, .. } in Archive::newest(here).iter().filter(is_new) {
@@ -156,7 +169,7 @@ impl Plan {
             ready,
             put_back: if remote.is_none() { texts(at_remote.left.keys()) } else { Vec::new() },
             puts,
-            archived,
+            leaving,
             received: against.right.len(),
             drops: after_rewrite == Some(AfterRewrite::Accept)
                 && !(at_remote.left.is_empty() && at_remote.changed.is_empty()),
@@ -165,7 +178,7 @@ impl Plan {
     }
 
     pub(crate) fn pushes(&self, remote: Option<Oid>) -> bool {
-        !self.puts.is_empty() || self.base != remote
+        !self.puts.is_empty() || !self.leaving.is_empty() || self.base != remote
     }
 
     pub(crate) fn sent(&self) -> Vec<String> {
@@ -214,7 +227,7 @@ fn publishes_nothing_else(repository: &Repository, tips: Tips, branch: &RemoteBr
     Err(SyncError::Unpublished { local, branch, count: own.len(), first: own })
 }
 
-/// The base where nothing is to be added, or the local tip where it is on top of the base and differs from it by the puts alone.
+/// The local tip where it is on top of the base and differs from it by the puts, and by what leaves, alone.
 fn ready(
     repository: &Repository,
     base: Option<Oid>,
@@ -222,19 +235,12 @@ fn ready(
     against: &Difference,
     puts: &BTreeMap<TreePath, TreeItem>,
 ) -> Result<Option<Oid>, HistoryError> {
-    if puts.is_empty() && base.is_some() {
-        return Ok(base);
-    }
     let Some(local) = local else { return Ok(None) };
     let is_above = base.map_or(Ok(true), |base| contains(repository, local, base))?;
     let same = against.right.is_empty() && against.changed.is_empty() && against.left == *puts;
     // Code that a rewritten branch has dropped does not come back.
     let fits = is_above && same && user_commits(repository, local, &[base])?.is_empty();
     Ok(fits.then_some(local))
-}
-
-pub(crate) fn texts<'a>(paths: impl IntoIterator<Item = &'a TreePath>) -> Vec<String> {
-    paths.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
 }
 
 // The remote, and the refs in which a sync stores its state.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository, Tree};
 
 use crate::append::message;
-use crate::checkout::{BranchMove, Checkouts, heal, remove_sync_ref_lock};
+use crate::checkout::{BranchMove, Checkouts, heal, native, remove_sync_ref_lock};
 use crate::error::{HistoryError, failed};
 use crate::inherited;
 use crate::layout::{FOLDER, PLAIN, check_path};
@@ -328,7 +328,7 @@ fn follow(
     let mut branch = BranchMove::begin(repository, reference, &mut |_| {})?;
     let Difference { left, right, changed } = compare(repository, from, Some(tip))?;
     let before = left.iter().chain(changed.iter().map(|(path, (before, _))| (path, before)));
-    let dropped = before.filter_map(|(path, entry)| Some((PathBuf::from(text_of(path)?), entry.id)));
+    let dropped = before.filter_map(|(path, entry)| Some((place_of(path)?, entry.id)));
     let dropped: Vec<(PathBuf, Oid)> = dropped.collect();
     // If this is cut short, the next try drops them as well. Files that were removed only after the branch moved would look new,
     // and the next commit would bring them back.
@@ -354,6 +354,11 @@ fn follow(
     }
 }
 
+/// A path in a working tree, of a record or of a damaged file.
+fn place_of(path: &TreePath) -> Option<PathBuf> {
+    native(path).filter(|place| place.components().all(|part| matches!(part, Component::Normal(_))))
+}
+
 /// The path as text, where it may name a file of the history in a working tree.
 fn text_of(path: &TreePath) -> Option<&str> {
     std::str::from_utf8(path).ok().filter(|path| check_path(path).is_ok())
@@ -365,7 +370,7 @@ const MOST_SUBJECTS: usize = 100;
 fn commit_on(
     repository: &Repository,
     base: Option<Oid>,
-    Plan { puts, archived, .. }: &Plan,
+    Plan { puts, leaving, .. }: &Plan,
     time: DateTime<Utc>,
     reference: &str,
 ) -> Result<Oid, HistoryError> {
@@ -380,22 +385,24 @@ fn commit_on(
     for (path, entry) in puts {
         update.upsert(path.as_slice(), entry.id, mode_of(entry.mode));
     }
-    let leaving: Edits = archived.keys().map(|path| (path.clone(), Edit::Remove)).collect();
+    // What takes the place of a damaged file is put.
+    let gone = leaving.keys().filter(|path| !puts.contains_key(*path));
+    let removals: Edits = gone.map(|path| (path.clone(), Edit::Remove)).collect();
     let refused = || failed("write the commit");
     let base = base.map(|base| repository.find_commit(base)).transpose().map_err(refused())?;
     let (author, _) = signature_at(repository, time)?;
     let message = message_of(repository, puts);
     let change = |tree: &Tree<'_>| {
         let tree = update.create_updated(repository, tree)?;
-        match leaving.is_empty() {
+        match removals.is_empty() {
             true => Ok(tree),
             // The notes are left.
-            false => edited(repository, Some(&repository.find_tree(tree)?), &leaving).map(|left| left.unwrap_or(tree)),
+            false => edited(repository, Some(&repository.find_tree(tree)?), &removals).map(|left| left.unwrap_or(tree)),
         }
     };
     let (commit, tree) =
         objects::write_commit(repository, None, base.as_ref(), &author, &message, change).map_err(refused())?;
-    let changed = puts.keys().chain(archived.keys());
+    let changed = puts.keys().chain(leaving.keys());
     let paths: Vec<String> = changed.filter_map(|path| String::from_utf8(path.clone()).ok()).collect();
     objects::sync_commit(repository, commit, &tree, &paths)?;
     Ok(commit)
@@ -415,6 +422,9 @@ fn mode_of(mode: i32) -> FileMode {
 fn message_of(repository: &Repository, puts: &BTreeMap<TreePath, TreeItem>) -> String {
     if puts.len() > MOST_SUBJECTS {
         return format!("sprag: {} records\n", puts.len());
+    }
+    if puts.is_empty() {
+        return "sprag: set aside damaged files\n".to_owned();
     }
     let subjects: Vec<String> = puts.iter().map(|(path, entry)| subject(repository, path, entry)).collect();
     message(&subjects.iter().map(String::as_str).collect::<Vec<_>>())

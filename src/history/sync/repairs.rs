@@ -1,0 +1,154 @@
+//! What a repair of one side changed, which the other side follows.
+//!
+//! A damaged file that a repair moved to the quarantine is not lost. Yet a clone follows only if it finds the file damaged as well:
+//! by mode, name and content, about which all clones agree, or, of a note of an archive, by the history below it. A clone that lacks
+//! that history follows. What both sides lacked where they met after the last sync, and one has again, need not be explained either.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use git2::{ObjectType, Oid, Repository};
+
+use crate::archived::{Archived, NoteFit};
+use crate::error::{self, HistoryError};
+use crate::fsck::content::{is_damaged, name_of};
+use crate::layout::PLAIN;
+use crate::listing::plain_files_below;
+use crate::objects::{self, Promises, TreeItem, TreeLookup};
+use crate::past::{Contents, Digests, Past, QUARANTINE};
+use crate::sync::compare::{Difference, TreePath, texts, tree_of};
+use crate::sync::outcome::quoted;
+use sprag_model::archive::Archive;
+use sprag_model::run::RECORD_ROOT;
+
+pub(crate) struct Repairs<'r> {
+    repository: &'r Repository,
+    promises: Promises<'r>,
+    tips: Vec<Oid>,
+    /// The tree of the commit at which both sides met, where that is later than the last sync.
+    met: Option<TreeLookup<'r>>,
+    /// The name in quarantine and the content of each file there.
+    quarantined: HashSet<(String, String)>,
+    /// Whether these files were set aside.
+    answers: HashMap<(TreePath, Oid), bool>,
+}
+
+impl<'r> Repairs<'r> {
+    pub(crate) fn of(
+        repository: &'r Repository,
+        tips: [Option<Oid>; 2],
+        met: Option<Oid>,
+    ) -> Result<Repairs<'r>, HistoryError> {
+        let mut quarantined = HashSet::new();
+        for tip in tips {
+            let Some(tree) = tree_of(repository, tip)? else { continue };
+            for file in plain_files_below(repository, &tree, &format!("{RECORD_ROOT}/{QUARANTINE}")) {
+                let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
+                quarantined.insert((name, file.blob));
+            }
+        }
+        let met = tree_of(repository, met)?.map(|tree| TreeLookup::new(repository, tree));
+        let (promises, tips) = (Promises::new(repository)?, tips.into_iter().flatten().collect());
+        Ok(Repairs { repository, promises, tips, met, quarantined, answers: HashMap::new() })
+    }
+
+    /// Drops what repairs explain from what each side lost or changed. In the comparison of both, a path with two contents becomes
+    /// one of the side that was repaired. Gives the files that have to leave the right side.
+    pub(crate) fn settle(
+        &mut self,
+        at_left: &mut Difference,
+        at_right: &mut Difference,
+        against: &mut Difference,
+    ) -> BTreeMap<TreePath, TreeItem> {
+        let Difference { left, right, changed } = against;
+        left.retain(|path, item| !self.is_aside(path, *item));
+        let mut leaving: BTreeMap<_, _> = right.extract_if(.., |path, item| self.is_aside(path, *item)).collect();
+        let is_made_plain = |from: TreeItem, to: TreeItem| from.id == to.id && from.mode != PLAIN && to.mode == PLAIN;
+        for (path, (ours, theirs)) in std::mem::take(changed) {
+            let mut counts = |one, other, at_one: &Difference, at_other: &Difference| {
+                let was = |side: &Difference| side.changed.get(&path).map(|(before, _)| *before);
+                (is_made_plain(other, one) && was(at_one) == Some(other))
+                    || self.is_aside(&path, other)
+                    || (was(at_other) == Some(one) && self.is_back(&path, one))
+            };
+            if counts(ours, theirs, at_left, at_right) {
+                leaving.insert(path.clone(), theirs);
+                left.insert(path.clone(), ours);
+            } else if counts(theirs, ours, at_right, at_left) {
+                right.insert(path.clone(), theirs);
+            } else {
+                changed.insert(path, (ours, theirs));
+                continue;
+            }
+            at_left.changed.remove(&path);
+            at_right.changed.remove(&path);
+        }
+        for (side, opposite) in [(at_left, right), (at_right, left)] {
+            side.changed.retain(|path, (before, now)| !(is_made_plain(*before, *now) || self.is_aside(path, *before)));
+            side.left.retain(|path, item| {
+                !(self.is_aside(path, *item) || (opposite.get(path) == Some(item) && self.is_back(path, *item)))
+            });
+        }
+        leaving
+    }
+
+    /// Whether both sides lacked that file where they met.
+    fn is_back(&mut self, path: &[u8], item: TreeItem) -> bool {
+        let (met, path) = (self.met.as_mut(), std::str::from_utf8(path));
+        met.zip(path.ok()).is_some_and(|(met, path)| met.get(path).is_ok_and(|had| had != Some(item)))
+    }
+
+    pub(crate) fn set_aside_note(&mut self, note: &Archive) -> bool {
+        let (path, bytes, _) = note.to_file();
+        let id = Oid::hash_object(ObjectType::Blob, &bytes);
+        id.is_ok_and(|id| self.is_aside(path.as_bytes(), TreeItem { id, mode: PLAIN }))
+    }
+
+    /// A line for people, where there are any.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let paths: BTreeSet<&TreePath> =
+            self.answers.iter().filter(|(_, is)| **is).map(|((path, _), _)| path).collect();
+        let (files, names) = (error::count(paths.len(), "damaged file"), quoted(&texts(paths.iter().copied())));
+        (!paths.is_empty()).then(|| format!("{files} that a repair set aside leave both sides: {names}"))
+    }
+
+    fn is_aside(&mut self, path: &[u8], item: TreeItem) -> bool {
+        let text = String::from_utf8_lossy(path);
+        if self.quarantined.is_empty() || !self.quarantined.contains(&(name_of(&text, ""), item.id.to_string())) {
+            return false;
+        }
+        let key = (path.to_vec(), item.id);
+        if let Some(answer) = self.answers.get(&key) {
+            return *answer;
+        }
+        let blob = objects::check(self.repository, item.id).and_then(|()| self.repository.find_blob(item.id));
+        let is_aside = match &blob {
+            Ok(blob) => match Archive::from_file(&text, blob.content()) {
+                Ok(note) if item.mode == PLAIN => self.is_wrong(&note),
+                _ => is_damaged(&text, item.mode, blob.content()),
+            },
+            Err(_) => self.promises.cover(item.id),
+        };
+        self.answers.insert(key, is_aside);
+        is_aside
+    }
+
+    fn is_wrong(&self, note: &Archive) -> bool {
+        let archived = Archived::by(self.repository, vec![note.clone()]);
+        for tip in &self.tips {
+            let (Ok(past), Ok(digests)) = (Past::read(self.repository, *tip), Digests::new(self.repository)) else {
+                return false;
+            };
+            let mut contents = Contents { digests, unreadable: Vec::new() };
+            let entries = contents.list(&past);
+            if !past.is_complete || !std::mem::take(&mut contents.unreadable).is_empty() {
+                continue;
+            }
+            match archived.judge(self.repository, note, (&past, &entries), &mut contents) {
+                NoteFit::Valid => return false,
+                NoteFit::Invalid(_) => return true,
+                NoteFit::Unknown => {}
+            }
+        }
+        self.repository.is_shallow() || objects::is_partial(self.repository).unwrap_or(false)
+    }
+}

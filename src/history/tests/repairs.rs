@@ -1,0 +1,215 @@
+//! Two clones of a history that is damaged, and repaired in one of them or in both: syncs unite them again, no run is lost, and no
+//! valid note is set aside.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use crate::testing::{Fixture, checked, commit, file, minute, record, repaired, run};
+use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, numbers};
+use crate::tests::archiving::{paths, two};
+use crate::tests::syncing::sync;
+use crate::{Leaf, archive, archives};
+use sprag_base::digest::Digest;
+use sprag_model::archive::Archive;
+use sprag_model::fsck::{FindingKind, FsckStatus};
+
+/// Commits damage to a history of which January was archived by this note.
+type Damage = fn(&Fixture, &Archive);
+
+const DAMAGES: [(&str, Damage); 15] = [
+    ("a note of trees that never were", |a, _| drop(archived_as(a, "03", &FORGERIES[0]))),
+    ("a note of other runs", |a, _| drop(archived_as(a, "03", &FORGERIES[2]))),
+    ("a note of another size of the history", |a, _| drop(archived_as(a, "03", &FORGERIES[4]))),
+    ("a later note of the same snapshot", |a, note| {
+        add(a, Archive { history_size: 9, time: minute(200_001), ..note.clone() });
+    }),
+    ("a later note of the same months", |a, note| {
+        let root = Digest::from_parts(&[b"other"]);
+        let file = Archive::file_name("2026", &root);
+        add(a, Archive { file, root, time: minute(200_001), ..note.clone() });
+    }),
+    ("an executable record", |a, _| {
+        a.git(&["update-index", "--chmod=+x", &file(FEBRUARY).0]);
+        a.git(&["commit", "-q", "-m", "Change a mode"]);
+        a.git(&["checkout", "-q", "--", "."]);
+    }),
+    ("an executable note", |a, note| {
+        a.git(&["update-index", "--chmod=+x", &note.to_file().0]);
+        a.git(&["commit", "-q", "-m", "Change a mode"]);
+        a.git(&["checkout", "-q", "--", "."]);
+    }),
+    ("a link in the place of a record", |a, _| {
+        let place = a.root.join(file(FEBRUARY).0);
+        fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink("README", place).unwrap();
+        commit(a);
+    }),
+    ("a record that was changed", |a, _| drop(a.commit(&file(FEBRUARY).0, "{}\n", "Change a record"))),
+    ("a record that was removed", |a, _| {
+        a.git(&["rm", "-q", &file(FEBRUARY).0]);
+        a.git(&["commit", "-q", "-m", "Remove a record"]);
+    }),
+    ("a note that was changed", |a, note| drop(a.commit(&note.to_file().0, "{}\n", "Change a note"))),
+    ("a note that was removed", |a, note| {
+        a.git(&["rm", "-q", &note.to_file().0]);
+        a.git(&["commit", "-q", "-m", "Remove a note"]);
+    }),
+    ("a file that is no record", |a, _| {
+        let path = "history/v1/cpu/2026/01/0123456789ab-01234567-0123456789abcdef.json";
+        a.commit(path, "{}\n", "Add a file");
+    }),
+    ("a file that is no note", |a, _| {
+        a.commit("history/v1/_archive/2026/01/0123456789abcdef.json", "{}\n", "Add a file");
+    }),
+    ("a file with another name", |a, _| drop(a.commit("history/v1/cpu/2026/01/Readme", "words\n", "Add a file"))),
+];
+
+fn with_archive() -> (Fixture, Fixture, Archive) {
+    let (a, b) = two();
+    let note = archived(&a, "02");
+    sync(&a, 1).unwrap();
+    sync(&b, 1).unwrap();
+    (a, b, note)
+}
+
+/// The clones next to one, and their remote, in another place.
+fn copied(fixture: &Fixture) -> (Fixture, Fixture) {
+    let a = Fixture::nothing();
+    let [from, to] = [fixture, &a].map(|fixture| fixture.root.parent().unwrap());
+    assert!(Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().unwrap().success());
+    let b = a.at("b");
+    b.git(&["remote", "set-url", "origin", "../remote.git"]);
+    (a, b)
+}
+
+fn add(fixture: &Fixture, note: Archive) {
+    let none: [Leaf; 0] = [];
+    archive(&fixture.store(), &fixture.target(), &none, &[as_record(&note)], minute(200_000)).unwrap();
+}
+
+#[test]
+fn two_clones_agree_after_a_repair_in_one_or_both() {
+    let (a, _b, note) = with_archive();
+    // Most of the time goes into waiting for the disk.
+    thread::scope(|scope| {
+        for (name, damage) in DAMAGES {
+            let (a, note) = (&a, &note);
+            scope.spawn(move || {
+                for way in WAYS {
+                    check(&copied(a), note, name, damage, way);
+                }
+            });
+        }
+    });
+}
+
+/// Whether the other clone has the damage, too, by a pull or by a sync, and which ones repair it.
+const WAYS: [(bool, bool, &[usize]); 5] =
+    [(false, false, &[0]), (true, false, &[1]), (true, false, &[0, 1]), (false, true, &[0]), (false, true, &[1])];
+
+fn check(
+    (a, b): &(Fixture, Fixture),
+    note: &Archive,
+    name: &str,
+    damage: Damage,
+    (is_pulled, is_synced, repairers): (bool, bool, &[usize]),
+) {
+    damage(a, note);
+    let case = format!("{name}, pulled: {is_pulled}, synced: {is_synced}, repaired by {repairers:?}");
+    assert_eq!(checked(a).status, FsckStatus::Damaged, "{case}");
+    if !is_synced {
+        a.git(&["push", "-q", "origin", "main"]);
+    } else if sync(a, 1).is_err() || sync(b, 1).is_err() || checked(b).status != FsckStatus::Damaged {
+        // A sync refuses what it can see.
+        return;
+    }
+    if is_pulled {
+        b.git(&["pull", "-q", "--ff-only"]);
+    }
+    record(b, &[run(FEBRUARY + 1)]);
+    let clones = [a, b];
+    for repairer in repairers {
+        repaired(clones[*repairer]);
+        let report = checked(clones[*repairer]);
+        assert_ne!(report.status, FsckStatus::Damaged, "{case}: {:#?}", report.findings);
+    }
+    let first = repairers[0];
+    for clone in [first, 1 - first, first] {
+        sync(clones[clone], 1).unwrap_or_else(|error| panic!("{case}, clone {clone}: {error}"));
+    }
+    let [one, other] = clones.map(|clone| clone.git(&["rev-parse", "main:history"]));
+    assert_eq!(one, other, "{case}");
+    agree(clones, &[FEBRUARY, FEBRUARY + 1, MARCH]);
+    for clone in clones {
+        assert_eq!(archives(&clone.store(), &clone.target()).unwrap(), std::slice::from_ref(note), "{case}");
+        assert_eq!(sync(clone, 1).unwrap().sent, [""; 0], "{case}");
+    }
+}
+
+/// As after `git filter-repo`: all commits have other ids, and those before are still there.
+#[test]
+fn a_rewritten_history_keeps_its_notes() {
+    let check = |rewrite: &dyn Fn(&Fixture)| {
+        let (a, b, note) = with_archive();
+        rewrite(&a);
+        for is_collected in [false, true] {
+            if is_collected {
+                a.git(&["push", "-q", "--force", "origin", "main"]);
+                sync(&b, 1).unwrap();
+                a.git(&["update-ref", "-d", "refs/sprag/synced/origin/main"]);
+                a.git(&["update-ref", "-d", "refs/sprag/fetched/origin/main"]);
+                a.git(&["reflog", "expire", "--expire=now", "--all"]);
+                a.git(&["gc", "-q", "--prune=now"]);
+            }
+            let report = checked(&a);
+            assert_ne!(report.status, FsckStatus::Damaged, "{:#?}", report.findings);
+            let words = format!("the notes of `{}` were not checked", note.file);
+            let said = report.findings.iter().find(|finding| finding.what.starts_with(&words)).unwrap();
+            assert!(said.advice.as_ref().unwrap().contains("rewritten on purpose"));
+            assert_eq!((repaired(&a).commit, numbers(&a)), (None, paths(&[FEBRUARY, MARCH])));
+        }
+        sync(&a, 1).unwrap();
+        agree([&a, &b], &[FEBRUARY, MARCH]);
+    };
+    check(&|a| drop(a.git(&["rebase", "-q", "--root", "--signoff"])));
+    check(&|a| {
+        a.git(&["checkout", "-q", "--orphan", "squashed"]);
+        a.git(&["commit", "-q", "-m", "Squash"]);
+        a.git(&["branch", "-q", "-M", "main"]);
+    });
+}
+
+#[test]
+fn a_clone_that_lacks_a_folder_or_a_run_finds_fault_with_no_note() {
+    for revision in ["HEAD~1:history/v1/cpu/2026/01", &format!("HEAD~1:{}", file(1).0)] {
+        let (a, b, note) = with_archive();
+        // Also one that is wrong.
+        add(&a, Archive { history_size: 9, time: minute(200_001), ..note.clone() });
+        fs::remove_file(a.object(&revision.replace("HEAD~1", "HEAD~2"))).unwrap();
+        let report = checked(&a);
+        assert!(report.findings.iter().all(|finding| finding.kind != FindingKind::Name), "{:#?}", report.findings);
+        repaired(&a);
+        assert_eq!(archives(&a.store(), &a.target()).unwrap()[0].history_size, 9);
+        assert_eq!((numbers(&a), numbers(&b)), (paths(&[FEBRUARY, MARCH]), paths(&[FEBRUARY, MARCH])));
+    }
+}
+
+#[test]
+fn a_valid_record_or_note_that_was_moved_to_the_quarantine_stays_an_error() {
+    let (a, b, note) = with_archive();
+    let (path, bytes, _) = note.to_file();
+    let text = String::from_utf8(bytes).unwrap();
+    for (path, text) in [file(FEBRUARY), (path, text)] {
+        let head = a.head();
+        a.git(&["rm", "-q", &path]);
+        let name = path.strip_prefix("history/v1/").unwrap().replace('/', "_");
+        let digits = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
+        a.commit(&format!("history/v1/_quarantine/{digits}/{name}"), &text, "Set aside by hand");
+        assert!(sync(&a, 1).unwrap_err().is_integrity());
+        a.git(&["push", "-q", "origin", "main"]);
+        assert!(sync(&b, 1).unwrap_err().is_integrity());
+        a.git(&["push", "-q", "--force", "origin", &format!("{head}:main")]);
+        a.git(&["reset", "-q", "--hard", &head]);
+    }
+}
