@@ -397,13 +397,13 @@ pub fn find_program(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn is_program(file: &Path) -> bool {
+pub fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-fn is_program(file: &Path) -> bool {
+pub fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 

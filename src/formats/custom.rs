@@ -171,7 +171,7 @@ fn metric(value: &Value) -> Result<ReportedMetric, String> {
     let metric = Metric { name: entry.name, unit, better: entry.better };
     let is_other = |reserved: &Metric| reserved.name == metric.name && *reserved != metric;
     if let Some(Metric { unit, better, .. }) = Metric::reserved().into_iter().find(is_other) {
-        let better = if better == Better::Lower { "lower" } else { "higher" };
+        let better = better.word();
         return Err(format!("has a name reserved for the unit `{unit}` and `{better}`; choose another name"));
     }
     let values = match (entry.value, entry.samples) {

@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::quantity::quantity;
 use sprag_base::stats::describe;
 use sprag_model::imported::{Entry, EntryStatus, Imported, ImportedRun, Observation};
-use sprag_model::metric::Better;
 
 /// Of two numbers, relative to the larger: the rounding of a few operations.
 const TOLERANCE: f64 = 1e-12;
@@ -77,10 +76,7 @@ fn differences(row: &Value, source: &ReadSource, run: &ImportedRun, entry: &Entr
                 }
                 continue;
             }
-            "better" => observation.map(|one| match one.metric.better {
-                Better::Lower => Value::from("lower"),
-                Better::Higher => Value::from("higher"),
-            }),
+            "better" => observation.map(|one| Value::from(one.metric.better.word())),
             "status" => Some(Value::from(status)),
             "reason" => reason.map(Value::from),
             "n" => Some(Value::from(observation.map_or(0, |one| one.samples.len()))),

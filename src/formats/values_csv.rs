@@ -13,7 +13,6 @@ use sprag_base::json;
 use sprag_model::benchmark::Benchmark;
 use sprag_model::flat::Row;
 use sprag_model::foreign::DEFAULT_VARIANT;
-use sprag_model::metric::Better;
 
 pub const COLUMNS: [&str; 10] =
     ["suite", "benchmark", "metric", "unit", "better", "commit", "commit_time", "machine", "value", "params"];
@@ -44,17 +43,13 @@ impl Writer {
             if !self.written.insert(key) {
                 continue;
             }
-            let better = match metric.better {
-                Better::Lower => "lower",
-                Better::Higher => "higher",
-            };
             bytes.extend(table_csv::line(
                 [
                     table_csv::guarded(&run.suite),
                     table_csv::guarded(&name(benchmark)),
                     table_csv::guarded(&metric.name),
                     metric.unit.symbol().to_owned(),
-                    better.to_owned(),
+                    metric.better.word().to_owned(),
                     commit.sha.clone(),
                     commit.commit_time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
                     table_csv::guarded(&run.machine.name),

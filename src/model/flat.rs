@@ -176,12 +176,7 @@ const VALUE: &[Column] = &[
     column("unit", Text, "the unit of the numbers: `s`, `B`, `1/s` or `1`", |row| {
         Cell::text(row.estimate.map(|one| one.metric.unit.symbol()))
     }),
-    column("better", Text, "`lower` or `higher`", |row| {
-        Cell::text(row.estimate.map(|one| match one.metric.better {
-            Better::Lower => "lower",
-            Better::Higher => "higher",
-        }))
-    }),
+    column("better", Text, "`lower` or `higher`", |row| Cell::text(row.estimate.map(|one| one.metric.better.word()))),
     column("judged", Flag, "whether a gate judges this metric of the benchmark", |row| {
         let judged = |one| row.measurement.and_then(|measurement| measurement.judged()) == Some(one);
         row.estimate.map_or(Cell::Absent, |one| Cell::Flag(judged(one)))

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sprag_base::words;
 
 use super::unit::Unit;
 
@@ -23,6 +24,8 @@ pub enum Better {
     /// Larger values are better, as for throughput.
     Higher,
 }
+
+words!(Better { Lower: "lower", Higher: "higher" });
 
 /// A measured quantity of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
@@ -56,7 +59,7 @@ impl Metric {
     /// Such as `the metric was recorded as B, lower is better, now as s, …`.
     pub fn redefined(&self, now: &Metric) -> String {
         let terms = |metric: &Metric| {
-            let better = if metric.better == Better::Lower { "lower" } else { "higher" };
+            let better = metric.better.word();
             format!("{}, {better} is better", metric.unit)
         };
         format!("the metric was recorded as {}, now as {}", terms(self), terms(now))

@@ -29,6 +29,22 @@ fn history(speeds: &[&str], broken: &[usize]) -> Sandbox {
     sandbox
 }
 
+/// A branch with commits that report these times.
+fn branch(sandbox: &Sandbox, name: &str, speeds: &[&str]) {
+    sandbox.git(&["checkout", "-q", "-b", name]);
+    for (place, speed) in speeds.iter().enumerate() {
+        add(sandbox, &format!("{name} {place}"), speed, "cp speed built");
+    }
+    sandbox.git(&["checkout", "-q", "main"]);
+}
+
+/// Merges a branch after one more commit of `main`.
+fn merge(sandbox: &Sandbox, branch: &str) {
+    sandbox.write("other", branch);
+    sandbox.commit(&format!("Main {branch}"));
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", &format!("Merge {branch}"), branch]);
+}
+
 fn add(sandbox: &Sandbox, subject: &str, speed: &str, build: &str) {
     sandbox.write("speed", speed);
     sandbox.write("build.sh", &format!("# {subject}\n{build}\n"));
@@ -57,6 +73,14 @@ fn subjects(report: &Value) -> Vec<String> {
     commits.map(|commit| commit["subject"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
+#[track_caller]
+fn blames(report: &Value, outcome: &str, expected: &[&str]) {
+    assert_eq!(
+        (subjects(report), &report["outcome"]),
+        (expected.iter().map(|one| (*one).to_owned()).collect(), &outcome.into())
+    );
+}
+
 /// Like [`STEP`], with enough commits for an event.
 fn long_step() -> Vec<&'static str> {
     let quiet = |speed: &'static str| [speed, speed, speed, speed].repeat(4);
@@ -77,10 +101,10 @@ fn the_commit_of_a_step_is_named_and_nothing_else_is_touched() {
     planned(&["about 5 builds", " if the first is like the bad end", "It takes about "]);
     ended.prints(&["Change 8", "speed +1 -1", "+8.0 %", "theirs/sort", "reproduce: sprag compare", "--suite theirs"]);
     let result = report(&sandbox, &["HEAD~11", "HEAD"], 0);
-    assert_eq!((subjects(&result), &result["outcome"]), (vec!["Change 8".to_owned()], &"culprit".into()));
+    blames(&result, "culprit", &["Change 8"]);
     assert!(result["culprits"][0]["probability"].as_f64().is_some_and(|one| one >= 0.95), "{result}");
     assert!(result["measurements"].as_array().is_some_and(|list| list.len() <= 6), "{result}");
-    assert_eq!(result["culprits"][0]["commits"][0]["sha"], sandbox.git(&["rev-parse", "HEAD~3"]).trim());
+    assert_eq!(result["culprits"][0]["commits"][0]["sha"], sandbox.git(&["rev-parse", "HEAD~3"]));
     let words = ["HEAD~11", "--format", "md", "--out", "out/report.md", "--report", "json=out/report.json"];
     assert_eq!(bisect(&sandbox, &words, 0).out, "");
     assert!(sandbox.read("out/report.md").contains("**") && sandbox.read("out/report.md").contains("Change 8"));
@@ -118,8 +142,7 @@ fn what_is_interrupted_goes_on() {
     });
     let _ = child.kill();
     let _ = child.wait();
-    let measured = report(&sandbox, &["--continue", "--steps", "1"], 3);
-    assert_eq!((&measured["outcome"], subjects(&measured).len()), (&"uncertain".into(), 0));
+    blames(&report(&sandbox, &["--continue", "--steps", "1"], 3), "uncertain", &[]);
     let before = records();
     let ended = report(&sandbox, &["--continue"], 0);
     assert!(records() > before && before > 0, "it goes on recording: {before}");
@@ -132,31 +155,26 @@ fn what_is_interrupted_goes_on() {
 fn a_kill_between_saving_and_recording_neither_loses_nor_doubles_a_run() {
     let sandbox = history(&STEP, &[6]);
     let good = sandbox.git(&["rev-parse", "HEAD~11"]);
-    let mut bad = sandbox.git(&["rev-parse", "HEAD"]);
-    bad.truncate(40);
-    bisect(&sandbox, &[good.trim(), &bad, "--record", "--steps", "1"], 3);
-    let runs = |sandbox: &Sandbox| {
-        let files = sandbox.git(&["ls-tree", "-r", "--name-only", "main", "history/v1"]);
-        files.lines().map(str::to_owned).collect::<Vec<String>>()
-    };
+    let bad = sandbox.git(&["rev-parse", "HEAD"]);
+    bisect(&sandbox, &[&good, &bad, "--record", "--steps", "1"], 3);
     // The newest commit is that of the last answer.
     let newest = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
     for is_recorded in [true, false] {
         let sandbox = sandbox.copied();
         let mut state = sandbox.json(".sprag/bisect.json");
-        state["unrecorded"] = vec![sandbox.read(newest.trim())].into();
+        state["unrecorded"] = vec![sandbox.read(&newest)].into();
         sandbox.write(".sprag/bisect.json", &state.to_string());
         if !is_recorded {
             sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
         }
         let result = report(&sandbox, &["--continue"], 0);
         assert_eq!(subjects(&result), ["Change 8"]);
-        assert!(runs(&sandbox).contains(&newest.trim().to_owned()));
+        assert!(sandbox.records("main").contains(&newest));
         // Of the good end, equal runs of one second are one.
         let is_answer = |path: &&String| sandbox.git(&["show", &format!("main:{path}")]).contains("\"bisect\":{");
         let measured = result["measurements"].as_array().map_or(0, Vec::len) as u64;
         let sessions = result["end_sessions"].as_u64().expect("a number");
-        assert_eq!(runs(&sandbox).iter().filter(is_answer).count() as u64, measured + sessions, "{result}");
+        assert_eq!(sandbox.records("main").iter().filter(is_answer).count() as u64, measured + sessions, "{result}");
     }
 }
 
@@ -164,27 +182,22 @@ fn a_kill_between_saving_and_recording_neither_loses_nor_doubles_a_run() {
 fn suspects_that_only_broken_commits_divide_are_one_answer() {
     let sandbox = history(&STEP, &[7, 8]);
     let result = report(&sandbox, &["HEAD~11", "HEAD"], 3);
-    assert_eq!(subjects(&result), ["Change 7", "Change 8", "Change 9"]);
-    assert_eq!(result["outcome"], "one_of_several");
+    blames(&result, "one_of_several", &["Change 7", "Change 8", "Change 9"]);
     let skipped = result["skipped"].as_array().expect("a list");
     assert!(skipped.iter().all(|one| one["reason"].as_str().is_some_and(|why| why.contains("cannot build"))));
     assert_eq!(skipped.len(), 2);
     // Recorded, they are not tried again where nothing is cached.
     let good = sandbox.git(&["rev-parse", "HEAD~11"]);
-    bisect(&sandbox, &[good.trim(), "HEAD", "--record"], 3);
+    bisect(&sandbox, &[&good, "HEAD", "--record"], 3);
     let elsewhere = [("XDG_CACHE_HOME", "/dev/null/none")];
-    let ended = sandbox.sprag_with(&elsewhere, &["bisect", good.trim(), "--format", "json"]).expect(3);
+    let ended = sandbox.sprag_with(&elsewhere, &["bisect", &good, "--format", "json"]).expect(3);
     assert_eq!(subjects(&ended.says(&["2 commits skipped: records say"]).json()), ["Change 7", "Change 8", "Change 9"]);
 }
 
 #[test]
 fn two_parts_of_a_change_and_an_undone_one_are_named() {
     let sandbox = history(&["1000", "1000", "1000", "1050", "1050", "1050", "1050", "1100", "1100"], &[]);
-    let result = report(&sandbox, &["HEAD~8", "HEAD"], 0);
-    assert_eq!(
-        (subjects(&result).as_slice(), &result["outcome"]),
-        (&["Change 3", "Change 7"].map(str::to_owned)[..], &"two_culprits".into())
-    );
+    blames(&report(&sandbox, &["HEAD~8", "HEAD"], 0), "two_culprits", &["Change 3", "Change 7"]);
 }
 
 #[test]
@@ -202,10 +215,7 @@ fn benchmarks_that_moved_at_different_commits_have_a_culprit_each() {
         add(&sandbox, &format!("Change {place}"), if place < 7 { "1000" } else { "1080" }, "cp speed built");
     }
     let result = report(&sandbox, &["HEAD~9", "HEAD"], 0);
-    assert_eq!(
-        (subjects(&result).as_slice(), &result["outcome"]),
-        (&["Change 3", "Change 7"].map(str::to_owned)[..], &"several_culprits".into())
-    );
+    blames(&result, "several_culprits", &["Change 3", "Change 7"]);
     let moved = |place: usize| {
         let effects = result["culprits"][place]["effects"].as_array().expect("a list");
         effects.iter().map(|one| one["benchmark"].as_str().unwrap_or_default().to_owned()).collect::<Vec<String>>()
@@ -218,9 +228,7 @@ fn benchmarks_that_moved_at_different_commits_have_a_culprit_each() {
 #[test]
 fn a_part_that_only_broken_commits_divide_is_not_certain() {
     let sandbox = history(&["1000", "1000", "1000", "1050", "1050", "1050", "1050", "1100", "1100"], &[3]);
-    let result = report(&sandbox, &["HEAD~8", "HEAD"], 3);
-    let expected = ["Change 3", "Change 4", "Change 7"];
-    assert_eq!((subjects(&result), &result["outcome"]), (expected.map(str::to_owned).to_vec(), &"two_culprits".into()));
+    blames(&report(&sandbox, &["HEAD~8", "HEAD"], 3), "two_culprits", &["Change 3", "Change 4", "Change 7"]);
 }
 
 #[test]
@@ -260,17 +268,11 @@ fn a_branch_that_forked_before_the_good_end_is_not_searched() {
 #[test]
 fn a_merge_is_followed_to_the_commit_that_it_brought() {
     let sandbox = history(&["1000", "1000"], &[]);
-    sandbox.git(&["checkout", "-q", "-b", "side"]);
-    for (place, speed) in ["1000", "1090", "1090", "1090"].iter().enumerate() {
-        add(&sandbox, &format!("Side {place}"), speed, "cp speed built");
-    }
-    sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.write("other", "1");
-    sandbox.commit("Main");
-    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge side", "side"]);
+    branch(&sandbox, "side", &["1000", "1090", "1090", "1090"]);
+    merge(&sandbox, "side");
     sandbox.write("other", "2");
     sandbox.commit("After");
-    assert_eq!(subjects(&report(&sandbox, &["HEAD~3", "HEAD"], 0)), ["Side 1"]);
+    assert_eq!(subjects(&report(&sandbox, &["HEAD~3", "HEAD"], 0)), ["side 1"]);
     assert_eq!(subjects(&report(&sandbox, &["HEAD~3", "HEAD", "--first-parent"], 0)), ["Merge side"]);
     let fork = sandbox.git(&["rev-parse", "--short=12", "HEAD~3"]);
     let hint = format!("merged a branch from before the good end: `sprag bisect {} ", fork.trim());
@@ -281,43 +283,27 @@ fn a_merge_is_followed_to_the_commit_that_it_brought() {
 fn of_two_merges_each_is_followed_to_the_commit_that_it_brought() {
     let sandbox = history(&["1000"], &[]);
     for (side, speeds) in [("one", ["1000", "1050", "1050"]), ("two", ["1050", "1100", "1100"])] {
-        sandbox.git(&["checkout", "-q", "-b", side]);
-        for (place, speed) in speeds.iter().enumerate() {
-            add(&sandbox, &format!("Side {side} {place}"), speed, "cp speed built");
-        }
-        sandbox.git(&["checkout", "-q", "main"]);
-        sandbox.write("other", side);
-        sandbox.commit(&format!("Main {side}"));
-        sandbox.git(&["merge", "-q", "--no-ff", "-m", &format!("Merge {side}"), side]);
+        branch(&sandbox, side, &speeds);
+        merge(&sandbox, side);
     }
-    let result = report(&sandbox, &["HEAD~4", "HEAD"], 0);
-    assert_eq!(
-        (subjects(&result).as_slice(), &result["outcome"]),
-        (&["Side one 1", "Side two 1"].map(str::to_owned)[..], &"two_culprits".into())
-    );
+    blames(&report(&sandbox, &["HEAD~4", "HEAD"], 0), "two_culprits", &["one 1", "two 1"]);
     // In steps of one measurement it comes to the same.
     assert_eq!(report(&sandbox, &["HEAD~4", "HEAD", "--steps", "1"], 3)["outcome"], "uncertain");
     let step = || sandbox.sprag(&["bisect", "--continue", "--steps", "1", "--format", "json"]);
     let ended = (0..20).map(|_| step()).find(|ended| ended.code != 3).expect("it ends");
-    assert_eq!(subjects(&ended.expect(0).json()), ["Side one 1", "Side two 1"]);
+    assert_eq!(subjects(&ended.expect(0).json()), ["one 1", "two 1"]);
     assert_eq!(subjects(&report(&sandbox, &["HEAD~4", "--first-parent"], 0)), ["Merge one", "Merge two"]);
 }
 
 #[test]
 fn a_good_end_on_a_merged_branch_is_followed_through_its_merge() {
     let sandbox = history(&["1000"], &[]);
-    sandbox.git(&["checkout", "-q", "-b", "side"]);
-    for (place, speed) in ["1000", "1090", "1090"].iter().enumerate() {
-        add(&sandbox, &format!("Side {place}"), speed, "cp speed built");
-    }
-    sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.write("other", "1");
-    sandbox.commit("Main");
-    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge side", "side"]);
+    branch(&sandbox, "side", &["1000", "1090", "1090"]);
+    merge(&sandbox, "side");
     add(&sandbox, "After", "1200", "cp speed built");
-    assert_eq!(subjects(&report(&sandbox, &["side~2", "HEAD~1"], 0)), ["Side 1"]);
+    assert_eq!(subjects(&report(&sandbox, &["side~2", "HEAD~1"], 0)), ["side 1"]);
     assert_eq!(subjects(&report(&sandbox, &["side"], 0)), ["After"]);
-    bisect(&sandbox, &["side~2", "HEAD", "--dry-run"], 0).prints(&["4 suspects", "Side 0", "After"]);
+    bisect(&sandbox, &["side~2", "HEAD", "--dry-run"], 0).prints(&["4 suspects", "side 0", "After"]);
 }
 
 #[test]
@@ -387,12 +373,12 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
         sandbox.git(&["tag", &format!("v{back}"), &format!("HEAD~{back}")]);
     }
     let good = sandbox.git(&["rev-parse", "HEAD~31"]);
-    let planned = |words: &[&str]| drop(bisect(&sandbox, &[good.trim(), "--dry-run"], 0).prints(words));
+    let planned = |words: &[&str]| drop(bisect(&sandbox, &[&good, "--dry-run"], 0).prints(words));
     planned(&["31 suspects", "then about 6 commits"]);
     sandbox.sprag(&["backfill", "HEAD~31..HEAD", "--releases"]).expect(0);
     // What is recorded is the prior of two ends, too.
     planned(&["31 suspects", "then about 4 commits"]);
-    bisect(&sandbox, &[good.trim(), "--dry-run"], 0)
+    bisect(&sandbox, &[&good, "--dry-run"], 0)
         .says(&["recorded runs show 1 event between the ends, which makes 3 commits more likely"]);
     // Where no record of the event is, one is made.
     let fresh = sandbox.copied();
@@ -416,7 +402,7 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     let words = ["--event", &id, "--record"];
     // Between two ends, too, a culprit that is a suspect of the event narrows it.
     let named = sandbox.copied();
-    bisect(&named, &[good.trim(), "HEAD", "--record"], 0)
+    bisect(&named, &[&good, "HEAD", "--record"], 0)
         .says(&[&format!("is a suspect of the event {id}, which is narrowed")]);
     let narrowed = named.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
     assert_eq!((&narrowed["bisection"]["culprits"], &narrowed["id"]), (&handed_on["culprits"], &id.as_str().into()));
@@ -476,7 +462,8 @@ fn instruction_counts_decide_by_one_count_a_commit() {
         sandbox.sprag_with(&[("PATH", path)], &words).expect(code)
     };
     let result = count(&counting(&sandbox, ""), 0).json();
-    assert_eq!((subjects(&result), &result["metric"]), (vec!["Change 8".to_owned()], &"instructions".into()));
+    blames(&result, "culprit", &["Change 8"]);
+    assert_eq!(result["metric"], "instructions");
     let cache = sandbox.temporary().with_file_name("home").join(".cache/sprag/counted");
     let counted = std::fs::read_to_string(cache).expect("it was counted").lines().count();
     assert!(result["measurements"].as_array().is_some_and(|all| all.iter().all(|one| one["pairs"] == 1)), "{result}");
@@ -534,7 +521,7 @@ fn jobs_share_a_bisection_through_a_remote() {
         .collect();
     let mut spans: Vec<(String, Value, usize, usize)> = Vec::new();
     for (path, run) in at_remote(&sandbox, "remote.git", "theirs") {
-        if run["config"]["bisect"].is_null() || run["commit"]["sha"] == bad.trim() {
+        if run["config"]["bisect"].is_null() || run["commit"]["sha"] == bad {
             continue;
         }
         let (commit, job, end) =
@@ -573,7 +560,7 @@ fn what_a_killed_job_announced_is_left_to_it_until_the_announcement_expires() {
     let good = sandbox.git(&["rev-parse", "HEAD~32"]);
     sandbox.git(&["clone", "-q", "--bare", ".", "../remote.git"]);
     let first = clones(&sandbox, "remote.git", &["first"]).remove(0);
-    let mut killed = sandbox.start(&shared(&first, "1/2", good.trim()));
+    let mut killed = sandbox.start(&shared(&first, "1/2", &good));
     let announced = |remote: &str| at_remote(&sandbox, remote, "_bisect");
     wait_until("a measurement is announced", || !announced("remote.git").is_empty());
     let _ = killed.kill();
@@ -595,7 +582,7 @@ fn what_a_killed_job_announced_is_left_to_it_until_the_announcement_expires() {
         }
         // Nothing is built before, so that all commits cost the same.
         let uncached = [("XDG_CACHE_HOME", "/dev/null/none")];
-        sandbox.sprag_with(&uncached, &[shared(&folder, shard, good.trim()), vec!["--steps", "1"]].concat()).expect(3);
+        sandbox.sprag_with(&uncached, &[shared(&folder, shard, &good), vec!["--steps", "1"]].concat()).expect(3);
         let job: u32 = shard[..1].parse().expect("a number");
         let own = |one: &Value| one["job"] == job && *one != announcement;
         announced(&remote).into_iter().map(|(_, one)| one).find(own).expect("it announces")["commit"].clone()
@@ -641,7 +628,7 @@ fn awkward_repositories_are_bisected_or_say_why_not() {
     sandbox.write(".gitattributes", "*.bin filter=lfs\n");
     sandbox.write("a.bin", lfs);
     let commit = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},part", commit.trim())]);
+    sandbox.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},part", commit)]);
     sandbox.git(&["config", "submodule.recurse", "false"]);
     for (subject, speed, build) in [
         ("One", "1000", "cp speed built"),

@@ -334,23 +334,20 @@ fn open_instruction_counter() -> Option<io::Result<File>> {
     use std::ffi::{c_int, c_long};
     use std::os::fd::FromRawFd as _;
 
-    /// The number of the system call `perf_event_open`.
-    const OPEN: c_long = if cfg!(target_arch = "x86_64") { 298 } else { 241 };
     /// `perf_event_attr`, version 0, as words: kind `PERF_TYPE_HARDWARE` (0) and size 64, `PERF_COUNT_HW_INSTRUCTIONS` (1),
     /// and as the sixth word the flags `exclude_kernel` and `exclude_hv`, without which ordinary users may not count.
     const ATTRIBUTES: [u64; 8] = [64 << 32, 1, 0, 0, 0, (1 << 5) | (1 << 6), 0, 0];
     /// `PERF_FLAG_FD_CLOEXEC`: worker processes do not inherit it.
     const CLOSE_ON_EXEC: c_long = 1 << 3;
 
-    unsafe extern "C" {
-        fn syscall(number: c_long, ...) -> c_long;
-    }
     let (this_thread, any_cpu, no_group): (c_long, c_long, c_long) = (0, -1, -1);
     let mut attributes = ATTRIBUTES;
     // SAFETY: the arguments are those of `perf_event_open`, each as wide as a register: a pointer to 64 bytes of attributes
     // that live until the call returns and whose size field is 64, a thread, a processor, a group and flags. The kernel
     // reads the attributes, writes at most as many bytes, and keeps no pointer.
-    let result = unsafe { syscall(OPEN, &raw mut attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC) };
+    let result = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &raw mut attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC)
+    };
     Some(match c_int::try_from(result) {
         // SAFETY: the kernel has just made this descriptor for us, and nobody else knows of it.
         Ok(descriptor) if descriptor >= 0 => Ok(unsafe { File::from_raw_fd(descriptor) }),

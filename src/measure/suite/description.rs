@@ -15,7 +15,7 @@ use crate::{MeasureError, clock, environment, sources};
 use sprag_formats::OutputFormat;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_model::run::FILTER;
-use sprag_model::{Benchmark, Commit, Environment, Machine, Quality, Run, RunStatus, Shard};
+use sprag_model::{Benchmark, Commit, Environment, Machine, Quality, Run, Shard};
 
 #[derive(Clone, Debug)]
 pub struct SuiteSpec {
@@ -276,19 +276,7 @@ pub(super) fn machine(context: &ProjectContext<'_>, gpu: Option<&str>) -> Machin
 }
 
 pub(super) fn new_run(name: &str, commit: Option<Commit>, machine: Machine, environment: Environment) -> Run {
-    Run {
-        suite: name.to_owned(),
-        timestamp: clock::now(),
-        commit,
-        machine,
-        environment,
-        config: BTreeMap::new(),
-        status: RunStatus::Ok,
-        reason: None,
-        quality: Quality { clean: true, reasons: Vec::new() },
-        measurements: Vec::new(),
-        autotune: Vec::new(),
-    }
+    Run { commit, environment, ..Run::new(name, clock::now(), machine) }
 }
 
 /// Reasons to distrust a run: those of the measurement, and the state of the sources.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,8 +12,8 @@ use crate::command::{self, Invocation};
 use crate::process::{exit_text, padding_variable};
 use crate::tensorrt::transcript::Transcript;
 use crate::tensorrt::{self, NumberedCase, Reason, ReasonCode, Sweep, TimingSettings, Version};
-use sprag_base::files::sha256_of_file;
-use sprag_base::process::{Captured, End};
+use sprag_base::files::{read_bounded, sha256_of_file};
+use sprag_base::process::{Captured, End, find_program, is_program};
 use sprag_formats::trtexec;
 
 /// Bytes that a process may write to each of its outputs.
@@ -25,7 +23,7 @@ const MOST_OUTPUT: u64 = 16 << 20;
 const MOST_ERROR: usize = 256 << 10;
 
 /// The largest file of a process: the times of a million calls take 0.4 GB.
-const MOST_FILE: u64 = 1 << 30;
+const MOST_FILE: usize = 1 << 30;
 
 const LONGEST_HELP: Duration = Duration::from_secs(60);
 
@@ -150,13 +148,8 @@ fn left(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, Reason> {
     if !path.is_file() {
         return Ok(None);
     }
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_FILE + 1).read_to_end(&mut bytes));
-    read.map_err(|error| Reason::new(ReasonCode::Failed, format!("its `{name}` cannot be read: {error}")))?;
-    if bytes.len() as u64 > MOST_FILE {
-        return Err(Reason::new(ReasonCode::Failed, format!("its `{name}` holds more than {MOST_FILE} bytes")));
-    }
-    Ok(Some(bytes))
+    let fault = |error| Reason::new(ReasonCode::Failed, format!("its `{name}` cannot be read: {error}"));
+    read_bounded(&path, MOST_FILE).map(Some).map_err(fault)
 }
 
 #[derive(Deserialize)]
@@ -262,11 +255,11 @@ fn find_in(
     let named = given.map(Path::to_owned).or_else(|| variable(PROGRAM_VARIABLE).map(PathBuf::from));
     if let Some(path) = named {
         let shown = path.display();
-        let fault = match std::fs::metadata(&path) {
-            Err(_) => format!("there is no program `{shown}`"),
-            Ok(metadata) if !metadata.is_file() => format!("`{shown}` is not a file"),
-            Ok(metadata) if !may_run(&metadata) => format!("`{shown}` is not executable"),
-            Ok(_) => return Ok(absolute(path)),
+        let fault = match path.is_file() {
+            _ if is_program(&path) => return Ok(absolute(path)),
+            _ if !path.exists() => format!("there is no program `{shown}`"),
+            true => format!("`{shown}` is not executable"),
+            false => format!("`{shown}` is not a file"),
         };
         return Err(Reason::new(ReasonCode::TrtexecNotFound, fault));
     }
@@ -274,9 +267,7 @@ fn find_in(
         variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
     folders.extend(variable(ROOT_VARIABLE).map(|root| PathBuf::from(root).join("bin")));
     folders.push(usual_folder.to_owned());
-    let is_program = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|one| one.is_file() && may_run(&one));
-    let program = folders.iter().map(|folder| folder.join(PROGRAM)).find(is_program);
-    program.map(absolute).ok_or_else(|| {
+    find_program(PROGRAM, &folders).map(absolute).ok_or_else(|| {
         let places = format!("`{PROGRAM}` is neither on the search path nor where TensorRT puts it");
         Reason::new(
             ReasonCode::TrtexecNotFound,
@@ -288,17 +279,6 @@ fn find_in(
 /// A process starts in its own folder, where a relative path would mean another file.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
-}
-
-#[cfg(unix)]
-fn may_run(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn may_run(_metadata: &std::fs::Metadata) -> bool {
-    true
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

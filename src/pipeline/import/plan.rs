@@ -387,7 +387,7 @@ impl Metrics {
         }
         let shown = |(unit, better, spelling): &(Unit, Better, String)| {
             let unit = if *unit == Unit::One { spelling } else { unit.symbol() };
-            let better = if *better == Better::Lower { "lower" } else { "higher" };
+            let better = better.word();
             format!("`{}`, {better} is better", printable(unit))
         };
         let series = format!("`{}` of `{}`", printable(&metric.name), printable(series));

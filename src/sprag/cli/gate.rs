@@ -11,6 +11,33 @@ use sprag_pipeline::gate::{Inconclusive, PrintFormat};
 const EXITS: &str = "Exit codes: 0 pass; 1 regressed or missing; 2 usage error; 3 inconclusive, not comparable or no \
     baseline (see --inconclusive); 4 a record is damaged; 5 not measured.";
 
+/// The options that `check` and `compare` share.
+#[derive(Args, Clone, Debug)]
+pub struct JudgeArgs {
+    /// Use the rules of this file instead of those of the baseline. It holds `[rules]`, as sprag.toml does.
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy", allow_hyphen_values = true)]
+    pub tolerance: Option<f64>,
+    /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
+    /// several times.
+    #[arg(long = "report", value_name = "FORMAT=PATH")]
+    pub reports: Vec<String>,
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", value_parser = words(&FORMATS), default_value = "table")]
+    pub format: PrintFormat,
+    /// The same as `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
+    /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
+    #[arg(long)]
+    pub bisect: bool,
+    /// What to do when the result is inconclusive, not comparable or has no baseline.
+    #[arg(long, value_name = "WHAT", value_parser = words(&INCONCLUSIVE), default_value = "report")]
+    pub inconclusive: Inconclusive,
+}
+
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXITS)]
 pub struct CheckArgs {
@@ -39,16 +66,8 @@ pub struct CheckArgs {
     /// Judge and print exactly as the check of Trueno or tt-metal does, for their files only.
     #[arg(long, requires_all = ["run", "baseline"], conflicts_with = "tolerance")]
     pub compatible: bool,
-    /// Use the rules of this file instead of those of the baseline. It holds `[rules]`, as sprag.toml does.
-    #[arg(long, value_name = "FILE")]
-    pub policy: Option<PathBuf>,
-    /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy", allow_hyphen_values = true)]
-    pub tolerance: Option<f64>,
-    /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
-    /// several times.
-    #[arg(long = "report", value_name = "FORMAT=PATH")]
-    pub reports: Vec<String>,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
     /// Write the summary of Apex-X to this file.
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
@@ -58,18 +77,6 @@ pub struct CheckArgs {
     /// Replay the history through the rules, and print how often each rule is wrong. Judges nothing.
     #[arg(long, conflicts_with_all = ["run", "measure", "against", "baseline", "summary", "trend_output", "bisect", "tolerance"])]
     pub calibrate: bool,
-    /// Output format.
-    #[arg(long, value_name = "FORMAT", value_parser = words(&FORMATS), default_value = "table")]
-    pub format: PrintFormat,
-    /// The same as `--format json`.
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
-    #[arg(long)]
-    pub bisect: bool,
-    /// What to do when the check is inconclusive, not comparable or has no baseline.
-    #[arg(long, value_name = "WHAT", value_parser = words(&INCONCLUSIVE), default_value = "report")]
-    pub inconclusive: Inconclusive,
 }
 
 const INCONCLUSIVE: [Word<Inconclusive>; 3] = [
@@ -118,12 +125,8 @@ pub struct CompareArgs {
     /// Print only what changed or could not be judged. Counts and reports cover everything.
     #[arg(long)]
     pub only_changed: bool,
-    /// Use the rules of this file instead of those of the baseline. It holds `[rules]`, as sprag.toml does.
-    #[arg(long, value_name = "FILE")]
-    pub policy: Option<PathBuf>,
-    /// Let every metric pass that is at most this much worse, such as `10%`, instead of using the rules of the baseline.
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "policy", allow_hyphen_values = true)]
-    pub tolerance: Option<f64>,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
     /// With `--measure`: take suites and rules from `sprag.toml` of this commit, and say what else the checkout has.
     ///
     /// A gate takes them from the base, so that no change loosens what it is judged by. Suites that the base lacks are taken
@@ -135,22 +138,6 @@ pub struct CompareArgs {
     pub filters: Vec<String>,
     #[command(flatten)]
     pub effort: EffortArgs,
-    /// Write a report, as `FORMAT=PATH`. Formats: json, md, junit, sarif, github, summary, trend. `-` is stdout. May be given
-    /// several times.
-    #[arg(long = "report", value_name = "FORMAT=PATH")]
-    pub reports: Vec<String>,
-    /// Output format.
-    #[arg(long, value_name = "FORMAT", value_parser = words(&FORMATS), default_value = "table")]
-    pub format: PrintFormat,
-    /// The same as `--format json`.
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// Exit as `git bisect run` expects: 0 good, 1 slower, 125 skip, 128 usage error.
-    #[arg(long)]
-    pub bisect: bool,
-    /// What to do when the comparison is inconclusive, not comparable or has no baseline.
-    #[arg(long, value_name = "WHAT", value_parser = words(&INCONCLUSIVE), default_value = "report")]
-    pub inconclusive: Inconclusive,
 }
 
 /// Reads `10%`, `2.5 %` or `0.1`.

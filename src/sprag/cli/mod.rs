@@ -21,7 +21,7 @@ use sprag_pipeline::init::{digest, repository};
 
 pub use crate::cli::bisect::{BisectArgs, BisectFormat};
 pub use crate::cli::builds::{BackfillArgs, CacheArgs, CacheCommand};
-pub use crate::cli::gate::{BaselineCommand, CheckArgs, CompareArgs};
+pub use crate::cli::gate::{BaselineCommand, CheckArgs, CompareArgs, JudgeArgs};
 pub use crate::cli::history::{HistoryCommand, ImportArgs};
 pub use crate::cli::release::{
     AttestArgs, AttestFormat, ChecklistArgs, ReleaseArgs, ReleaseCommand, VerifyReleaseArgs, WaiveArgs,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::cli::{CheckArgs, CompareArgs};
+use crate::cli::{CheckArgs, CompareArgs, JudgeArgs};
 use crate::commands::effort;
 use crate::commands::progress::{BUILT_FROM, Progress};
 use sprag_measure::suite::Observer as _;
@@ -18,7 +18,7 @@ pub(super) fn check(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Resu
     if args.calibrate {
         return calibrated(folder, &args, out);
     }
-    gate::stop_bisection(args.bisect, checked(folder, args, out))
+    gate::stop_bisection(args.judge.bisect, checked(folder, args, out))
 }
 
 fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -26,28 +26,17 @@ fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> 
         let message = "`--quick`, `--rigorous`, `--budget` and `--pin` say how to measure, and nothing is measured";
         return refuse(message, "add `--measure`, or leave them out");
     }
-    let CheckArgs { suites, policy, tolerance, mut reports, bisect, inconclusive, run, against, baseline, .. } = args;
-    let (only_changed, mut print) = (false, args.format);
-    if args.json || print == PrintFormat::Json {
-        reports.push("json=-".to_owned());
-        print = PrintFormat::Table;
+    let mut gate = request(folder, args.suites, args.judge);
+    if gate.print == PrintFormat::Json {
+        gate.reports.push("json=-".to_owned());
+        gate.print = PrintFormat::Table;
     }
     let request = CheckRequest {
-        gate: GateRequest {
-            folder: folder.to_owned(),
-            suites,
-            policy,
-            tolerance,
-            reports,
-            print,
-            only_changed,
-            bisect,
-            inconclusive,
-        },
-        run,
+        gate,
+        run: args.run,
         measure: args.measure.then(|| effort::from_args(&args.effort)).transpose()?,
-        against,
-        baseline,
+        against: args.against,
+        baseline: args.baseline,
         compatible: args.compatible,
         summary: args.summary,
         trend_output: args.trend_output,
@@ -64,14 +53,20 @@ fn checked(folder: &Path, args: CheckArgs, out: &mut dyn Write) -> Result<Exit> 
     gate::check(&request, &mut *measure, out)
 }
 
+fn request(folder: &Path, suites: Vec<String>, args: JudgeArgs) -> GateRequest {
+    let JudgeArgs { policy, tolerance, reports, format, json, bisect, inconclusive } = args;
+    let (folder, print) = (folder.to_owned(), if json { PrintFormat::Json } else { format });
+    GateRequest { folder, suites, policy, tolerance, reports, print, only_changed: false, bisect, inconclusive }
+}
+
 fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Exit> {
-    if !args.reports.is_empty() {
+    if !args.judge.reports.is_empty() {
         let message = "`--calibrate` prints how often rules are wrong, and writes no reports";
         return refuse(message, "`--json` prints it for programs");
     }
-    let policy = args.policy.as_ref().map(|path| folder.join(path));
+    let policy = args.judge.policy.as_ref().map(|path| folder.join(path));
     let calibration = calibrate::calibration(&Project::open(folder)?, &args.suites, policy.as_deref())?;
-    if args.json || args.format == PrintFormat::Json {
+    if args.judge.json || args.judge.format == PrintFormat::Json {
         writeln!(out, "{}", serde_json::to_string_pretty(&calibration).context("cannot write the figures")?)?;
     } else {
         out.write_all(calibrate::terminal(&calibration).as_bytes())?;
@@ -81,27 +76,15 @@ fn calibrated(folder: &Path, args: &CheckArgs, out: &mut dyn Write) -> Result<Ex
 }
 
 pub(super) fn compare(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exit> {
-    gate::stop_bisection(args.bisect, compared(folder, args, out))
+    gate::stop_bisection(args.judge.bisect, compared(folder, args, out))
 }
 
 fn compared(folder: &Path, args: CompareArgs, out: &mut dyn Write) -> Result<Exit> {
-    if args.bisect && [&args.base, &args.other].iter().any(|side| side.starts_with("HEAD")) {
+    if args.judge.bisect && [&args.base, &args.other].iter().any(|side| side.starts_with("HEAD")) {
         gate::refuse_aside(&Project::open(folder)?)?;
     }
-    let CompareArgs { base, other, suites, policy, tolerance, reports, only_changed, bisect, inconclusive, .. } = args;
-    let (filters, config_from) = (args.filters, args.config_from);
-    let print = if args.json { PrintFormat::Json } else { args.format };
-    let gate = GateRequest {
-        folder: folder.to_owned(),
-        suites,
-        policy,
-        tolerance,
-        reports,
-        print,
-        only_changed,
-        bisect,
-        inconclusive,
-    };
+    let CompareArgs { base, other, filters, config_from, only_changed, .. } = args;
+    let gate = GateRequest { only_changed, ..request(folder, args.suites, args.judge) };
     let request = CompareRequest { gate, base, other, filters, config_from };
     if args.measure {
         let (effort, progress) = (effort::from_args(&args.effort)?, Progress::new());

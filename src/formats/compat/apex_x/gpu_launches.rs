@@ -150,23 +150,11 @@ fn source(word: &str) -> Option<Source> {
 mod tests {
     use super::super::gpu_report::tests::config;
     use super::*;
-    use sprag_model::environment::{Environment, Machine};
-    use sprag_model::run::{Quality, RunStatus};
+    use sprag_model::Machine;
 
     fn run(autotune: Vec<Value>) -> Run {
-        Run {
-            suite: "gpu".to_owned(),
-            timestamp: "2026-11-01T04:00:00Z".parse().expect("a time"),
-            commit: None,
-            machine: Machine { id: "m".to_owned(), name: "box".to_owned(), class: "GPU".to_owned() },
-            environment: Environment::from_facts(BTreeMap::new()),
-            config: BTreeMap::new(),
-            status: RunStatus::Ok,
-            reason: None,
-            quality: Quality { clean: true, reasons: Vec::new() },
-            measurements: Vec::new(),
-            autotune,
-        }
+        let time = "2026-11-01T04:00:00Z".parse().expect("a time");
+        Run { autotune, ..Run::new("gpu", time, Machine::named("box", "GPU")) }
     }
 
     #[test]
