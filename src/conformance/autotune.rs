@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::case::judge;
 use crate::expected::exactly;
 use crate::failure::Outcome;
-use sprag_model::autotune::{Launched, Registry, Source, shape_bucket};
+use sprag_formats::compat::apex_x::autotune::{Launched, Registry, Source, shape_bucket};
 
 type Config = BTreeMap<String, Value>;
 

@@ -212,7 +212,6 @@ pub(crate) struct Integers {
     pub(crate) data: Vec<i64>,
 }
 
-/// Ids as a tensor of 64-bit integers.
 pub(crate) fn id_tensor(shape: &[usize], ids: impl IntoIterator<Item = u32>) -> Integers {
     Integers { shape: shape.to_vec(), dtype: Dtype::Int64, data: ids.into_iter().map(i64::from).collect() }
 }

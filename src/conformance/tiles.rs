@@ -23,7 +23,6 @@ use sprag_kernels::tile::{Corner, Overlap, Placement, Tiles, origins, pack, unpa
 /// Absolute and relative, where numbers are computed and not only moved.
 const ROUNDING: Tolerance = Tolerance::new(1e-6, 1e-6);
 
-/// The map and the tiles that are taken of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MapInputs {

@@ -75,7 +75,6 @@ impl Expected {
     }
 }
 
-/// What a selection chose at one level.
 #[derive(Debug, Serialize)]
 pub struct LevelSelection {
     pub level: &'static str,

@@ -191,7 +191,6 @@ fn unit<'a>(cell: Option<&&'a str>) -> &'a str {
     console::number_and_unit(cell.copied().unwrap_or_default()).1
 }
 
-/// A benchmark of the cells of its line.
 fn benchmark(series: &str, cells: &[&str]) -> Entry {
     let time = |place: usize| {
         let (cell, column) = (cells.get(place).unwrap_or(&"").trim(), COLUMNS.get(place).unwrap_or(&""));

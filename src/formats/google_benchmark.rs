@@ -62,7 +62,6 @@ impl Repetition {
     }
 }
 
-/// Seconds in a unit of time that the library knows.
 fn seconds(time_unit: &str) -> Result<f64, String> {
     match time_unit {
         "ns" => Ok(1e-9),

@@ -49,7 +49,6 @@ pub(super) fn check_size(name: &str, text: &str) -> Result<(), FormatError> {
     json::check_size(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }
 
-/// The JSON value of a text of the output with that name.
 pub(super) fn parse_text(name: &str, text: &str) -> Result<Value, FormatError> {
     json::parse(text.as_bytes()).map_err(|error| FormatError::Json { name: name.to_owned(), error })
 }

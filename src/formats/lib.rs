@@ -38,6 +38,7 @@ pub mod compat {
     pub mod apex_x {
         pub mod gate;
         pub mod cpu_report;
+        pub mod autotune;
         pub mod gpu_report;
         pub mod gpu_launches;
         pub mod trt_report;

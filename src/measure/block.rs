@@ -31,7 +31,6 @@ const LONGEST_WARMING: f64 = 0.01;
 /// Shorter blocks are not warmed up.
 const WARMED_UP: usize = 6;
 
-/// Work that is timed, and the samples of a block.
 pub struct TimedWork {
     pub timer: Timer,
     pub samples: usize,

@@ -225,7 +225,6 @@ fn is_advice(line: &str) -> bool {
     line.starts_with("note: ") || line.starts_with("stack backtrace:")
 }
 
-/// The last lines with text.
 pub(crate) fn last_lines(bytes: &[u8], count: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let clean = |line: &str| one_line(line).chars().take(LONGEST).collect::<String>();

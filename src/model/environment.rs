@@ -35,7 +35,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine that its owner named.
     pub fn named(name: &str, class: &str) -> Machine {
         Machine::identified(&format!("name:{name}"), name, class)
     }

@@ -13,7 +13,6 @@ use super::sample::Measurement;
 use super::shard::{SHARD, Shard};
 use sprag_base::words;
 
-/// The version of the layout of folders.
 pub const LAYOUT_VERSION: u64 = 1;
 
 /// The folder of records in the tree of the history.

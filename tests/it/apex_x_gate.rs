@@ -34,7 +34,7 @@ fn the_files_of_the_seed_are_judged_by_its_rules() {
     ] {
         let sandbox = sandbox(case);
         let files = ["--summary", "made/here/summary.json", "--trend-output", "trend.json"];
-        let ended = sandbox.sprag(&[&CHECK[..], &files].concat()).expect(code).prints(&["_check metric="]);
+        let ended = sandbox.ends(code, &[&CHECK[..], &files].concat()).prints(&["_check metric="]);
         assert_eq!(sandbox.read("made/here/summary.json"), golden(case, "/expected/summary_json_text"));
         let trend = sandbox.read("trend.json");
         let timestamp = trend.split("\"timestamp_utc\": \"").nth(1).and_then(|rest| rest.split('"').next());
@@ -49,7 +49,7 @@ fn the_files_of_the_seed_are_judged_by_its_rules() {
 fn files_of_two_kinds_are_not_mixed() {
     let sandbox = sandbox("pass_simple");
     let refused = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+        sandbox.ends(2, arguments).says(words).says(&["hint:"]);
     };
     refused(&["check", "--run", "report.json"], &["`[project]/report.json` is a report of Apex-X"]);
     sandbox
@@ -62,8 +62,7 @@ fn files_of_two_kinds_are_not_mixed() {
     );
     refused(&[&CHECK[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
     sandbox
-        .sprag(&["baseline", "emit", "--run", "run.json", "--output", "x.json"])
-        .expect(2)
+        .ends(2, &["baseline", "emit", "--run", "run.json", "--output", "x.json"])
         .says(&["run.json` does not follow the schema"]);
     let other = golden("trt_pass", "/baseline_json_text");
     sandbox.write("base.json", &other.replacen('{', "{\"suite\": \"apex_x_trt_engine_shape_sweep\", ", 1));
@@ -72,10 +71,10 @@ fn files_of_two_kinds_are_not_mixed() {
     refused(&CHECK, &["has no metrics, so it would let anything pass"]);
     let spec = "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": {\"max_regression_ratio\": 1}}}";
     sandbox.write("base.json", spec);
-    sandbox.sprag(&CHECK).expect(2).says(&["cannot compare", "no `value_ms` of `a_ms`"]);
+    sandbox.ends(2, &CHECK).says(&["cannot compare", "no `value_ms` of `a_ms`"]);
     sandbox.write("base.json", "{");
-    sandbox.sprag(&CHECK).expect(2).says(&["base.json", "is not JSON", "at line 1 column 1"]);
-    sandbox.sprag(&["check", "--run", "absent.json", "--baseline", "base.json"]).expect(2).says(&["cannot read"]);
+    sandbox.ends(2, &CHECK).says(&["base.json", "is not JSON", "at line 1 column 1"]);
+    sandbox.ends(2, &["check", "--run", "absent.json", "--baseline", "base.json"]).says(&["cannot read"]);
     assert!(!sandbox.project.join("x.json").exists());
 }
 
@@ -89,17 +88,17 @@ fn compare_judges_a_report_against_its_baseline() {
         ("missing_metric_in_current", 1, "compare: fail; 1 passed, 1 missing", "missing "),
         ("gpu_skipped_status_and_missing", 5, skipped, "missing "),
     ] {
-        let ended = sandbox(case).sprag(&compared).expect(code).prints(&[", by tolerance\n", row]);
+        let ended = sandbox(case).ends(code, &compared).prints(&[", by tolerance\n", row]);
         assert_eq!(ended.out.lines().last(), Some(line), "{}", ended.out);
     }
     let sandbox = sandbox("fail_simple");
-    let json = sandbox.sprag(&[&compared[..], &["--json", "--report", "junit=r.xml"]].concat()).expect(1).out;
+    let json = sandbox.ends(1, &[&compared[..], &["--json", "--report", "junit=r.xml"]].concat()).out;
     let json: Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&json["command"], &json["outcome"]), (&json!("compare"), &json!("fail")));
     assert_contains(&sandbox.read("r.xml"), &["<failure"]);
-    sandbox.sprag(&[&compared[..], &["--bisect"]].concat()).expect(1);
+    sandbox.ends(1, &[&compared[..], &["--bisect"]].concat());
     let refused = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+        sandbox.ends(2, arguments).says(words).says(&["hint:"]);
     };
     refused(&["compare", "report.json", "base.json"], &["base.json` is a baseline of Apex-X", "swap the two sides"]);
     refused(&["compare", "base.json", "base.json"], &["swap the two sides"]);
@@ -118,8 +117,8 @@ fn compare_judges_a_report_against_its_baseline() {
 fn a_bisection_over_reports_hears_of_slowness_only() {
     let check = |case: &str, code: i32| {
         let sandbox = sandbox(case);
-        sandbox.sprag(&[&CHECK[..], &["--bisect"]].concat()).expect(code);
-        sandbox.sprag(&["compare", "base.json", "report.json", "--bisect"]).expect(code);
+        sandbox.ends(code, &[&CHECK[..], &["--bisect"]].concat());
+        sandbox.ends(code, &["compare", "base.json", "report.json", "--bisect"]);
     };
     check("shipped_baseline_vs_recorded_run", 0);
     check("fail_simple", 1);
@@ -128,7 +127,7 @@ fn a_bisection_over_reports_hears_of_slowness_only() {
     check("trt_partial_status_fails", 125);
     // A status alone fails in every report.
     let sandbox = sandbox("trt_partial_status_fails");
-    sandbox.sprag(&[&CHECK[..], &["--report", "junit=r.xml", "--report", "md=r.md"]].concat()).expect(1);
+    sandbox.ends(1, &[&CHECK[..], &["--report", "junit=r.xml", "--report", "md=r.md"]].concat());
     assert!(sandbox.read("r.xml").contains("the status is") || sandbox.read("r.xml").contains("its status is"));
     assert_contains(&sandbox.read("r.md"), &["its status is partial where"]);
 }
@@ -138,7 +137,7 @@ fn what_is_judged_is_not_written_over() {
     let sandbox = sandbox("pass_simple");
     let before = (sandbox.read("report.json"), sandbox.read("base.json"));
     let check = |files: &[&str], options: &str| {
-        sandbox.sprag(&[&CHECK[..], files].concat()).expect(2).says(&[options, "name the same file", "hint:"]);
+        sandbox.ends(2, &[&CHECK[..], files].concat()).says(&[options, "name the same file", "hint:"]);
     };
     check(&["--summary", "./base.json"], "`--baseline` and `--summary`");
     check(&["--summary", "report.json"], "`--run` and `--summary`");
@@ -152,17 +151,14 @@ fn what_is_judged_is_not_written_over() {
 fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     let sandbox = sandbox("trt_pass");
     let emit = ["baseline", "emit", "--run", "report.json", "--output", "made/new.json"];
-    sandbox
-        .sprag(&emit)
-        .expect(0)
-        .prints(&["wrote [project]/made/new.json: 7 metrics of apex_x_trt_engine_shape_sweep"]);
+    sandbox.ends(0, &emit).prints(&["wrote [project]/made/new.json: 7 metrics of apex_x_trt_engine_shape_sweep"]);
     let file: Value = serde_json::from_str(include_str!("../../fixtures/golden/apex-x/baseline_template.json"))
         .expect("the golden cases are JSON");
     assert_eq!(Some(sandbox.read("made/new.json").as_str()), file["cases"][2]["expected_baseline_json_text"].as_str());
-    sandbox.sprag(&["check", "--run", "report.json", "--baseline", "made/new.json"]).expect(0);
+    sandbox.ends(0, &["check", "--run", "report.json", "--baseline", "made/new.json"]);
 
     let refused = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+        sandbox.ends(2, arguments).says(words).says(&["hint:"]);
     };
     refused(&emit, &["somebody may have chosen its tolerances"]);
     refused(&emit[..4], &["whose baseline has no usual place", "--output"]);
@@ -174,10 +170,10 @@ fn a_baseline_of_the_seed_is_taken_from_a_report_worth_it() {
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {}}");
     refused(&other, &["holds no figure"]);
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": NaN}}");
-    sandbox.sprag(&other).expect(2).says(&["`a_ms` is not a finite number"]);
+    sandbox.ends(2, &other).says(&["`a_ms` is not a finite number"]);
     assert!(!sandbox.project.join("other.json").exists());
     sandbox.write("report.json", "{\"suite\": \"apex_x_cpu_perf_regression\", \"metrics\": {\"a_ms\": 2}}");
-    sandbox.sprag(&[&other[..], &["--notes", "mine"]].concat()).expect(0);
+    sandbox.ends(0, &[&other[..], &["--notes", "mine"]].concat());
     let written = sandbox.json("other.json");
     crate::schemas::follows("apex-x-baseline-1", &sandbox.read("other.json"));
     let spec = json!({"value_ms": 2.0, "max_regression_ratio": 0.75, "max_regression_abs_ms": 2.0});
@@ -192,12 +188,12 @@ fn numbers_that_would_let_anything_pass_are_refused() {
     let sandbox = Sandbox::empty();
     let refused = |words: &[&str]| {
         for arguments in [&CHECK[..], &["compare", "base.json", "report.json"]] {
-            sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+            sandbox.ends(2, arguments).says(words).says(&["hint:"]);
         }
     };
     sandbox.write("report.json", report);
     sandbox.write("base.json", baseline);
-    sandbox.sprag(&CHECK).expect(0);
+    sandbox.ends(0, &CHECK);
     for (file, from, to, words) in [
         ("report.json", "1.5", "0", &["report.json`: a time of 0 of `a`"][..]),
         ("report.json", "1.5", "-5", &["a time of -5 of `a`"]),

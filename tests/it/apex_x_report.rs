@@ -12,7 +12,7 @@ fn the_report_is_that_of_apex_x() {
     let sandbox = Sandbox::new();
     let outputs = ["--output", "made/here/report.json", "--output-run", "run.json", "--record", "--seed", "7"];
     let arguments = [&["run", "--quick", "--suite", "cpu"][..], &outputs, &FEW_CALLS].concat();
-    sandbox.sprag(&arguments).expect(0).prints(&["wrote [project]/made/here/report.json"]);
+    sandbox.ends(0, &arguments).prints(&["wrote [project]/made/here/report.json"]);
     assert_eq!(sandbox.records("main").len(), 1);
     assert!(sandbox.read("run.json").starts_with('{'));
 
@@ -37,7 +37,7 @@ fn an_impossible_report_is_refused_before_measuring() {
     let sandbox = Sandbox::new();
     let check = |arguments: &[&str], words: &[&str]| {
         let arguments = [&["run", "--quick", "--record"][..], arguments].concat();
-        sandbox.sprag(&arguments).expect(2).says(words);
+        sandbox.ends(2, &arguments).says(words);
     };
     sandbox.append("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");
     check(&["--output", "report.json"], &["one suite, and 2 would run", "hint:"]);

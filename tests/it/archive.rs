@@ -24,7 +24,7 @@ fn configured() -> Sandbox {
 }
 
 fn archive(sandbox: &Sandbox) -> PathBuf {
-    let ended = sandbox.sprag(&BEFORE).expect(0);
+    let ended = sandbox.ends(0, &BEFORE);
     ended.prints(&["archived 45 runs of 2026-05 to 2026-06 in ", "/snapshots/runs-2026-"]);
     let files = fs::read_dir(sandbox.project.join("../snapshots")).expect("the folder of the snapshots");
     let files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
@@ -58,43 +58,39 @@ fn a_history_reads_the_same_with_its_snapshot_and_names_what_is_missing_without(
     // With and without the cache, and in a clone that lacks the old records.
     assert_eq!(outputs(&sandbox), before);
     assert_eq!(outputs(&sandbox), before, "from the cache");
-    let fsck = sandbox.sprag(&["history", "fsck", "--json"]).expect(0);
+    let fsck = sandbox.ends(0, &["history", "fsck", "--json"]);
     follows("history-fsck-1", &fsck.out);
     assert_eq!(fsck.json()["archived"], 45);
     let url = format!("file://{}", sandbox.project.display());
     sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
-    let shallow = sandbox.sprag(&["-C", "../shallow", "export", "csv"]).expect(0).out;
+    let shallow = sandbox.ends(0, &["-C", "../shallow", "export", "csv"]).out;
     assert!(shallow.lines().eq(before[1].lines()), "{shallow}");
-    sandbox.sprag(&["site"]).expect(0);
-    sandbox
-        .sprag(&BEFORE)
-        .expect(0)
-        .prints(&["nothing to archive: main has no run of a month that ended before 2026-07-01"]);
+    sandbox.ends(0, &["site"]);
+    sandbox.ends(0, &BEFORE).prints(&["nothing to archive: main has no run of a month that ended before 2026-07-01"]);
     // Without the snapshot, the rest is read.
     fs::rename(sandbox.project.join("../snapshots"), sandbox.project.join("../elsewhere")).expect("a folder");
     let missing = ["45 runs of 2026-05 to 2026-06 are archived and not here", "get `runs-2026-", "`archive` under"];
     for command in [&["trend"][..], &["site"], &["history", "log"], &["export", "csv"], &["check"]] {
         sandbox.sprag(command).says(&missing);
     }
-    let log = sandbox.sprag(&["history", "log", "--limit", "0"]).expect(0);
+    let log = sandbox.ends(0, &["history", "log", "--limit", "0"]);
     assert_eq!(log.out.lines().count(), before[3].lines().count() - 45, "{}", log.out);
-    sandbox.sprag(&["history", "fsck"]).expect(0).prints(&["with 45 archived runs is not here", "45 archived, root "]);
+    sandbox.ends(0, &["history", "fsck"]).prints(&["with 45 archived runs is not here", "45 archived, root "]);
 }
 
 #[test]
 fn proofs_of_archived_runs_hold() {
     let sandbox = configured();
     let run = sandbox.records("HEAD").into_iter().find(|path| path.contains("/2026/05/")).expect("a run of May");
-    let proof = sandbox.sprag(&["history", "prove", &run]).expect(0).out;
-    let root =
-        sandbox.sprag(&["history", "root", "--json"]).expect(0).json()["root"].as_str().expect("a root").to_owned();
+    let proof = sandbox.ends(0, &["history", "prove", &run]).out;
+    let root = sandbox.ends(0, &["history", "root", "--json"]).json()["root"].as_str().expect("a root").to_owned();
     archive(&sandbox);
     let note = sandbox.records("HEAD").into_iter().find(|path| path.contains("/_archive/")).expect("a note");
     assert_eq!(sandbox.json(&note)["history_root"], root.as_str());
     sandbox.write("../proof.json", &proof);
-    sandbox.sprag(&["history", "prove", "--check", "../proof.json", "--root", &root]).expect(0);
-    sandbox.sprag(&["history", "fsck", "--against", &root]).expect(0).prints(&["are unchanged since"]);
-    assert_eq!(sandbox.sprag(&["history", "prove", &run]).expect(0).out, proof);
+    sandbox.ends(0, &["history", "prove", "--check", "../proof.json", "--root", &root]);
+    sandbox.ends(0, &["history", "fsck", "--against", &root]).prints(&["are unchanged since"]);
+    assert_eq!(sandbox.ends(0, &["history", "prove", &run]).out, proof);
 }
 
 #[test]
@@ -113,15 +109,15 @@ fn a_snapshot_that_was_changed_is_named() {
     ] {
         fs::write(&file, bytes).expect("a file");
         for command in [&["trend"][..], &["export", "csv"], &["site"], &["history", "log"]] {
-            sandbox.sprag(command).expect(4).says(&[&name, words, "hint: copy it again"]);
+            sandbox.ends(4, command).says(&[&name, words, "hint: copy it again"]);
         }
-        sandbox.sprag(&["history", "fsck"]).expect(4).prints(&[&name, words]);
-        sandbox.sprag(&["history", "archive", "--restore", "../snapshots", &file.to_string_lossy()]).expect(2);
-        sandbox.sprag(&["history", "archive", "--restore", &file.to_string_lossy()]).expect(4).says(&[&name, words]);
+        sandbox.ends(4, &["history", "fsck"]).prints(&[&name, words]);
+        sandbox.ends(2, &["history", "archive", "--restore", "../snapshots", &file.to_string_lossy()]);
+        sandbox.ends(4, &["history", "archive", "--restore", &file.to_string_lossy()]).says(&[&name, words]);
     }
     fs::remove_file(&file).expect("a file");
     fs::create_dir(&file).expect("a folder");
-    sandbox.sprag(&["trend"]).expect(4).says(&[&name, "cannot be read"]);
+    sandbox.ends(4, &["trend"]).says(&[&name, "cannot be read"]);
 }
 
 #[test]
@@ -130,30 +126,27 @@ fn restored_runs_are_as_before() {
     let (before, records) = (outputs(&sandbox), sandbox.records("HEAD"));
     let file = archive(&sandbox);
     let intact = fs::read(&file).expect("the snapshot");
-    let restore = |code: i32| sandbox.sprag(&["history", "archive", "--restore", &file.to_string_lossy()]).expect(code);
+    let restore = |code: i32| sandbox.ends(code, &["history", "archive", "--restore", &file.to_string_lossy()]);
     restore(0).prints(&["restored 45 runs of 2026-05 to 2026-06 from runs-2026-"]);
     assert_eq!((outputs(&sandbox), sandbox.git(&["status", "--porcelain"])), (before.clone(), String::new()));
     let runs: Vec<String> = sandbox.records("HEAD").into_iter().filter(|path| !path.contains("/_archive/")).collect();
     assert_eq!(runs, records);
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
     restore(4).says(&["is not a snapshot of this history", "was it restored already?"]);
     // The same runs make the same file, which is kept; another one under its name is not overwritten.
     archive(&sandbox);
     assert_eq!(fs::read(&file).expect("the snapshot"), intact);
     restore(0);
     fs::write(&file, &intact[..1000]).expect("a file");
-    sandbox
-        .sprag(&[&BEFORE[..], &["--out", "../snapshots"]].concat())
-        .expect(4)
-        .says(&["cannot be read", "move it away"]);
+    sandbox.ends(4, &[&BEFORE[..], &["--out", "../snapshots"]].concat()).says(&["cannot be read", "move it away"]);
     assert_eq!(outputs(&sandbox), before);
     fs::remove_file(&file).expect("a file");
     archive(&sandbox);
     assert_eq!(fs::read(&file).expect("the snapshot"), intact);
     // At once another part of them goes to a file of its own.
     restore(0);
-    sandbox.sprag(&["history", "archive", "--before", "2026-06"]).expect(0);
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "archive", "--before", "2026-06"]);
+    sandbox.ends(0, &["history", "fsck"]);
     assert_eq!(outputs(&sandbox), before);
 }
 
@@ -168,27 +161,26 @@ fn runs_come_back_from_earlier_commits_where_their_snapshot_is_lost() {
     restore(".").expect(4).says(&["move it away to go on without its runs", "takes them from earlier commits"]);
     fs::remove_file(&file).expect("a file");
     sandbox
-        .sprag(&["history", "fsck"])
-        .expect(0)
+        .ends(0, &["history", "fsck"])
         .prints(&["is not here, and was not checked", "`sprag history archive --restore`"]);
     let url = format!("file://{}", sandbox.project.display());
     sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
     let below = format!("{}/x", sandbox.project.join("sprag.toml").display());
-    sandbox.sprag(&["history", "archive", "--restore", &below]).expect(2).says(&["hint: check the path"]);
+    sandbox.ends(2, &["history", "archive", "--restore", &below]).says(&["hint: check the path"]);
     restore("../shallow").expect(2).says(&["earlier commits with the runs of `runs-2026-", "git fetch --unshallow"]);
     let words = ["restored 45 runs of 2026-05 to 2026-06 from earlier commits, as `runs-2026-", "` is not there"];
     restore(".").expect(0).prints(&words);
     assert_eq!((outputs(&sandbox), sandbox.git(&["status", "--porcelain"])), (before, String::new()));
     let runs: Vec<String> = sandbox.records("HEAD").into_iter().filter(|path| !path.contains("/_archive/")).collect();
     assert_eq!(runs, records);
-    sandbox.sprag(&["history", "fsck"]).expect(0).prints(&[&format!("{} runs, root ", records.len())]);
+    sandbox.ends(0, &["history", "fsck"]).prints(&[&format!("{} runs, root ", records.len())]);
     restore(".").expect(2).says(&["cannot read", "there is no such file"]);
 }
 
 #[test]
 fn a_root_is_of_all_runs_or_there_is_none() {
     let sandbox = configured();
-    let root = sandbox.sprag(&["history", "root"]).expect(0).out;
+    let root = sandbox.ends(0, &["history", "root"]).out;
     let run = sandbox.records("HEAD").into_iter().find(|path| path.contains("/2026/05/")).expect("a run of May");
     let blob = sandbox.git(&["rev-parse", &format!("HEAD:{run}")]);
     archive(&sandbox);
@@ -203,21 +195,21 @@ fn a_root_is_of_all_runs_or_there_is_none() {
         sandbox.git(&["clone", "-q", option, &url, &clone]);
         let hint = format!("hint: run `git fetch {}`", fetch.join(" "));
         for command in [&["root"][..], &["prove", &run], &["prove", "--since", &root[..64]]] {
-            let ended = sandbox.sprag(&[&["-C", &clone, "history"], command].concat()).expect(2);
+            let ended = sandbox.ends(2, &[&["-C", &clone, "history"], command].concat());
             assert_eq!(ended.out, "", "{option}");
             ended.says(&["the history is incomplete here", words, &hint]);
         }
         sandbox.git(&[&["-C", &clone, "fetch", "-q"], fetch].concat());
-        assert_eq!(sandbox.sprag(&["-C", &clone, "history", "root"]).expect(0).out[..64], root[..64]);
+        assert_eq!(sandbox.ends(0, &["-C", &clone, "history", "root"]).out[..64], root[..64]);
     }
     fs::remove_file(sandbox.project.join(".git/objects").join(&blob[..2]).join(&blob[2..])).expect("an object");
-    let ended = sandbox.sprag(&["history", "root"]).expect(4);
+    let ended = sandbox.ends(4, &["history", "root"]);
     ended.says(&["the history is damaged", &run, "hint: run `sprag history fsck`"]);
     let name = fs::read_dir(sandbox.project.join("../snapshots")).expect("a folder").next().expect("a snapshot");
     let name = name.expect("an entry").file_name().into_string().expect("a name");
-    sandbox.sprag(&["history", "archive", "--restore", &name]).expect(0).prints(&["restored 45 runs"]);
-    sandbox.sprag(&["history", "fsck"]).expect(0);
-    assert_eq!(sandbox.sprag(&["history", "root"]).expect(0).out[..64], root[..64]);
+    sandbox.ends(0, &["history", "archive", "--restore", &name]).prints(&["restored 45 runs"]);
+    sandbox.ends(0, &["history", "fsck"]);
+    assert_eq!(sandbox.ends(0, &["history", "root"]).out[..64], root[..64]);
 }
 
 #[test]
@@ -225,7 +217,7 @@ fn a_run_says_why_it_uses_no_earlier_configurations() {
     let sandbox = configured();
     fs::write(archive(&sandbox), "short").expect("a file");
     sandbox.write("sprag.toml", "[history]\narchive = \"../snapshots\"\n");
-    let ended = sandbox.sprag(&["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan"]).expect(0);
+    let ended = sandbox.ends(0, &["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan"]);
     ended.says(&["the configurations of the last run of `cpu` are not used", "runs-2026-", "cut short or replaced"]);
     sandbox.append("sprag.toml", "[suites.theirs]\nkind = \"command\"\ncommand = [\"true\"]\n");
     let ended = sandbox.sprag(&["run", "--quick", "--suite", "theirs", "--filter", "x"]);
@@ -237,7 +229,7 @@ fn wrong_dates_and_places_are_refused() {
     let sandbox = repository();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let refused = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["history", "archive"], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["history", "archive"], arguments].concat()).says(words);
     };
     for date in ["2026-13", "07-2026", "yesterday", "2026-02-30", "\u{1b}[31m"] {
         refused(&["--before", date, "--out", "../s"], &["is not a month or a date", "hint: give one such as 2025-01"]);
@@ -253,13 +245,13 @@ fn wrong_dates_and_places_are_refused() {
     refused(&["--before", "2026-07", "--restore", "x"], &["cannot be used with"]);
     refused(&[], &["required"]);
     for nothing in ["2026-05", "2026-05-31", "1970-01"] {
-        let ended = sandbox.sprag(&["history", "archive", "--before", nothing, "--out", "../s"]).expect(0);
+        let ended = sandbox.ends(0, &["history", "archive", "--before", nothing, "--out", "../s"]);
         ended.prints(&["nothing to archive: main has no run of a month that ended before"]);
     }
     let damaged = &sandbox.records("HEAD")[0];
     sandbox.write(damaged, "{}\n");
     sandbox.commit("Damage a record");
-    let ended = sandbox.sprag(&["history", "archive", "--before", "2026-07", "--out", "../s"]).expect(4);
+    let ended = sandbox.ends(4, &["history", "archive", "--before", "2026-07", "--out", "../s"]);
     ended.says(&["the history is damaged: ", damaged, "sprag history fsck"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), head);
     assert!(!sandbox.project.join("../s").exists());
@@ -280,12 +272,12 @@ fn a_kill_leaves_no_run_in_neither() {
         std::thread::sleep(took * u32::try_from(round).expect("few") / u32::try_from(rounds).expect("few"));
         child.kill().expect("it is ours");
         child.wait().expect("it ends");
-        sandbox.sprag(&["history", "log"]).expect(0);
+        sandbox.ends(0, &["history", "log"]);
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "round {round}");
         assert_eq!(outputs(&sandbox), before, "round {round}");
-        let has_left = sandbox.sprag(&["history", "fsck", "--json"]).expect(0).json()["archived"] == 45;
+        let has_left = sandbox.ends(0, &["history", "fsck", "--json"]).json()["archived"] == 45;
         if !has_left {
-            sandbox.sprag(&BEFORE).expect(0);
+            sandbox.ends(0, &BEFORE);
             assert_eq!(outputs(&sandbox), before, "round {round}");
         }
     }

@@ -18,7 +18,7 @@ fn sandbox() -> Sandbox {
 }
 
 fn backfill(sandbox: &Sandbox, arguments: &[&str], code: i32) -> Ended {
-    sandbox.sprag(&[&["backfill"], arguments].concat()).expect(code)
+    sandbox.ends(code, &[&["backfill"], arguments].concat())
 }
 
 /// The numbers of the recorded commits, in the order in which they were recorded.
@@ -54,10 +54,10 @@ fn ends_and_steps_come_first_and_then_what_differs() {
 #[test]
 fn what_is_measured_late_is_not_the_newest() {
     let sandbox = sandbox();
-    let measure = |commit: &str| drop(sandbox.sprag(&["run", "--record", "--commit", commit]).expect(0));
+    let measure = |commit: &str| drop(sandbox.ends(0, &["run", "--record", "--commit", commit]));
     let check = |code: i32, words: &[&str]| {
         let head = &sandbox.git(&["rev-parse", "c8"])[..12];
-        sandbox.sprag(&["check"]).expect(code).prints(&[&[head], words].concat());
+        sandbox.ends(code, &["check"]).prints(&[&[head], words].concat());
     };
     measure("c7");
     // Twice as fast, and measured after the commit before HEAD.
@@ -66,10 +66,10 @@ fn what_is_measured_late_is_not_the_newest() {
     check(0, &["theirs/sort", "unchanged"]);
     // HEAD is older than its base.
     let sandbox = self::sandbox();
-    let measure = |commit: &str| drop(sandbox.sprag(&["run", "--record", "--commit", commit]).expect(0));
+    let measure = |commit: &str| drop(sandbox.ends(0, &["run", "--record", "--commit", commit]));
     measure("c8");
     backfill(&sandbox, &["c5..c5"], 0);
-    let ended = sandbox.sprag(&["check"]).expect(1);
+    let ended = sandbox.ends(1, &["check"]);
     ended.prints(&[&sandbox.git(&["rev-parse", "c8"])[..12], "theirs/sort", "+100", "regressed"]);
 }
 
@@ -100,12 +100,12 @@ fn a_spent_budget_stops_and_what_failed_is_not_retried() {
         .says(&["cannot build ", "(Break the build)"]);
     backfill(&sandbox, &range, 0).prints(&["measured 0 commits", "skipped: 2 with a run, 1 that failed before"]);
     // Nor does another machine try it, as the history says so; the newest run is still that of the newest commit.
-    sandbox.sprag(&["history", "log"]).expect(0).prints(&["failed"]);
+    sandbox.ends(0, &["history", "log"]).prints(&["failed"]);
     let elsewhere = [("SPRAG_MACHINE", "other"), ("XDG_CACHE_HOME", "/dev/null/none")];
     let ended = sandbox.sprag_with(&elsewhere, &[&["backfill"], &range[..]].concat()).expect(0);
     ended.prints(&["measured 2 commits", "0 failed", "skipped: 0 with a run, 1 that failed before"]);
     backfill(&sandbox, &["broken..broken", "--retry"], 5).says(&["cannot build "]);
-    sandbox.sprag(&["cache"]).expect(0).prints(&["Break the build", "failed to build"]);
+    sandbox.ends(0, &["cache"]).prints(&["Break the build", "failed to build"]);
 }
 
 #[test]
@@ -160,5 +160,5 @@ fn ranges_that_cannot_be_measured_are_named() {
     let shallow = sandbox.project.join("../shallow");
     let shallow = shallow.to_str().expect("a path is text");
     sandbox.git(&["-C", shallow, "fetch", "-q", "--depth", "1", "origin", "c1:c1"]);
-    sandbox.sprag(&["-C", shallow, "backfill", "c1..main"]).expect(2).says(&["shallow", "--unshallow"]);
+    sandbox.ends(2, &["-C", shallow, "backfill", "c1..main"]).says(&["shallow", "--unshallow"]);
 }

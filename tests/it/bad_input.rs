@@ -12,11 +12,11 @@ pub(crate) const QUARANTINED: &str = "quarantined";
 #[test]
 fn outside_a_repository() {
     let sandbox = Sandbox::empty();
-    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&["no git repository", "hint:", "git init"]);
-    sandbox.sprag(&["site"]).expect(2).says(&["no git repository"]);
+    sandbox.ends(2, &["weekly", "--quick"]).says(&["no git repository", "hint:", "git init"]);
+    sandbox.ends(2, &["site"]).says(&["no git repository"]);
     // Measuring alone needs no repository.
     let filter = ["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--output-run", "run.json"];
-    sandbox.sprag(&filter).expect(0);
+    sandbox.ends(0, &filter);
     let run = sandbox.json("run.json");
     assert!(run["commit"].is_null());
 }
@@ -28,24 +28,24 @@ fn a_bare_repository_takes_records() {
     let bare = sandbox.project.join("../bare.git");
     let bare = bare.to_str().expect("a temporary path is text");
     let arguments = ["-C", bare, "run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--record"];
-    sandbox.sprag(&arguments).expect(0);
+    sandbox.ends(0, &arguments);
     let list = sandbox.git(&["-C", bare, "ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
     assert_eq!(list.lines().count(), 1, "{list}");
-    sandbox.sprag(&["-C", bare, "site"]).expect(2).says(&["bare repository", "hint:", "--out"]);
-    sandbox.sprag(&["-C", bare, "baseline", "emit"]).expect(2).says(&["bare repository", "hint:"]);
+    sandbox.ends(2, &["-C", bare, "site"]).says(&["bare repository", "hint:", "--out"]);
+    sandbox.ends(2, &["-C", bare, "baseline", "emit"]).says(&["bare repository", "hint:"]);
     let site = sandbox.project.join("site");
-    sandbox.sprag(&["-C", bare, "site", "--out", site.to_str().expect("a temporary path is text")]).expect(0);
+    sandbox.ends(0, &["-C", bare, "site", "--out", site.to_str().expect("a temporary path is text")]);
 }
 
 #[test]
 fn a_run_on_a_detached_head_is_recorded_later() {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-q", "--detach"]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&["HEAD is detached", ".sprag/pending", "hint:", "[history]"]);
+    sandbox.ends(2, &["weekly", "--quick"]).says(&["HEAD is detached", ".sprag/pending", "hint:", "[history]"]);
     assert_eq!(fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count(), 1);
     assert!(sandbox.records("main").is_empty());
     sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
     assert_eq!(sandbox.records("main").len(), 2, "the pending run and the new one");
 }
 
@@ -60,7 +60,7 @@ fn a_run_during_a_merge_stays_pending() {
     sandbox.commit("Main");
     sandbox.git(&["merge", "--no-commit", "--no-ff", "-s", "ours", "side"]);
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(2).says(&["merge", "hint:"]);
+    sandbox.ends(2, &["run", "--quick", "--record"]).says(&["merge", "hint:"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count(), 1);
 }
@@ -71,15 +71,15 @@ fn settings_that_cannot_be_are_refused() {
     let config = sandbox.read("sprag.toml");
     sandbox.write("sprag.toml", "[project]\nnmae = \"x\"\n");
     let words = ["[project]/sprag.toml:2:1", "unknown field `nmae`", "did you mean `name`?"];
-    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&words);
+    sandbox.ends(2, &["weekly", "--quick"]).says(&words);
     sandbox.write("sprag.toml", &format!("{config}[history]\nref = \"refs/tags/x\"\n"));
-    sandbox.sprag(&["site"]).expect(2).says(&["refs/tags/x"]);
+    sandbox.ends(2, &["site"]).says(&["refs/tags/x"]);
 }
 
 #[test]
 fn an_empty_history_gives_a_site_with_advice() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     assert_contains(&sandbox.read("_site/index.html"), &["sprag weekly"]);
 }
 
@@ -97,7 +97,7 @@ fn an_unwritable_repository_is_refused_before_measuring() {
     }
     // It ends before it measures, since no benchmark has that name.
     let arguments = ["run", "--quick", "--record", "--filter", "no_such_kernel"];
-    let ended = sandbox.sprag(&arguments).expect(2);
+    let ended = sandbox.ends(2, &arguments);
     set_mode(0o755);
     ended.says(&["cannot write to", "will be kept, not recorded", "hint: make", "no_such_kernel"]);
 }
@@ -106,7 +106,7 @@ fn an_unwritable_repository_is_refused_before_measuring() {
 fn without_a_git_identity_a_stand_in_commits() {
     let sandbox = Sandbox::new();
     sandbox.forget_identity();
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an <%ae>"]), "sprag <sprag@localhost>");
 }
 
@@ -115,24 +115,24 @@ fn before_the_first_commit() {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q"]);
     let arguments = ["run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--record"];
-    sandbox.sprag(&arguments).expect(0).says(&["recorded 1 run on sprag-history"]);
+    sandbox.ends(0, &arguments).says(&["recorded 1 run on sprag-history"]);
     let records = sandbox.records("sprag-history");
     assert!(records.len() == 1 && records[0].contains("/000000000000-"), "{records:?}");
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
 }
 
 #[test]
 fn a_shallow_clone_is_named_and_works() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
     sandbox.commit("Second");
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
     let origin = format!("file://{}", sandbox.project.display());
     sandbox.git(&["clone", "-q", "--depth", "2", &origin, "../shallow"]);
     let shallow = sandbox.project.join("../shallow");
     let shallow = shallow.to_str().expect("a temporary path is text");
-    sandbox.sprag(&["-C", shallow, "run", "--quick", "--record"]).expect(0);
-    sandbox.sprag(&["-C", shallow, "site"]).expect(0);
+    sandbox.ends(0, &["-C", shallow, "run", "--quick", "--record"]);
+    sandbox.ends(0, &["-C", shallow, "site"]);
     let page = fs::read_to_string(sandbox.project.join("../shallow/_site/index.html")).expect("the page is there");
     assert!(page.contains("shallow"), "the page says that the clone is shallow");
 }
@@ -141,13 +141,13 @@ fn a_shallow_clone_is_named_and_works() {
 fn a_repository_with_sha256_objects_is_refused() {
     let sandbox = Sandbox::empty();
     sandbox.git(&["init", "-q", "--object-format=sha256"]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&["SHA-256", "hint:"]);
+    sandbox.ends(2, &["weekly", "--quick"]).says(&["SHA-256", "hint:"]);
 }
 
 #[test]
 fn bad_records_are_counted_and_the_others_stay() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
     let good = sandbox.records("main")[0].clone();
     let text = sandbox.read(&good);
     let folder = good.rsplit_once('/').expect("a record lies in a folder").0;
@@ -158,10 +158,10 @@ fn bad_records_are_counted_and_the_others_stay() {
     sandbox.write(&name('d'), &text);
     sandbox.write(&format!("{folder}/notes.txt"), "hello");
     sandbox.commit("Damage the history");
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/index.html");
     assert_contains(&page, &["tile_ssm_scan", "schema version 9", "notes.txt", "is not JSON", QUARANTINED]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(0).says(&["5 records of the history quarantined"]);
+    sandbox.ends(0, &["weekly", "--quick"]).says(&["5 records of the history quarantined"]);
     assert_eq!(sandbox.records("main").len(), 7, "nothing is removed, one is added");
 }
 
@@ -170,9 +170,9 @@ fn an_unusable_output_folder_is_refused_before_measuring() {
     let sandbox = Sandbox::new();
     sandbox.write("file", "x");
     sandbox.write("mine/thesis.tex", "x");
-    sandbox.sprag(&["weekly", "--quick", "--out", "file"]).expect(2).says(&["file"]);
-    sandbox.sprag(&["weekly", "--quick", "--out", "file/below"]).expect(2).says(&["file"]);
-    sandbox.sprag(&["weekly", "--quick", "--out", "mine"]).expect(2).says(&["`sprag site` did not write", "hint:"]);
+    sandbox.ends(2, &["weekly", "--quick", "--out", "file"]).says(&["file"]);
+    sandbox.ends(2, &["weekly", "--quick", "--out", "file/below"]).says(&["file"]);
+    sandbox.ends(2, &["weekly", "--quick", "--out", "mine"]).says(&["`sprag site` did not write", "hint:"]);
     assert!(sandbox.records("HEAD").is_empty(), "it measured all the same");
     assert_eq!(sandbox.read("mine/thesis.tex"), "x");
 }
@@ -180,14 +180,14 @@ fn an_unusable_output_folder_is_refused_before_measuring() {
 #[test]
 fn usage_errors_exit_with_2() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["wekly"]).expect(2).says(&["weekly"]);
-    sandbox.sprag(&["run", "--filter", "no_such_kernel"]).expect(2).says(&["no_such_kernel"]);
-    sandbox.sprag(&["run", "--suite", "cpuu"]).expect(2).says(&["did you mean `cpu`?"]);
-    sandbox.sprag(&["conformance"]).expect(2);
-    sandbox.sprag(&["conformance", "nowhere"]).expect(2).says(&["nowhere"]);
-    sandbox.sprag(&["-C", "nowhere", "site"]).expect(2).says(&["nowhere"]);
-    sandbox.sprag(&["-C", "sprag.toml", "site"]).expect(2).says(&["not a folder"]);
-    sandbox.sprag(&["run", "--suite", "cpu", "--output-run", "."]).expect(2).says(&["it is a folder"]);
+    sandbox.ends(2, &["wekly"]).says(&["weekly"]);
+    sandbox.ends(2, &["run", "--filter", "no_such_kernel"]).says(&["no_such_kernel"]);
+    sandbox.ends(2, &["run", "--suite", "cpuu"]).says(&["did you mean `cpu`?"]);
+    sandbox.ends(2, &["conformance"]);
+    sandbox.ends(2, &["conformance", "nowhere"]).says(&["nowhere"]);
+    sandbox.ends(2, &["-C", "nowhere", "site"]).says(&["nowhere"]);
+    sandbox.ends(2, &["-C", "sprag.toml", "site"]).says(&["not a folder"]);
+    sandbox.ends(2, &["run", "--suite", "cpu", "--output-run", "."]).says(&["it is a folder"]);
 }
 
 /// If standard error cannot be written, the exit code still tells how the work ended.
@@ -229,14 +229,14 @@ fn a_wrong_golden_value_is_named_and_exits_with_1() {
     let text = std::fs::read_to_string(golden).expect("the golden cases are there");
     // The family is read from the file, not from its name.
     sandbox.write("cases/deep/renamed.json", &text);
-    let right = sandbox.sprag(&["conformance", "cases"]).expect(0);
+    let right = sandbox.ends(0, &["conformance", "cases"]);
     assert_eq!(right.out.lines().last(), Some("13 passed, 0 failed, 0 skipped"));
     let damaged = text.replacen("[0,2,3,1]", "[0,2,1,3]", 1);
     assert_ne!(damaged, text, "nothing was damaged");
     sandbox.write("cases/deep/renamed.json", &damaged);
-    let wrong = sandbox.sprag(&["conformance", "cases"]).expect(1);
+    let wrong = sandbox.ends(1, &["conformance", "cases"]);
     assert_contains(&wrong.out, &["hilbert_full_2x2"]);
     assert_eq!(wrong.out.lines().last(), Some("12 passed, 1 failed, 0 skipped"));
     sandbox.write("empty/readme.txt", "no case");
-    sandbox.sprag(&["conformance", "empty"]).expect(2).says(&["empty"]);
+    sandbox.ends(2, &["conformance", "empty"]).says(&["empty"]);
 }

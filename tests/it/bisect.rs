@@ -57,7 +57,7 @@ fn state(sandbox: &Sandbox) -> [String; 3] {
 
 #[track_caller]
 fn bisect(sandbox: &Sandbox, words: &[&str], code: i32) -> Ended {
-    sandbox.sprag(&[&["bisect"], words].concat()).expect(code)
+    sandbox.ends(code, &[&["bisect"], words].concat())
 }
 
 #[track_caller]
@@ -127,7 +127,7 @@ fn commits_that_change_nothing_of_the_build_are_hardly_suspects() {
     let same = "2 suspects between them. 6 other commits leave `build_inputs` as they are";
     planned(&[same, "Change 1)", "then about 1 commit,", "about 3 builds"]);
     assert_eq!(subjects(&report(&sandbox, &["HEAD~8"], 0)), ["Change 2"]);
-    assert_eq!(sandbox.sprag(&["cache", "--json"]).expect(0).json().as_array().map(Vec::len), Some(3));
+    assert_eq!(sandbox.ends(0, &["cache", "--json"]).json().as_array().map(Vec::len), Some(3));
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     let good = sandbox.git(&["rev-parse", "HEAD~31"]);
     let planned = |words: &[&str]| drop(bisect(&sandbox, &[&good, "--dry-run"], 0).prints(words));
     planned(&["31 suspects", "then about 6 commits"]);
-    sandbox.sprag(&["backfill", "HEAD~31..HEAD", "--releases"]).expect(0);
+    sandbox.ends(0, &["backfill", "HEAD~31..HEAD", "--releases"]);
     // What is recorded is the prior of two ends, too.
     planned(&["31 suspects", "then about 4 commits"]);
     bisect(&sandbox, &[&good, "--dry-run"], 0)
@@ -383,33 +383,33 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     // Where no record of the event is, one is made.
     let fresh = sandbox.copied();
     bisect(&fresh, &["--event", "worst", "--output-runs", "../fresh"], 0);
-    let added = fresh.sprag(&["history", "add", "../fresh"]).expect(0);
+    let added = fresh.ends(0, &["history", "add", "../fresh"]);
     assert_eq!(added.out.lines().filter(|path| path.contains("/_events/")).count(), 2, "{}", added.out);
-    let event = fresh.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
+    let event = fresh.ends(0, &["trend", "--format", "json"]).json()["events"][0].clone();
     assert_eq!(event["suspects"].as_array().map(Vec::len), Some(1), "{event}");
-    sandbox.sprag(&["trend", "--record"]).expect(0).says(&["recorded 1 change of events"]);
-    let event = || sandbox.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
+    sandbox.ends(0, &["trend", "--record"]).says(&["recorded 1 change of events"]);
+    let event = || sandbox.ends(0, &["trend", "--format", "json"]).json()["events"][0].clone();
     let id = event()["id"].as_str().expect("an id").to_owned();
     // A job that may not write hands its records on.
     let aside = sandbox.copied();
     let before = aside.git(&["rev-parse", "HEAD"]);
     bisect(&aside, &["--event", &id, "--output-runs", "../records"], 0);
     assert_eq!(aside.git(&["rev-parse", "HEAD"]), before);
-    let added = aside.sprag(&["history", "add", "../records"]).expect(0).says(&["recorded ", " records on main"]);
+    let added = aside.ends(0, &["history", "add", "../records"]).says(&["recorded ", " records on main"]);
     assert_eq!(added.out.lines().filter(|path| path.contains("/_events/")).count(), 1, "{}", added.out);
-    let handed_on = aside.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0]["bisection"].clone();
-    aside.sprag(&["history", "fsck"]).expect(0);
+    let handed_on = aside.ends(0, &["trend", "--format", "json"]).json()["events"][0]["bisection"].clone();
+    aside.ends(0, &["history", "fsck"]);
     let words = ["--event", &id, "--record"];
     // Between two ends, too, a culprit that is a suspect of the event narrows it.
     let named = sandbox.copied();
     bisect(&named, &[&good, "HEAD", "--record"], 0)
         .says(&[&format!("is a suspect of the event {id}, which is narrowed")]);
-    let narrowed = named.sprag(&["trend", "--format", "json"]).expect(0).json()["events"][0].clone();
+    let narrowed = named.ends(0, &["trend", "--format", "json"]).json()["events"][0].clone();
     assert_eq!((&narrowed["bisection"]["culprits"], &narrowed["id"]), (&handed_on["culprits"], &id.as_str().into()));
     let result = report(&sandbox, &words, 0);
     assert_eq!(handed_on["culprits"][0], result["culprits"][0]["commits"][0]["sha"]);
     assert_eq!(subjects(&result), ["Change 16"]);
-    let log = sandbox.sprag(&["history", "log", "--limit", "0"]).expect(0).out;
+    let log = sandbox.ends(0, &["history", "log", "--limit", "0"]).out;
     for measurement in result["measurements"].as_array().expect("a list") {
         let commit = &measurement["commit"].as_str().expect("a commit")[..12];
         let is_run = |line: &&str| line.contains(commit) && line.contains("of processes by a bisection");
@@ -424,14 +424,14 @@ fn recorded_runs_narrow_an_event_and_its_page_shows_how() {
     // Its runs are few pairs of some benchmarks, which is enough for a commit not to be missing.
     let culprit = &culprit.as_str().expect("a commit")[..12];
     let planned =
-        |more: &[&str]| sandbox.sprag(&[&["backfill", "--around", &id, "--dry-run"][..], more].concat()).expect(0).out;
+        |more: &[&str]| sandbox.ends(0, &[&["backfill", "--around", &id, "--dry-run"][..], more].concat()).out;
     assert!(planned(&[]).contains(culprit) && !planned(&["--missing"]).contains(culprit), "{}", planned(&[]));
-    sandbox.sprag(&["history", "fsck"]).expect(0);
-    sandbox.sprag(&["site", "--out", "../site"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
+    sandbox.ends(0, &["site", "--out", "../site"]);
     let page = sandbox.read(&format!("../site/events/{id}.html"));
     assert!(page.contains("the culprit is ") && page.contains("as the "), "{page}");
-    sandbox.sprag(&["trend", "--event", &id]).expect(0).prints(&[&id]);
-    sandbox.sprag(&["trend", "--event", "worst"]).expect(0).prints(&["no open regression has several suspects"]);
+    sandbox.ends(0, &["trend", "--event", &id]).prints(&[&id]);
+    sandbox.ends(0, &["trend", "--event", "worst"]).prints(&["no open regression has several suspects"]);
     // Runs of old commits, recorded now, are nothing that a gate compares with.
     let verdict = || {
         let check = sandbox.sprag(&["check"]);
@@ -533,10 +533,10 @@ fn jobs_share_a_bisection_through_a_remote() {
         a.0 == b.0 && a.1 != b.1 && a.2 < b.3 && b.2 < a.3
     };
     assert!(!spans.is_empty() && spans.iter().all(|one| !spans.iter().any(|other| overlap(one, other))), "{spans:?}");
-    sandbox.sprag(&["-C", &clones[0], "history", "fsck"]).expect(0);
+    sandbox.ends(0, &["-C", &clones[0], "history", "fsck"]);
     let recorded = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
     // What others have measured need not be measured.
-    let third = sandbox.sprag(&words(2, "1/2")).expect(0).says(&["the history already has"]);
+    let third = sandbox.ends(0, &words(2, "1/2")).says(&["the history already has"]);
     assert!(!third.err.contains("suite theirs:"), "{}", third.err);
     assert!(subjects(&of("third")) == ["Change 16"] && own(&of("third")) >= own(&of("first")), "{}", third.err);
     let now = sandbox.git(&["--git-dir", "../remote.git", "ls-tree", "-r", "--name-only", "main", "history/v1"]);
@@ -655,10 +655,7 @@ fn awkward_repositories_are_bisected_or_say_why_not() {
     let url = format!("file://{}", sandbox.project.display());
     sandbox.git(&["clone", "-q", "--depth", "2", &url, "../shallow"]);
     let shallow = sandbox.project.join("../shallow").display().to_string();
-    sandbox
-        .sprag(&["-C", &shallow, "bisect", "HEAD~3", "HEAD"])
-        .expect(2)
-        .says(&["this clone is shallow", "--unshallow"]);
+    sandbox.ends(2, &["-C", &shallow, "bisect", "HEAD~3", "HEAD"]).says(&["this clone is shallow", "--unshallow"]);
 }
 
 #[test]

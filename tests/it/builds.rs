@@ -30,7 +30,7 @@ fn n_builds(sandbox: &Sandbox) -> usize {
 }
 
 fn cached(sandbox: &Sandbox) -> Vec<Value> {
-    let list = sandbox.sprag(&["cache", "--json"]).expect(0).json();
+    let list = sandbox.ends(0, &["cache", "--json"]).json();
     list.as_array().expect("a list").clone()
 }
 
@@ -57,11 +57,11 @@ fn a_commit_is_built_once_for_each_of_its_settings() {
     compare(&sandbox, &[], 1);
     assert_eq!((n_builds(&sandbox), cached(&sandbox).len()), (2, 6));
     assert_eq!(state(), before);
-    let table = sandbox.sprag(&["cache"]).expect(0);
+    let table = sandbox.ends(0, &["cache"]);
     table.prints(&["Make v1", "Make v2", "built", "6 builds"]);
-    sandbox.sprag(&["cache", "clear", "--older-than", "1d"]).expect(0).prints(&["removed 0 builds"]);
-    sandbox.sprag(&["cache", "clear", "--older-than", "soon"]).expect(2).says(&["is not a time", "hint: "]);
-    sandbox.sprag(&["cache", "clear"]).expect(0).prints(&["removed 6 builds"]);
+    sandbox.ends(0, &["cache", "clear", "--older-than", "1d"]).prints(&["removed 0 builds"]);
+    sandbox.ends(2, &["cache", "clear", "--older-than", "soon"]).says(&["is not a time", "hint: "]);
+    sandbox.ends(0, &["cache", "clear"]).prints(&["removed 6 builds"]);
     assert!(cached(&sandbox).is_empty());
     assert_eq!(fs::read_dir(folder(&sandbox)).expect("a folder").count(), 1, "only the lock stays");
 }
@@ -73,7 +73,7 @@ fn commits_that_agree_in_the_inputs_of_the_build_share_it() {
     // The files of the first one are measured for both.
     compare(&sandbox, &[], 0);
     assert_eq!((n_builds(&sandbox), cached(&sandbox).len()), (1, 1));
-    sandbox.sprag(&["compare", "v2", "v3", "--measure", "--quick"]).expect(1).prints(&["tiles", "-20.0 %"]);
+    sandbox.ends(1, &["compare", "v2", "v3", "--measure", "--quick"]).prints(&["tiles", "-20.0 %"]);
     assert_eq!((n_builds(&sandbox), cached(&sandbox).len()), (2, 2));
     // A commit without any of them is one by itself.
     build_step(&sandbox, "cat rate > built");
@@ -120,7 +120,7 @@ fn what_failed_is_listed_and_compare_retries_it() {
     compare(&sandbox, &[], 2).says(&["cannot build", "no compiler"]);
     let failure = cached(&sandbox)[0]["failure"].as_str().expect("a reason").to_owned();
     assert!(failure.contains("(no compiler)"), "{failure}");
-    sandbox.sprag(&["cache"]).expect(0).prints(&["failed to build"]);
+    sandbox.ends(0, &["cache"]).prints(&["failed to build"]);
     fs::write(folder(&sandbox).join("../go"), "").expect("a file");
     compare(&sandbox, &[], 1);
     assert!(cached(&sandbox).iter().all(|one| one["failure"].is_null()));
@@ -156,7 +156,7 @@ fn each_commit_of_a_cargo_project_runs_its_own_program() {
     }
     for (base, other, ratio) in [("v1", "v2", 2.0), ("v2", "v3", 2.0), ("v1", "v3", 4.0), ("v3", "v1", 0.25)] {
         let code = i32::from(ratio > 1.0);
-        let report = sandbox.sprag(&["compare", base, other, "--measure", "--quick", "--json"]).expect(code).json();
+        let report = sandbox.ends(code, &["compare", base, other, "--measure", "--quick", "--json"]).json();
         assert_eq!(report["benchmarks"][0]["ratio"].as_f64(), Some(ratio), "{base} {other}: {report}");
     }
 }

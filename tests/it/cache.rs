@@ -100,12 +100,12 @@ fn damaged_caches_and_pages_are_rebuilt() {
         let pages = files(&sandbox.project.join("site").join(folder));
         flip(&pages[0]);
         fs::remove_file(&pages[1]).expect("a page goes");
-        let checked = sandbox.sprag(&["site", "--out", "site", "--check"]).expect(1).out;
+        let checked = sandbox.ends(1, &["site", "--out", "site", "--check"]).out;
         let (differs, missing) = (format!("differs: {folder}/"), format!("missing: {folder}/"));
         assert_contains(&checked, &[&differs, &missing]);
         assert!(site(&sandbox, &[]) == expected, "pages that are not what was rendered are rendered again");
     }
-    sandbox.sprag(&["site", "--out", "site", "--check"]).expect(0);
+    sandbox.ends(0, &["site", "--out", "site", "--check"]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn commands_at_one_time_do_one_another_no_harm() {
         assert!(command.wait().expect("it ends").success());
     }
     assert_eq!(files(&cache(&sandbox)).len(), 2, "runs, and what folders list");
-    let warm = sandbox.sprag(&["history", "cache"]).expect(0).out;
+    let warm = sandbox.ends(0, &["history", "cache"]).out;
     assert_contains(&warm, &["kept in 1 file"]);
     let without = sandbox.sprag_with(&[("SPRAG_CACHE", "off")], &["history", "cache"]).expect(0).out;
     assert_eq!(warm.lines().next(), without.lines().next());
@@ -126,7 +126,7 @@ fn commands_at_one_time_do_one_another_no_harm() {
 #[test]
 fn a_cached_run_whose_record_was_damaged_is_quarantined() {
     let sandbox = project();
-    sandbox.sprag(&["history", "cache"]).expect(0);
+    sandbox.ends(0, &["history", "cache"]);
     let time = |path: &String| {
         let run = sandbox.json(path);
         run["timestamp_utc"].as_str().expect("a record has a time").to_owned()
@@ -144,6 +144,6 @@ fn a_cached_run_whose_record_was_damaged_is_quarantined() {
     assert!(site(&sandbox, &[]) == expected);
     // So is what is only shown.
     lose(&records[0]);
-    sandbox.sprag(&["site", "--out", "other"]).expect(2).says(&["cannot render the site", "SPRAG_CACHE=off"]);
+    sandbox.ends(2, &["site", "--out", "other"]).says(&["cannot render the site", "SPRAG_CACHE=off"]);
     sandbox.sprag_with(&[("SPRAG_CACHE", "off")], &["site", "--out", "other"]).expect(0);
 }

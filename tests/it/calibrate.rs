@@ -33,12 +33,12 @@ fn history(days: i64, mut level: impl FnMut(i64) -> f64) -> Sandbox {
     for day in 0..days {
         sandbox.write(&format!("in/{day}.json"), &crafted::text(&session(day, day / 2, level(day))));
     }
-    sandbox.sprag(&["history", "add", "in"]).expect(0);
+    sandbox.ends(0, &["history", "add", "in"]);
     sandbox
 }
 
 fn figures(sandbox: &Sandbox, code: i32) -> Value {
-    let ended = sandbox.sprag(&["check", "--calibrate", "--json"]).expect(code);
+    let ended = sandbox.ends(code, &["check", "--calibrate", "--json"]);
     schemas::follows("calibration-1", &ended.out);
     ended.json()
 }
@@ -64,7 +64,7 @@ fn a_quiet_history_gives_no_false_alarm() {
     let shares: Vec<f64> =
         configured.iter().map(|drawn| drawn["tally"]["share"]["value"].as_f64().expect("one")).collect();
     assert!(shares[0] == 0.0 && shares[1] < 0.1 && shares[2..] == [1.0, 1.0], "{shares:?}");
-    let text = quiet.sprag(&["check", "--calibrate"]).expect(0).out;
+    let text = quiet.ends(0, &["check", "--calibrate"]).out;
     assert_contains(
         &text,
         &[
@@ -102,16 +102,15 @@ fn a_noisy_history_gives_the_rates_of_its_rules() {
 fn what_is_too_short_says_so() {
     let short = history(4, |_| 1.0);
     short
-        .sprag(&["check", "--calibrate"])
-        .expect(0)
+        .ends(0, &["check", "--calibrate"])
         .prints(&["1 of 1 series too short to draw from; 4 more sessions would be enough"]);
     let none = history(1, |_| 1.0);
     assert_eq!(figures(&none, 3)["pairs"]["reruns"], 0);
     let empty = Sandbox::new();
-    empty.sprag(&["check", "--calibrate"]).expect(3).prints(&["there is no series to replay"]);
-    empty.sprag(&["check", "--json"]).expect(2);
-    empty.sprag(&["check", "--calibrate", "--measure"]).expect(2);
-    empty.sprag(&["check", "--calibrate", "--suite", "cpy"]).expect(2).says(&["did you mean `cpu`?"]);
+    empty.ends(3, &["check", "--calibrate"]).prints(&["there is no series to replay"]);
+    empty.ends(2, &["check", "--json"]);
+    empty.ends(2, &["check", "--calibrate", "--measure"]);
+    empty.ends(2, &["check", "--calibrate", "--suite", "cpy"]).says(&["did you mean `cpu`?"]);
 }
 
 #[test]
@@ -119,8 +118,7 @@ fn another_policy_and_another_machine() {
     let sandbox = history(20, |day| 1.0 + 0.02 * (day % 2) as f64);
     sandbox.write("strict.toml", "[rules]\ndefault = \"bands\"\n[rules.bands]\nfail = 0.01\nwarn = 0.01\n");
     sandbox
-        .sprag(&["check", "--calibrate", "--policy", "strict.toml"])
-        .expect(0)
+        .ends(0, &["check", "--calibrate", "--policy", "strict.toml"])
         .prints(&["as configured (bands)", "bands 1 % and 1 %", "10 of 10, 100.0 %"]);
     let elsewhere = sandbox.sprag_with(&[("SPRAG_MACHINE", "another")], &["check", "--calibrate"]).expect(0);
     elsewhere.says(&["this machine has no run in the history", "all machines"]);

@@ -19,7 +19,7 @@ fn sandbox(script: &str, settings: &str) -> Sandbox {
 }
 
 fn run(sandbox: &Sandbox, code: i32) -> (Ended, Value) {
-    let ended = sandbox.sprag(&["run", "--output-run", "out/run.json"]).expect(code);
+    let ended = sandbox.ends(code, &["run", "--output-run", "out/run.json"]);
     let run = sandbox.json("out/run.json");
     (ended, run)
 }
@@ -37,7 +37,7 @@ fn fails(script: &str, settings: &str, words: &[&str]) {
 fn a_command_is_measured_recorded_and_shown() {
     let sandbox = sandbox(FINE, "");
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.sprag(&["weekly"]).expect(0).prints(&["sort{n=1000}"]);
+    sandbox.ends(0, &["weekly"]).prints(&["sort{n=1000}"]);
     let records = sandbox.records("main");
     assert!(records.len() == 1 && records[0].starts_with("history/v1/theirs/"), "{records:?}");
     let run = sandbox.json(&records[0]);
@@ -55,8 +55,8 @@ fn a_command_is_measured_recorded_and_shown() {
     assert_contains(&sandbox.read("_site/index.html"), &["merge"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
-    sandbox.sprag(&["check"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
+    sandbox.ends(0, &["check"]);
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn a_format_that_can_be_imported_is_measured_compared_and_judged() {
     assert_eq!((metric(1).0, sum["metrics"][0]["n"].clone()), (Value::from("nodes_per_op"), Value::from(9)));
     sandbox.write("cost", "200");
     sandbox.commit("Double the cost");
-    let compared = sandbox.sprag(&["compare", "HEAD~1", "HEAD", "--measure", "--quick"]).expect(1);
+    let compared = sandbox.ends(1, &["compare", "HEAD~1", "HEAD", "--measure", "--quick"]);
     assert_contains(&compared.out, &["Sum", "regressed"]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(0).prints(&["Sum"]);
+    sandbox.ends(0, &["weekly", "--quick"]).prints(&["Sum"]);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn the_example_of_the_documentation_works() {
 #[test]
 fn filters_choose_among_what_was_reported() {
     let sandbox = sandbox(FINE, "pass_env = [\"RUNS\"]");
-    let ended = sandbox.sprag(&["run", "--quick", "--filter", "merge"]).expect(0);
+    let ended = sandbox.ends(0, &["run", "--quick", "--filter", "merge"]);
     assert!(ended.out.contains("merge") && !ended.out.contains("sort"), "{}", ended.out);
     assert_contains(&ended.out, &["only 1 process of the command: a confidence interval"]);
     let runs = sandbox.project.join("out/runs");
@@ -279,7 +279,7 @@ fn filters_choose_among_what_was_reported() {
         sandbox.commit(subject);
     }
     nothing(&["run", "--output-run", "out/run.json"]);
-    sandbox.sprag(&["run", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--record"]);
     let last = ["no benchmark of the last run of `theirs` contains `nothing`"];
     // The last run is of this commit, and shows its benchmarks.
     assert!(!nothing(&["run"]).err.contains(last[0]));
@@ -289,7 +289,7 @@ fn filters_choose_among_what_was_reported() {
     // A process of two runs, and one of each side.
     assert_eq!(sandbox.read("out/runs").lines().count(), 2 + 2 + 2);
     let timed = ["compare", "sh bench.sh 1", "sh bench.sh 2", "--measure", "--filter", "nothing"];
-    sandbox.sprag(&timed).expect(2).says(&["contains `nothing`", "their benchmarks: run"]);
+    sandbox.ends(2, &timed).says(&["contains `nothing`", "their benchmarks: run"]);
 }
 
 #[test]
@@ -340,14 +340,14 @@ fn a_suite_gets_no_token_and_no_file_of_the_runner() {
             "sprag.toml",
             &format!("[suites.theirs]\nkind = \"command\"\ncommand = [\"x\"]\npass_env = [{odd}]\n"),
         );
-        sandbox.sprag(&["run"]).expect(2).says(&["sprag.toml:4:", "which is not the name of a variable"]);
+        sandbox.ends(2, &["run"]).says(&["sprag.toml:4:", "which is not the name of a variable"]);
     }
 }
 
 #[test]
 fn an_unknown_setting_or_one_that_does_not_belong_is_refused() {
     let check = |settings: &str, words: &[&str]| {
-        sandbox("", settings).sprag(&["run"]).expect(2).says(words);
+        sandbox("", settings).ends(2, &["run"]).says(words);
     };
     check(
         "time_out_seconds = 3",
@@ -369,7 +369,7 @@ fn kernels_of_pytorch_are_listed_checked_and_timed() {
     let helpers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python");
     sandbox.write("softmax.py", &format!("import sys\nsys.path.append({helpers:?})\n{SOFTMAX}"));
     sandbox.write("torch.py", TORCH);
-    sandbox.sprag(&["init", "--no-verify"]).expect(0).prints(&["PyTorch and Triton: softmax.py"]);
+    sandbox.ends(0, &["init", "--no-verify"]).prints(&["PyTorch and Triton: softmax.py"]);
     sandbox.commit("Begin");
     let (ended, run) = run(&sandbox, 1);
     for (name, reason) in [

@@ -164,12 +164,12 @@ fn revisions_and_suites_that_cannot_be_measured_are_named() {
 
     let outside = Sandbox::empty();
     outside.write("sprag.toml", SUITE);
-    outside.sprag(&["run", "--commit", "v1"]).expect(2).says(&["no git repository"]);
+    outside.ends(2, &["run", "--commit", "v1"]).says(&["no git repository"]);
     let records = Sandbox::empty();
     records.git(&["init", "-q"]);
     records.write("history/v1/x", "x");
     records.commit("sprag: a record");
-    records.sprag(&["run", "--suite", "cpu", "--commit", "HEAD"]).expect(2).says(&["`HEAD` holds records alone"]);
+    records.ends(2, &["run", "--suite", "cpu", "--commit", "HEAD"]).says(&["`HEAD` holds records alone"]);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn two_commits_are_judged_by_the_direction_of_what_they_report() {
     assert_eq!(verdicts(&compared(&sandbox, "HEAD", "v1", 0)), pair("improved", "improved"));
     assert_eq!(verdicts(&compared(&sandbox, "v2", "v2", 0)), pair("unchanged", "unchanged"));
 
-    sandbox.sprag(&["cache", "clear"]).expect(0);
+    sandbox.ends(0, &["cache", "clear"]);
     let ended = sprag(&sandbox, &["compare", "v1", "v2", "--measure", "--filter", "sort"]).expect(1);
     for word in [
         "theirs: v2 against v1, interleaved",

@@ -37,7 +37,7 @@ fn wrong_sides_are_refused_with_advice() {
     let sandbox = Sandbox::new();
     sandbox.commit("Second");
     let check = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["compare"], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["compare"], arguments].concat()).says(words);
     };
     check(&["HEAD", "HEAD"], &["has no recorded run", "sprag run --commit HEAD --record", "--measure"]);
     check(&["HEAD", "no-such-tag", "--measure"], &["neither a program nor a commit", "no-such-tag"]);
@@ -104,8 +104,7 @@ fn a_benchmark_that_only_one_program_has_is_missing_or_new() {
         format!("#!/bin/sh\nread plan\n{{ echo \"$plan\" | sed 's/@reference/@gone/'; cat; }} | {program} \"$@\"\n");
     sandbox.program("old.sh", &script);
     sandbox
-        .sprag(&[&["compare", program, "old.sh"][..], &SCAN].concat())
-        .expect(1)
+        .ends(1, &[&["compare", program, "old.sh"][..], &SCAN].concat())
         .prints(&["the other side: this build has no such benchmark", "1 missing"]);
     let ended = sandbox.sprag(&[&["compare", "old.sh", program, "--inconclusive", "ok"][..], &SCAN].concat());
     // The width of the column of verdicts depends on the other benchmark.

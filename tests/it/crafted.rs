@@ -6,7 +6,7 @@ use chrono::{TimeDelta, TimeZone as _, Utc};
 use sprag_history as history;
 use sprag_model::{Benchmark, Commit, Environment, Machine, Run};
 
-use crate::sandbox::{Ended, Sandbox};
+use crate::sandbox::Sandbox;
 
 #[path = "../../src/history/sample_run.rs"]
 mod sample_run;
@@ -16,7 +16,6 @@ pub(crate) use sample_run::{rounds, run};
 /// The machine class of every crafted run; its slug is `example-cpu`.
 pub(crate) const CLASS: &str = "Example CPU";
 
-/// The baseline of the suite `cpu`.
 pub(crate) const BASELINE: &str = "baselines/cpu.example-cpu.json";
 
 fn commit_of(sha: String, subject: &str, branch: Option<&str>) -> Commit {
@@ -32,7 +31,6 @@ pub(crate) fn run_of_an_absent_commit(number: i64) -> Run {
     Run { commit: Some(commit), ..run }
 }
 
-/// The text of the record of a run.
 pub(crate) fn text(run: &Run) -> String {
     String::from_utf8(run.to_record().2).expect("a record is ASCII")
 }
@@ -117,7 +115,6 @@ impl Crafted {
         Run { environment: Environment::from_facts(facts), ..run }
     }
 
-    /// The run as one of another suite.
     pub(crate) fn of_suite(suite: &str, run: Run) -> Run {
         let mut measurements = run.measurements;
         for one in &mut measurements {
@@ -148,11 +145,5 @@ impl Crafted {
     pub(crate) fn change(&self, day: i64, times: &[(&str, f64)]) {
         self.change_code(day);
         self.record(&self.run(day, times));
-    }
-
-    /// Runs the binary, which must end with that code.
-    #[track_caller]
-    pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> Ended {
-        self.sprag(arguments).expect(code)
     }
 }

@@ -303,7 +303,7 @@ fn a_fault_of_the_settings_has_its_place() {
         let sandbox = Sandbox::new();
         let kernel = kernel("right", keys);
         sandbox.write("sprag.toml", &format!("[suites.mine]\nkind = \"cuda\"\n{kernel}"));
-        sandbox.sprag(&["run", "--suite", "mine"]).expect(2).says(words);
+        sandbox.ends(2, &["run", "--suite", "mine"]).says(words);
     };
     check(
         "grid = \"ceil_div(m, 4)\"",
@@ -345,8 +345,8 @@ fn a_fault_of_the_settings_has_its_place() {
     check(arguments, &["`arguments.fill` of the kernel `right`: `y` holds integers"]);
     let sandbox = Sandbox::new();
     sandbox.write("sprag.toml", "[suites.mine]\nkind = \"cuda\"\n");
-    sandbox.sprag(&["run"]).expect(2).says(&["is of the kind `cuda` and has no `kernel`"]);
+    sandbox.ends(2, &["run"]).says(&["is of the kind `cuda` and has no `kernel`"]);
     let unchecked = kernel("right", "").replace("reference = ", "# ");
     sandbox.write("sprag.toml", &format!("[suites.mine]\nkind = \"cuda\"\n{unchecked}"));
-    sandbox.sprag(&["run"]).expect(2).says(&["sprag.toml:3:1: missing field `reference`", "`\"none\"` checks nothing"]);
+    sandbox.ends(2, &["run"]).says(&["sprag.toml:3:1: missing field `reference`", "`\"none\"` checks nothing"]);
 }

@@ -6,7 +6,7 @@ use crate::sandbox::{Ended, Sandbox, files};
 const SOON: &str = "2026-11-21T00:00:00Z";
 
 fn sprag(sandbox: &Sandbox, arguments: &[&str], code: i32) -> Ended {
-    sandbox.sprag(&[&["-C", "shop"][..], arguments].concat()).expect(code)
+    sandbox.ends(code, &[&["-C", "shop"][..], arguments].concat())
 }
 
 fn export(sandbox: &Sandbox, folder: &str, more: &[&str]) -> String {

@@ -14,7 +14,7 @@ pub(crate) fn shop() -> Sandbox {
     static DEMO: OnceLock<Sandbox> = OnceLock::new();
     Sandbox::copy_of(&DEMO, || {
         let sandbox = Sandbox::empty();
-        let ended = sandbox.sprag(&["demo", "shop", "--seed", "3"]).expect(0);
+        let ended = sandbox.ends(0, &["demo", "shop", "--seed", "3"]);
         sandbox.write(PRINTED, &ended.out);
         sandbox
     })
@@ -58,17 +58,17 @@ fn the_demo_shows_what_it_planted() {
     }
     assert_eq!(sandbox.git(&["-C", "shop", "status", "--porcelain"]), "");
     assert_eq!(sandbox.git(&["-C", "shop", "fsck", "--no-progress", "--no-dangling"]), "");
-    sandbox.sprag(&["demo", "shop"]).expect(2).says(&["is not empty"]);
+    sandbox.ends(2, &["demo", "shop"]).says(&["is not empty"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn what_the_demo_offers_can_be_run() {
     let sandbox = repository();
-    let trend = sandbox.sprag(&["trend"]).expect(0);
+    let trend = sandbox.ends(0, &["trend"]);
     let bisect = trend.out.lines().find(|line| line.contains("sprag bisect --event")).expect("it offers a bisection");
-    sandbox.sprag(&words(bisect)).expect(0).prints(&["The culprit is one commit", "Handle ragged edges in tile_pack"]);
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &words(bisect)).prints(&["The culprit is one commit", "Handle ragged edges in tile_pack"]);
+    sandbox.ends(0, &["site"]);
     let mut offered = BTreeSet::new();
     for page in sandbox::files(&sandbox.project.join("_site/events")).into_values() {
         let page = String::from_utf8_lossy(&page).replace("&#39;", "'");

@@ -39,18 +39,18 @@ fn changes_are_listed_by_series() {
     let table =
         [HEADER.to_owned(), rows("a/1", &[(40, 1.0), (30, 1.1)]), rows("\"b, \"\"2\"\"\"", &[(50, 3e9)])].concat();
     let sandbox = sandbox(&table);
-    let steps = &sandbox.sprag(&["detect", "t.csv"]).expect(0).json()["a/1"]["steps"];
+    let steps = &sandbox.ends(0, &["detect", "t.csv"]).json()["a/1"]["steps"];
     let levels: Vec<f64> = steps[0].as_array().expect("two levels").iter().filter_map(Value::as_f64).collect();
     assert!((levels[0] - 1.0).abs() < 1e-4 && (levels[1] - 1.1).abs() < 1e-4 && levels.len() == 2, "{steps}");
     let expected = json!({
         "a/1": { "changes": [40], "drifts": [], "ranges": [[40, 40]], "steps": steps },
         "b, \"2\"": { "changes": [], "drifts": [], "ranges": [] },
     });
-    assert_eq!(sandbox.sprag(&["detect", "t.csv"]).expect(0).json(), expected);
+    assert_eq!(sandbox.ends(0, &["detect", "t.csv"]).json(), expected);
     assert_eq!(sandbox.sprag_reading(&table, &["detect", "-"]).expect(0).json(), expected);
-    assert_eq!(sandbox.sprag(&["detect", "t.csv", "--output", "made/pred.json"]).expect(0).out, "");
+    assert_eq!(sandbox.ends(0, &["detect", "t.csv", "--output", "made/pred.json"]).out, "");
     assert_eq!(sandbox.json("made/pred.json"), expected);
-    let least = sandbox.sprag(&["detect", "t.csv", "--least", "0.2"]).expect(0);
+    let least = sandbox.ends(0, &["detect", "t.csv", "--least", "0.2"]);
     assert_eq!(least.json()["a/1"]["changes"], json!([]));
 }
 
@@ -58,7 +58,7 @@ fn changes_are_listed_by_series() {
 fn values_that_alternate_are_two_modes_and_no_changes() {
     let parts: Vec<(usize, f64)> = (0..14).map(|part| ([9, 6, 11, 7][part % 4], [1.0, 1.2][part % 2])).collect();
     let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &parts)));
-    let output = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
+    let output = sandbox.ends(0, &["detect", "t.csv"]).json();
     assert_eq!((&output["a"]["changes"], &output["a"]["drifts"]), (&json!([]), &json!([])), "{output}");
     let modes = output["a"]["modes"].as_array().expect("a list of modes");
     assert_eq!(modes.len(), 1, "{output}");
@@ -85,7 +85,7 @@ fn series_of_odd_values_show_what_they_hold() {
                 .expect("a text takes all");
         }
     }
-    let output = sandbox(&table).sprag(&["detect", "t.csv"]).expect(0).json();
+    let output = sandbox(&table).ends(0, &["detect", "t.csv"]).json();
     for (name, _, changes) in cases {
         let expected: Vec<usize> = changes.iter().map(|change| change + 100_000).collect();
         assert_eq!(
@@ -99,7 +99,7 @@ fn series_of_odd_values_show_what_they_hold() {
 #[test]
 fn streamed_results_are_listed_by_length() {
     let sandbox = sandbox(&(HEADER.to_owned() + &rows("a", &[(40, 1.0), (10, 1.1)])));
-    let printed = sandbox.sprag(&["detect", "t.csv", "--stream"]).expect(0).json();
+    let printed = sandbox.ends(0, &["detect", "t.csv", "--stream"]).json();
     let printed = printed["a"].as_object().expect("an object of lengths");
     assert_eq!(printed.len(), 43);
     assert_eq!((&printed["8"], &printed["41"], &printed["50"]), (&json!([]), &json!([]), &json!([40])));
@@ -113,13 +113,13 @@ fn streamed_results_are_listed_by_length() {
 #[test]
 fn series_that_are_too_long_to_grow_are_refused() {
     let sandbox = sandbox(&(HEADER.to_owned() + &rows("short", &[(40, 1.0)]) + &rows("long/1", &[(20_001, 1.0)])));
-    sandbox.sprag(&["detect", "t.csv", "--stream", "--output", "made.json"]).expect(2).says(&[
+    sandbox.ends(2, &["detect", "t.csv", "--stream", "--output", "made.json"]).says(&[
         "`t.csv` is too long for `--stream`",
         "the longest of 2 series, `long/1`, has 20001 points",
         "hint: the limit is one series of 20000 points",
     ]);
     assert!(!sandbox.project.join("made.json").exists());
-    sandbox.sprag(&["detect", "t.csv"]).expect(0);
+    sandbox.ends(0, &["detect", "t.csv"]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn points_count_in_the_order_of_their_indices() {
     lines.reverse();
     let twice = [lines.join("\n"), "\na,69,,,1.1\na,80,,,NaN\na,81,,,\n".to_owned()].concat();
     let sandbox = sandbox(&(HEADER.to_owned() + &twice));
-    let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&[
+    let ended = sandbox.ends(0, &["detect", "t.csv"]).says(&[
         "2 rows without a finite value left out", "1 row with the index of another row",
         "1 series with rows out of order",
     ]);
@@ -141,7 +141,7 @@ fn points_count_in_the_order_of_their_indices() {
         text
     });
     sandbox.write("t.csv", &(HEADER.to_owned() + &gaps));
-    let report = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
+    let report = sandbox.ends(0, &["detect", "t.csv"]).json();
     assert_eq!((&report["a"]["changes"], &report["a"]["ranges"]), (&json!([405]), &json!([[396, 405]])));
 }
 
@@ -158,20 +158,20 @@ fn what_is_no_table_is_refused_with_its_line() {
     ] {
         let sandbox = sandbox(table);
         sandbox.write("result.json", "old");
-        let ended = sandbox.sprag(&["detect", "t.csv", "--output", "result.json"]).expect(2).says(words);
+        let ended = sandbox.ends(2, &["detect", "t.csv", "--output", "result.json"]).says(words);
         assert_eq!((ended.out, sandbox.read("result.json")), (String::new(), "old".to_owned()));
     }
     let sandbox = sandbox(HEADER);
-    sandbox.sprag(&["detect", "absent.csv"]).expect(2).says(&["cannot read `absent.csv`"]);
-    sandbox.sprag(&["detect", "t.csv", "--least", "5"]).expect(2).says(&["from 0 to 1 is allowed"]);
-    sandbox.sprag(&["detect", "t.csv", "--sensitivity", "high"]).expect(2).says(&["strict", "balanced", "loose"]);
-    sandbox.sprag(&["detect", "t.csv", "--output", "./t.csv"]).expect(2).says(&["name the same file", "hint:"]);
+    sandbox.ends(2, &["detect", "absent.csv"]).says(&["cannot read `absent.csv`"]);
+    sandbox.ends(2, &["detect", "t.csv", "--least", "5"]).says(&["from 0 to 1 is allowed"]);
+    sandbox.ends(2, &["detect", "t.csv", "--sensitivity", "high"]).says(&["strict", "balanced", "loose"]);
+    sandbox.ends(2, &["detect", "t.csv", "--output", "./t.csv"]).says(&["name the same file", "hint:"]);
     assert_eq!(sandbox.read("t.csv"), HEADER);
-    sandbox.sprag(&["detect", "t.csv", "--output", "."]).expect(2).says(&["it is a folder"]);
+    sandbox.ends(2, &["detect", "t.csv", "--output", "."]).says(&["it is a folder"]);
     sandbox.write("t.csv", &format!("{HEADER}a,0,,,1\na,1,,,2\n"));
-    let ended = sandbox.sprag(&["detect", "t.csv"]).expect(0).says(&["1 series of fewer than 8 points"]);
+    let ended = sandbox.ends(0, &["detect", "t.csv"]).says(&["1 series of fewer than 8 points"]);
     sandbox.write("u.csv", &format!("{HEADER}a,0,,,1\nb,1,,,2\n"));
-    sandbox.sprag(&["detect", "u.csv"]).expect(0).says(&["2 series of fewer than 8 points"]);
+    sandbox.ends(0, &["detect", "u.csv"]).says(&["2 series of fewer than 8 points"]);
     assert_eq!(ended.json()["a"]["changes"], json!([]));
 }
 
@@ -189,7 +189,7 @@ fn strays_are_those_that_are_worse() {
         sandbox(&(HEADER.to_owned() + &(0..30).map(row).collect::<String>()))
     };
     let changes = |sandbox: &Sandbox, more: &[&str]| {
-        sandbox.sprag(&[&["detect", "t.csv"], more].concat()).expect(0).json()["a"]["changes"].clone()
+        sandbox.ends(0, &[&["detect", "t.csv"], more].concat()).json()["a"]["changes"].clone()
     };
     let (slower, faster) = (table([1.10, 1.09]), table([0.90, 0.91]));
     let (none, both) = (json!([]), json!([16, 18]));
@@ -224,6 +224,6 @@ fn false_alarms_are_within_the_budget() {
 fn counts_that_repeat_themselves_are_exact() {
     let row = |index: usize| format!("a,{index},,,{}\n", if (20..23).contains(&index) { 141 } else { 140 });
     let sandbox = sandbox(&(HEADER.to_owned() + &(0..40).map(|index| row(index).repeat(2)).collect::<String>()));
-    let report = sandbox.sprag(&["detect", "t.csv"]).expect(0).json();
+    let report = sandbox.ends(0, &["detect", "t.csv"]).json();
     assert_eq!((&report["a"]["changes"], &report["a"]["ranges"]), (&json!([20, 23]), &json!([[20, 20], [23, 23]])));
 }

@@ -8,7 +8,7 @@ const SECTIONS: [&str; 6] =
 #[test]
 fn the_document_has_its_fields_and_holds_nothing_private() {
     let sandbox = Sandbox::new();
-    let ended = sandbox.sprag(&["doctor", "--quick", "--json"]).expect(0);
+    let ended = sandbox.ends(0, &["doctor", "--quick", "--json"]);
     crate::schemas::follows("doctor-1", &ended.out);
     let home = sandbox.project.with_file_name("home").to_string_lossy().into_owned();
     for private in [&home, "[project]", "tester@example.org"] {
@@ -49,7 +49,7 @@ fn the_document_has_its_fields_and_holds_nothing_private() {
 #[test]
 fn the_text_has_its_sections_also_outside_a_repository() {
     let sandbox = Sandbox::empty();
-    let ended = sandbox.sprag(&["doctor", "--quick"]).expect(0);
+    let ended = sandbox.ends(0, &["doctor", "--quick"]);
     assert!(ended.out.starts_with("This machine is "), "{}", ended.out);
     let headlines: Vec<&str> =
         ended.out.lines().filter(|line| SECTIONS.iter().any(|one| line.starts_with(one))).collect();
@@ -63,9 +63,9 @@ fn the_text_has_its_sections_also_outside_a_repository() {
 #[test]
 fn faults_of_the_user_are_the_usual_ones() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["doctor", "--jason"]).expect(2).says(&["--jason", "--json"]);
-    sandbox.sprag(&["-C", "nowhere", "doctor"]).expect(2).says(&["nowhere"]);
+    sandbox.ends(2, &["doctor", "--jason"]).says(&["--jason", "--json"]);
+    sandbox.ends(2, &["-C", "nowhere", "doctor"]).says(&["nowhere"]);
     sandbox.write("sprag.toml", "[suites.cpu]\nkind = \"cpy\"\n");
-    let ended = sandbox.sprag(&["doctor"]).expect(2);
+    let ended = sandbox.ends(2, &["doctor"]);
     ended.says(&["[project]/sprag.toml:2:8", "did you mean `cpu`?"]);
 }

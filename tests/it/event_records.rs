@@ -11,7 +11,6 @@ use crate::demo::repository;
 use crate::sandbox::{Sandbox, assert_contains};
 use crate::schemas::follows;
 
-/// The opening of the event with that number.
 fn opened(number: u32) -> EventRecord {
     let series = Series::id_of("cpu/tile_pack{t=8} @fast", 1, "time", "0123456789abcdef");
     EventRecord {
@@ -67,7 +66,7 @@ fn clones_come_to_the_same_events_and_runs() {
         let events: Vec<EventRecord> =
             listed.files.iter().map(|(path, bytes)| EventRecord::from_file(path, bytes).expect("it is one")).collect();
         assert_eq!((events, listed.quarantined.len()), (vec![opened(1), opened(2)], 0), "{clone}");
-        clones.sandbox.sprag(&["-C", clone, "history", "fsck"]).expect(0);
+        clones.sandbox.ends(0, &["-C", clone, "history", "fsck"]);
     }
 }
 
@@ -84,7 +83,7 @@ fn runs_are_listed_proven_and_exported_as_without_events() {
         &["export", "csv"],
     ];
     let root = || {
-        let ended = sandbox.sprag(&["history", "root", "--json"]).expect(0);
+        let ended = sandbox.ends(0, &["history", "root", "--json"]);
         let root = ended.json();
         (root["root"].as_str().expect("a root").to_owned(), root["size"].clone())
     };
@@ -92,7 +91,7 @@ fn runs_are_listed_proven_and_exported_as_without_events() {
     let printed = || {
         let tip = sandbox.git(&["rev-parse", "HEAD"]);
         commands.map(|arguments| {
-            let ended = sandbox.sprag(arguments).expect(0);
+            let ended = sandbox.ends(0, arguments);
             (ended.out.replace(&tip, "TIP"), ended.err)
         })
     };
@@ -102,7 +101,7 @@ fn runs_are_listed_proven_and_exported_as_without_events() {
     for ((arguments, before), after) in commands.into_iter().zip(before).zip(printed()) {
         assert!(before == after, "{arguments:?}");
     }
-    let fsck = |arguments: &[&str]| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(0);
+    let fsck = |arguments: &[&str]| sandbox.ends(0, &[&["history", "fsck"], arguments].concat());
     fsck(&["--against", &root_before.0]).prints(&["are unchanged since"]);
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     fsck(&["--repair"]);
@@ -119,15 +118,15 @@ fn an_event_record_follows_its_schema() {
 fn a_damaged_event_is_a_matter_of_integrity() {
     let sandbox = Sandbox::new();
     let path = record(&sandbox.project, &opened(1));
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
     let text = sandbox.read(&path);
     sandbox.edit(&path, "\"chance\":0.05", "\"chance\":0.5");
     sandbox.write("history/v1/_events/2026/01/notes.txt", "x\n");
     sandbox.commit("Tidy up");
     let words = [path.as_str(), "has the digest", "notes.txt", "is not named `_events/<yyyy>/<mm>/", "hint:"];
-    sandbox.sprag(&["history", "fsck"]).expect(4).prints(&words);
-    follows("history-fsck-1", &sandbox.sprag(&["history", "fsck", "--json"]).expect(4).out);
-    sandbox.sprag(&["history", "fsck", "--repair"]).expect(0).prints(&[&format!("brought back `{path}`")]);
+    sandbox.ends(4, &["history", "fsck"]).prints(&words);
+    follows("history-fsck-1", &sandbox.ends(4, &["history", "fsck", "--json"]).out);
+    sandbox.ends(0, &["history", "fsck", "--repair"]).prints(&[&format!("brought back `{path}`")]);
     assert_eq!((sandbox.read(&path), sandbox.git(&["status", "--porcelain"])), (text, String::new()));
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
 }

@@ -11,7 +11,7 @@ use crate::sandbox::{Sandbox, assert_contains, files};
 use crate::schemas::follows;
 
 fn export(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    sandbox.sprag(&[&["-C", "shop", "export"][..], arguments].concat()).expect(0).out
+    sandbox.ends(0, &[&["-C", "shop", "export"][..], arguments].concat()).out
 }
 
 /// One test, since the demo takes its time.
@@ -61,27 +61,27 @@ fn every_form_gives_the_same(sandbox: &Sandbox) {
 
 fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &Sandbox) {
     sandbox.write("mine/thesis.tex", "x");
-    let refused = sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "../mine"]).expect(2);
+    let refused = sandbox.ends(2, &["-C", "shop", "export", "parquet", "--out", "../mine"]);
     refused.says(&["holds files that `sprag export` did not write", "hint: name an empty folder"]);
-    sandbox.sprag(&["-C", "shop", "export", "parquet", "--out", "_site"]).expect(2).says(&["`sprag export` did not"]);
+    sandbox.ends(2, &["-C", "shop", "export", "parquet", "--out", "_site"]).says(&["`sprag export` did not"]);
     export(sandbox, &["parquet", "--out", "../out"]);
     let before = files(&sandbox.project.join("out")).len();
     export(sandbox, &["parquet", "--out", "../out", "--until", "2026-08-31"]);
     assert!(files(&sandbox.project.join("out")).len() < before, "months that were not asked for stay");
-    sandbox.sprag(&["-C", "shop", "export", "parquet"]).expect(2).says(&["--out"]);
+    sandbox.ends(2, &["-C", "shop", "export", "parquet"]).says(&["--out"]);
 }
 
 #[test]
 fn an_impossible_export_is_refused() {
     let sandbox = Sandbox::new();
-    let ended = sandbox.sprag(&["export", "csv"]).expect(0).says(&["warning: no run of the history matches"]);
+    let ended = sandbox.ends(0, &["export", "csv"]).says(&["warning: no run of the history matches"]);
     assert_eq!(ended.out.lines().count(), 1);
-    sandbox.sprag(&["export", "csv", "--suite", "gqu"]).expect(2).says(&["has no suite `gqu`", "hint:"]);
-    sandbox.sprag(&["export", "jsonl", "--since", "noon"]).expect(2).says(&["`--since noon` is not a date", "hint:"]);
-    sandbox.sprag(&["export", "xml"]).expect(2).says(&["xml"]);
-    sandbox.sprag(&["export", "csv", "--out", "."]).expect(2).says(&["it is a folder"]);
+    sandbox.ends(2, &["export", "csv", "--suite", "gqu"]).says(&["has no suite `gqu`", "hint:"]);
+    sandbox.ends(2, &["export", "jsonl", "--since", "noon"]).says(&["`--since noon` is not a date", "hint:"]);
+    sandbox.ends(2, &["export", "xml"]).says(&["xml"]);
+    sandbox.ends(2, &["export", "csv", "--out", "."]).says(&["it is a folder"]);
     let absent = ["export", "csv", "--out", "absent/x.csv"];
-    sandbox.sprag(&absent).expect(2).says(&["there is no folder `[project]/absent`", "hint: make the folder"]);
+    sandbox.ends(2, &absent).says(&["there is no folder `[project]/absent`", "hint: make the folder"]);
     assert!(!sandbox.project.join("absent").exists());
 }
 

@@ -42,7 +42,7 @@ fn template(recorded: bool) -> Sandbox {
     sandbox.write("in/1.json", &text(&run(1)));
     sandbox.commit("Begin");
     if recorded {
-        sandbox.sprag(&["history", "add", "in/0.json"]).expect(0);
+        sandbox.ends(0, &["history", "add", "in/0.json"]);
     }
     sandbox
 }

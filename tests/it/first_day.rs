@@ -20,7 +20,7 @@ fn project() -> Sandbox {
 fn change(sandbox: &Sandbox, times: [f64; 5]) {
     sandbox.write("times", &times.map(|time| format!("{time}\n")).concat());
     sandbox.commit("Change the code");
-    sandbox.sprag(&["run", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--record"]);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn records_stay_off_the_branch_of_the_code() {
     assert_eq!((sandbox.records("sprag-history").len(), sandbox.records("main").len()), (1, 0));
     assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), "Change the code");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    sandbox.sprag(&["history", "log"]).expect(0).prints(&["own"]);
+    sandbox.ends(0, &["history", "log"]).prints(&["own"]);
     // So it is in later commits, and where HEAD is detached. Equal records of one second would be one.
     change(&sandbox, [10.5; 5]);
     sandbox.git(&["checkout", "-q", "--detach"]);
@@ -47,49 +47,43 @@ fn records_stay_off_the_branch_of_the_code() {
 fn a_gate_works_in_the_first_sitting() {
     let sandbox = project();
     change(&sandbox, [10.0, 10.1, 9.9, 10.0, 10.05]);
-    sandbox
-        .sprag(&["baseline", "emit"])
-        .expect(0)
-        .prints(&["only 1 session recorded, so noise is assumed: tolerances 4 %"]);
+    sandbox.ends(0, &["baseline", "emit"]).prints(&["only 1 session recorded, so noise is assumed: tolerances 4 %"]);
     let base = sandbox.git(&["rev-parse", "--short=12", "HEAD"]);
     sandbox.commit("Take a baseline");
     // That is not new code, so nothing is to be measured again.
-    sandbox.sprag(&["check"]).expect(0).prints(&[&base, "check: pass"]);
+    sandbox.ends(0, &["check"]).prints(&[&base, "check: pass"]);
     for sides in [["HEAD", "HEAD~1"], ["HEAD~1", "HEAD"]] {
-        sandbox.sprag(&[&["compare"][..], &sides].concat()).expect(2).says(&["both sides are the same commit"]);
+        sandbox.ends(2, &[&["compare"][..], &sides].concat()).says(&["both sides are the same commit"]);
     }
     change(&sandbox, [15.0, 15.1, 14.9, 15.0, 15.05]);
-    sandbox.sprag(&["compare", "HEAD~1", "HEAD"]).expect(1).prints(&["regressed"]);
-    sandbox.sprag(&["check"]).expect(1).prints(&["regressed", "+50.0 %"]);
-    sandbox.sprag(&["check", "--tolerance", "52%"]).expect(0).prints(&["within the tolerance, but not certain"]);
+    sandbox.ends(1, &["compare", "HEAD~1", "HEAD"]).prints(&["regressed"]);
+    sandbox.ends(1, &["check"]).prints(&["regressed", "+50.0 %"]);
+    sandbox.ends(0, &["check", "--tolerance", "52%"]).prints(&["within the tolerance, but not certain"]);
     change(&sandbox, [10.7, 10.8, 10.6, 10.7, 10.75]);
     let command = format!("`sprag compare {base} {} --measure`", sandbox.git(&["rev-parse", "--short=12", "HEAD"]));
-    sandbox.sprag(&["check"]).expect(3).prints(&["inconclusive", &command]);
-    sandbox.sprag(&["check", "--tolerance", "10%"]).expect(0).prints(&["unchanged"]);
+    sandbox.ends(3, &["check"]).prints(&["inconclusive", &command]);
+    sandbox.ends(0, &["check", "--tolerance", "10%"]).prints(&["unchanged"]);
     change(&sandbox, [10.1, 10.0, 10.1, 10.2, 9.9]);
-    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged"]);
+    sandbox.ends(0, &["check"]).prints(&["unchanged"]);
     // One slow process of five is not a regression, and no reason for doubt.
     change(&sandbox, [10.1, 10.0, 14.1, 10.2, 9.9]);
-    sandbox.sprag(&["check"]).expect(0);
+    sandbox.ends(0, &["check"]);
 }
 
 #[test]
 fn what_regressed_on_a_busy_machine_is_to_be_confirmed() {
     let sandbox = project();
     change(&sandbox, [10.0; 5]);
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
     sandbox.write("times", "20\n20\n20\n20\n20\n");
     sandbox.commit("Change the code");
-    sandbox.sprag(&["run", "--output-run", "../run.json"]).expect(0);
+    sandbox.ends(0, &["run", "--output-run", "../run.json"]);
     let mut run = sandbox.json("../run.json");
     run["quality"] =
         serde_json::json!({ "clean": false, "reasons": ["the machine was busy: load 9.0 before the run"] });
     sandbox.write("../run.json", &run.to_string());
-    sandbox.sprag(&["history", "add", "../run.json"]).expect(0);
-    sandbox
-        .sprag(&["check"])
-        .expect(1)
-        .prints(&["load 9.0 before the run; confirm what regressed in turns: `sprag compare "]);
+    sandbox.ends(0, &["history", "add", "../run.json"]);
+    sandbox.ends(1, &["check"]).prints(&["load 9.0 before the run; confirm what regressed in turns: `sprag compare "]);
 }
 
 #[test]
@@ -97,13 +91,13 @@ fn a_suite_measured_twice_does_not_hide_the_others_before_a_baseline() {
     let sandbox = project();
     sandbox.append("sprag.toml", "[suites.other]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
     change(&sandbox, [10.0; 5]);
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
     sandbox.commit("Take a baseline");
-    sandbox.sprag(&["run", "--suite", "own", "--record"]).expect(0);
-    sandbox.sprag(&["check"]).expect(0).prints(&["own on", "other on", "check: pass; 2 unchanged"]);
+    sandbox.ends(0, &["run", "--suite", "own", "--record"]);
+    sandbox.ends(0, &["check"]).prints(&["own on", "other on", "check: pass; 2 unchanged"]);
     change(&sandbox, [10.01; 5]);
-    sandbox.sprag(&["check", "--against", "HEAD~1"]).expect(0).prints(&["check: pass; 2 unchanged"]);
-    sandbox.sprag(&["compare", "HEAD~1", "HEAD"]).expect(0).prints(&["own/sort", "other/sort"]);
+    sandbox.ends(0, &["check", "--against", "HEAD~1"]).prints(&["check: pass; 2 unchanged"]);
+    sandbox.ends(0, &["compare", "HEAD~1", "HEAD"]).prints(&["own/sort", "other/sort"]);
 }
 
 #[test]
@@ -111,10 +105,10 @@ fn two_runs_of_one_commit_cannot_take_turns() {
     let sandbox = project();
     sandbox.append(".gitignore", "times\n");
     change(&sandbox, [10.0, 10.1, 9.9, 10.0, 10.05]);
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
     sandbox.write("times", "11.2\n11.3\n11.1\n11.2\n11.25\n");
-    sandbox.sprag(&["run", "--record"]).expect(0);
-    let ended = sandbox.sprag(&["check"]).expect(3).prints(&["record sessions an hour or more apart"]);
+    sandbox.ends(0, &["run", "--record"]);
+    let ended = sandbox.ends(3, &["check"]).prints(&["record sessions an hour or more apart"]);
     assert!(!ended.out.contains("--measure"), "{}", ended.out);
 }
 
@@ -126,7 +120,7 @@ fn a_tolerance_that_makes_no_sense_is_refused() {
         (vec!["check", "--tolerance=-1%"], "give a percentage"),
         (vec!["check", "--tolerance", "10%", "--policy", "p.toml"], "cannot be used with"),
     ] {
-        sandbox.sprag(&arguments).expect(2).says(&[word]);
+        sandbox.ends(2, &arguments).says(&[word]);
     }
 }
 
@@ -145,9 +139,9 @@ fn imported_runs_are_gated_against_their_history() {
         sandbox.commit("Change the code");
         sandbox.write("../report.json", &report(1.0 + 0.001 * f64::from(day)));
         let time = format!("2026-01-0{day}");
-        sandbox.sprag(&["import", "../report.json", "--suite", "theirs", "--time", &time]).expect(0);
+        sandbox.ends(0, &["import", "../report.json", "--suite", "theirs", "--time", &time]);
     }
-    let check = |code: i32, arguments: &[&str]| sandbox.sprag(&[&["check"], arguments].concat()).expect(code);
+    let check = |code: i32, arguments: &[&str]| sandbox.ends(code, &[&["check"], arguments].concat());
     check(0, &["--suite", "theirs"]).prints(&["against the last 3 sessions before it", "1 unchanged"]);
     sandbox.write("../report.json", &report(1.5));
     check(1, &["--run", "../report.json", "--suite", "theirs", "--against", "history"]).prints(&["+49."]);
@@ -156,7 +150,7 @@ fn imported_runs_are_gated_against_their_history() {
     sandbox.commit("Make it slow");
     check(2, &["--suite", "theirs"])
         .says(&["no run of `theirs`, which is not a suite of sprag.toml", "sprag import FILE --suite theirs"]);
-    sandbox.sprag(&["import", "../report.json", "--suite", "theirs", "--time", "2026-01-06"]).expect(0);
+    sandbox.ends(0, &["import", "../report.json", "--suite", "theirs", "--time", "2026-01-06"]);
     check(1, &["--suite", "theirs"]).prints(&["1 regressed"]);
     check(2, &["--suite", "nope"]).says(&["there is no suite `nope`"]);
 }
@@ -165,16 +159,16 @@ fn imported_runs_are_gated_against_their_history() {
 fn any_command_is_timed() {
     let sandbox = project();
     sandbox.commit("Begin");
-    let bench = |code: i32, arguments: &[&str]| sandbox.sprag(&[&["bench"], arguments].concat()).expect(code);
+    let bench = |code: i32, arguments: &[&str]| sandbox.ends(code, &[&["bench"], arguments].concat());
     bench(0, &["--runs", "3", "--", "sh", "-c", "exit 0"]).prints(&["`exit 0`: ", "3 runs in fresh processes"]);
     bench(0, &["--runs", "3", "echo a | cat"]).prints(&["`echo a | cat`: "]);
     let both = bench(0, &["--runs", "4", "--", "true", "a", "--vs", "true", "b"]);
     both.prints(&["`true b` takes ", " times as long as `true a` (", "bench/run @default"]);
     bench(0, &["--runs", "3", "--record", "--name", "quick", "true"]);
     assert_eq!(sandbox.records("sprag-history").len(), 1);
-    sandbox.sprag(&["check", "--suite", "quick"]).expect(3).prints(&["quick/run @default"]);
+    sandbox.ends(3, &["check", "--suite", "quick"]).prints(&["quick/run @default"]);
     // Where suites are configured, others are judged only by name.
-    sandbox.sprag(&["check"]).expect(2).says(&["no complete run of this machine"]);
+    sandbox.ends(2, &["check"]).says(&["no complete run of this machine"]);
 
     let absent =
         "error: `nowhere-to-be-seen` cannot be started: there is no such program\nhint: name a program on PATH";
@@ -195,9 +189,8 @@ fn two_commands_or_programs_are_compared() {
     let sandbox = project();
     sandbox.write("times", "10\n10\n10\n10\n10\n");
     sandbox.commit("Begin");
-    let compare = |code: i32, arguments: &[&str]| {
-        sandbox.sprag(&[&["compare", "--measure", "--quick"], arguments].concat()).expect(code)
-    };
+    let compare =
+        |code: i32, arguments: &[&str]| sandbox.ends(code, &[&["compare", "--measure", "--quick"], arguments].concat());
     let timed = sandbox.sprag(&["compare", "--measure", "--quick", "--inconclusive", "ok", "true a", "true b"]);
     timed.prints(&["bench: true b against true a", "bench/run @default", "3 process pairs"]);
     sandbox.program("old", "#!/bin/sh\nexec sh bench.sh\n");
@@ -211,34 +204,34 @@ fn two_commands_or_programs_are_compared() {
 fn a_first_check_is_no_base_for_a_verdict() {
     let sandbox = project();
     change(&sandbox, [16.0, 10.1, 9.9, 10.0, 10.05]);
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
     sandbox.commit("Take a baseline");
     // The first process of a quick run pays for cold caches.
     sandbox.write(".count", "0");
     sandbox.write("times", "16\n10\n10\n10\n10\n");
     sandbox.commit("Change the code");
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
-    sandbox.sprag(&["check"]).expect(3).prints(&["inconclusive", "--measure`"]);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
+    sandbox.ends(3, &["check"]).prints(&["inconclusive", "--measure`"]);
     // A full run of the same commit decides, also where a quick one follows it.
     sandbox.write(".count", "0");
-    sandbox.sprag(&["run", "--record"]).expect(0);
-    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged"]);
+    sandbox.ends(0, &["run", "--record"]);
+    sandbox.ends(0, &["check"]).prints(&["unchanged"]);
     sandbox.write(".count", "0");
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
-    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged"]);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
+    sandbox.ends(0, &["check"]).prints(&["unchanged"]);
     let base = sandbox.git(&["rev-parse", "HEAD"]);
     change(&sandbox, [10.1, 10.0, 10.1, 10.2, 9.9]);
-    sandbox.sprag(&["check", "--against", &base]).expect(0).prints(&["unchanged"]);
+    sandbox.ends(0, &["check", "--against", &base]).prints(&["unchanged"]);
 }
 
 #[test]
 fn a_machine_too_noisy_to_show_a_slowdown_by_half_passes_nothing() {
     let sandbox = project();
     change(&sandbox, [10.0, 14.0, 19.0, 12.0, 8.0]);
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
     sandbox.commit("Take a baseline");
     change(&sandbox, [12.4, 10.0, 9.0, 13.0, 20.0]);
     for arguments in [&["check"][..], &["check", "--tolerance", "10%"]] {
-        sandbox.sprag(arguments).expect(3).prints(&["inconclusive", "--measure`"]);
+        sandbox.ends(3, arguments).prints(&["inconclusive", "--measure`"]);
     }
 }

@@ -115,12 +115,12 @@ fn what_truenos_check_passes_over_is_judged() {
             &["but the intervals of the two sides overlap: take more samples"],
         ),
     ] {
-        let ended = trueno(case).sprag(&CHECK).expect(code).prints(words);
+        let ended = trueno(case).ends(code, &CHECK).prints(words);
         assert_eq!(last(&ended), last_line, "{case}: {}", ended.out);
     }
     let sandbox = trueno("30-wide-ci-ignored");
-    sandbox.sprag(&[&CHECK[..], &["--inconclusive", "ok"]].concat()).expect(0);
-    sandbox.sprag(&[&CHECK[..], &["--inconclusive", "fail"]].concat()).expect(1);
+    sandbox.ends(0, &[&CHECK[..], &["--inconclusive", "ok"]].concat());
+    sandbox.ends(1, &[&CHECK[..], &["--inconclusive", "fail"]].concat());
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn two_baselines_of_different_cpus_are_not_compared() {
     let text = |cpu: &str| {
         format!("# Trueno Performance Baseline\n# Commit: abcdef0\n# CPU: {cpu}\n#\na time: [1 ns 2 ns 3 ns]\n")
     };
-    let ended = two(&text("Old"), &text("New")).sprag(&CHECK).expect(3);
+    let ended = two(&text("Old"), &text("New")).ends(3, &CHECK);
     assert_eq!(last(&ended), "check: inconclusive; 1 not comparable");
     assert_contains(&ended.out, &["cpu_model Old → New"]);
-    two(&text("Old"), &text("Old")).sprag(&CHECK).expect(0);
-    two(&text("unknown"), &text("New")).sprag(&CHECK).expect(0);
+    two(&text("Old"), &text("Old")).ends(0, &CHECK);
+    two(&text("unknown"), &text("New")).ends(0, &CHECK);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn compatible_says_what_tt_metals_check_says() {
         ("n4_full_separation_flags", 1, &[few]),
         ("large_delta_not_significant_n3", 0, &[]),
     ] {
-        let (case, printed) = (tt_metal_case(name), tt_metal(name).sprag(&compatible).expect(code).says(words).json());
+        let (case, printed) = (tt_metal_case(name), tt_metal(name).ends(code, &compatible).says(words).json());
         assert_eq!(printed["summary"], case["summary"], "{name}");
         for (section, entries) in case["results"].as_object().expect("an object") {
             for (entry, figures) in entries.as_object().expect("an object") {
@@ -161,15 +161,15 @@ fn compatible_says_what_tt_metals_check_says() {
         ("malformed_json", "JSONDecodeError: Expecting value: line 1 column 18 (char 17)"),
     ] {
         let own = "tt-metal's own check ends without a result";
-        tt_metal(name).sprag(&compatible).expect(2).says(&[own, words, "hint:"]);
+        tt_metal(name).ends(2, &compatible).says(&[own, words, "hint:"]);
     }
-    tt_metal("nan_in_baseline").sprag(&compatible).expect(0).prints(&["\"delta_median_pct\": NaN,"]);
+    tt_metal("nan_in_baseline").ends(0, &compatible).prints(&["\"delta_median_pct\": NaN,"]);
 }
 
 #[test]
 fn what_tt_metals_check_skips_is_judged() {
     let check = |name: &str, code: i32, expected: &str| {
-        let ended = tt_metal(name).sprag(&CHECK).expect(code);
+        let ended = tt_metal(name).ends(code, &CHECK);
         assert_eq!(last(&ended), expected, "{name}: {}", ended.out);
         ended
     };
@@ -203,7 +203,7 @@ fn what_tt_metals_check_skips_is_judged() {
 #[test]
 fn what_cannot_be_compared_is_named_with_what_to_do() {
     let refused = |sandbox: &Sandbox, arguments: &[&str], words: &[&str]| {
-        let ended = sandbox.sprag(arguments).expect(2).says(words).says(&["hint:"]);
+        let ended = sandbox.ends(2, arguments).says(words).says(&["hint:"]);
         assert_eq!(ended.out, "");
     };
     for (case, words) in [
@@ -246,8 +246,8 @@ fn what_cannot_be_compared_is_named_with_what_to_do() {
     assert!(!sandbox.project.join("s.json").exists());
     refused(&two(run, run), &[&CHECK[..], &["--compatible"]].concat(), &["is for files of Trueno and tt-metal"]);
     let absent = ["check", "--run", "absent.txt", "--baseline", "baseline.txt"];
-    sandbox.sprag(&absent).expect(2).says(&["cannot read `absent.txt`"]);
-    sandbox.sprag(&["check", "--compatible"]).expect(2).says(&["--run", "--baseline"]);
+    sandbox.ends(2, &absent).says(&["cannot read `absent.txt`"]);
+    sandbox.ends(2, &["check", "--compatible"]).says(&["--run", "--baseline"]);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn names_cannot_act_on_a_terminal() {
     let text = "a\u{1b}[31mb/x time: [1 ns 2 ns 3 ns]\n\u{202e}c time: [1 ns 2 ns 3 ns]\n";
     let sandbox = two(text, text);
     for more in [&[][..], &["--compatible"]] {
-        let ended = sandbox.sprag(&[&CHECK[..], more].concat()).expect(0);
+        let ended = sandbox.ends(0, &[&CHECK[..], more].concat());
         assert!(!ended.out.contains(['\u{1b}', '\u{202e}']), "{}", ended.out);
     }
 }
@@ -267,19 +267,19 @@ fn two_files_are_compared_by_the_rule_of_their_kind() {
         format!("{{\"pack\": {{\"one\": [{0}], \"two\": [{0}]}}}}", samples.join(", "))
     };
     let sandbox = two(&ground(1000.0), &ground(1100.0));
-    let ended = sandbox.sprag(&["compare", "baseline.txt", "current.txt"]).expect(1);
+    let ended = sandbox.ends(1, &["compare", "baseline.txt", "current.txt"]);
     assert!(ended.out.starts_with("current.txt against baseline.txt, by rank: "), "{}", ended.out);
     assert_eq!(last(&ended), "compare: fail; 2 regressed");
-    let json = sandbox.sprag(&["compare", "baseline.txt", "current.txt", "--json"]).expect(1).out;
+    let json = sandbox.ends(1, &["compare", "baseline.txt", "current.txt", "--json"]).out;
     let json: Value = serde_json::from_str(&json).expect("it is JSON");
     assert_eq!((&json["command"], &json["outcome"]), (&Value::from("compare"), &Value::from("fail")));
     let same = ["compare", "current.txt", "current.txt"];
-    sandbox.sprag(&same).expect(2).says(&["`current.txt` is compared with itself", "hint: "]);
-    sandbox.sprag(&["check", "--run", "current.txt", "--baseline", "current.txt"]).expect(2).says(&["with itself"]);
+    sandbox.ends(2, &same).says(&["`current.txt` is compared with itself", "hint: "]);
+    sandbox.ends(2, &["check", "--run", "current.txt", "--baseline", "current.txt"]).says(&["with itself"]);
     let suite = ["compare", "baseline.txt", "current.txt", "--suite", "cpu"];
-    sandbox.sprag(&suite).expect(2).says(&["`--suite` names suites of Sprag"]);
+    sandbox.ends(2, &suite).says(&["`--suite` names suites of Sprag"]);
     let against = ["check", "--run", "current.txt", "--against", "baseline.txt"];
-    assert_eq!(last(&sandbox.sprag(&against).expect(1)), "check: fail; 2 regressed");
+    assert_eq!(last(&sandbox.ends(1, &against)), "check: fail; 2 regressed");
 
     let text = trueno("02-bands");
     text.sprag(&["compare", "baseline.txt", "current.txt"]).prints(&[", by bands: "]);
@@ -297,7 +297,7 @@ fn each_benchmark_is_judged_as_the_policy_says_where_that_can_be() {
     let (texts, truths) = (two(&text(100), &text(110)), two(&truth(1000), &truth(1100)));
     let check = |sandbox: &Sandbox, policy: &str, code: i32| {
         sandbox.write("policy.toml", policy);
-        sandbox.sprag(&[&CHECK[..], &["--policy", "policy.toml"]].concat()).expect(code)
+        sandbox.ends(code, &[&CHECK[..], &["--policy", "policy.toml"]].concat())
     };
     let entry = |part: &str, rest: &str| format!("[[rules.metric]]\nmatch = \"{part}\"\n{rest}\n");
     let loose = entry("loose", "rule = \"tolerance\"\nwith = { ratio = 0.25 }");
@@ -319,8 +319,8 @@ fn each_benchmark_is_judged_as_the_policy_says_where_that_can_be() {
             "hint: ",
         ]);
         sandbox.write("sprag.toml", &loose);
-        assert_eq!(last(&sandbox.sprag(&CHECK).expect(1)), "check: fail; 1 regressed, 1 unchanged");
-        let compared = sandbox.sprag(&["compare", "baseline.txt", "current.txt"]).expect(1);
+        assert_eq!(last(&sandbox.ends(1, &CHECK)), "check: fail; 1 regressed, 1 unchanged");
+        let compared = sandbox.ends(1, &["compare", "baseline.txt", "current.txt"]);
         assert_eq!(last(&compared), "compare: fail; 1 regressed, 1 unchanged");
         sandbox.remove("sprag.toml");
     }
@@ -337,7 +337,7 @@ fn what_is_new_is_in_every_report() {
     let sandbox = two(&text(&["a"]), &text(&["a", "b"]));
     let reports =
         ["--report", "json=r.json", "--report", "md=r.md", "--report", "junit=r.xml", "--report", "sarif=r.sarif"];
-    let ended = sandbox.sprag(&[&CHECK[..], &reports].concat()).expect(3).prints(&["new: the base does not have it"]);
+    let ended = sandbox.ends(3, &[&CHECK[..], &reports].concat()).prints(&["new: the base does not have it"]);
     assert_eq!(last(&ended), "check: inconclusive; 1 without a baseline, 1 unchanged");
     let report = sandbox.json("r.json");
     assert_eq!(report["outcome"], "inconclusive");
@@ -345,11 +345,11 @@ fn what_is_new_is_in_every_report() {
     for file in ["r.md", "r.xml", "r.sarif"] {
         assert_contains(&sandbox.read(file), &["the base does not have it"]);
     }
-    sandbox.sprag(&[&CHECK[..], &["--inconclusive", "ok"]].concat()).expect(0);
-    sandbox.sprag(&[&CHECK[..], &["--inconclusive", "fail"]].concat()).expect(1);
-    sandbox.sprag(&["compare", "baseline.txt", "current.txt"]).expect(3);
+    sandbox.ends(0, &[&CHECK[..], &["--inconclusive", "ok"]].concat());
+    sandbox.ends(1, &[&CHECK[..], &["--inconclusive", "fail"]].concat());
+    sandbox.ends(3, &["compare", "baseline.txt", "current.txt"]);
     // What is new cannot have become slower since the base.
-    sandbox.sprag(&["compare", "baseline.txt", "current.txt", "--bisect"]).expect(0);
-    sandbox.sprag(&[&CHECK[..], &["--bisect"]].concat()).expect(0);
-    sandbox.sprag(&[&CHECK[..], &["--compatible"]].concat()).expect(0);
+    sandbox.ends(0, &["compare", "baseline.txt", "current.txt", "--bisect"]);
+    sandbox.ends(0, &[&CHECK[..], &["--bisect"]].concat());
+    sandbox.ends(0, &[&CHECK[..], &["--compatible"]].concat());
 }

@@ -13,12 +13,12 @@ fn json(schema: &str, ended: &Ended) -> Value {
 }
 
 fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Value> {
-    let ended = sandbox.sprag(&[&["history", "log", "--json", "--limit", "0"], arguments].concat()).expect(0);
+    let ended = sandbox.ends(0, &[&["history", "log", "--json", "--limit", "0"], arguments].concat());
     json("history-log-1", &ended)["runs"].as_array().expect("a list").clone()
 }
 
 fn root(sandbox: &Sandbox) -> String {
-    let root = json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0));
+    let root = json("history-root-1", &sandbox.ends(0, &["history", "root", "--json"]));
     root["root"].as_str().expect("a root").to_owned()
 }
 
@@ -48,12 +48,12 @@ fn the_log_lists_filters_and_advises() {
     check(&["--status", "ok"], &|run| run["status"] == "ok");
     check(&["--since", &date, "--until", &date], &|run| time(run).starts_with(&date));
     check(&["--branch", "main"], &|_| true);
-    let table = sandbox.sprag(&["history", "log", "--limit", "3"]).expect(0);
+    let table = sandbox.ends(0, &["history", "log", "--limit", "3"]);
     assert_eq!(table.out.lines().count(), 4, "{}", table.out);
     assert!(table.out.lines().nth(1).is_some_and(|line| line.contains(&commit[..12])), "{}", table.out);
     table.says(&["3 of", "--limit 0"]);
     let bad = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["history", "log"], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["history", "log"], arguments].concat()).says(words);
     };
     bad(&["--suite", "nosuch"], &["no suite `nosuch`", "there are:", &suite]);
     bad(&["--machine", "\u{1b}[31m"], &["no machine", "\\u{1b}", "there are:"]);
@@ -65,11 +65,11 @@ fn the_log_lists_filters_and_advises() {
 #[test]
 fn an_empty_history_says_how_to_fill_it() {
     let sandbox = Sandbox::new();
-    let ended = sandbox.sprag(&["history", "log"]).expect(0);
+    let ended = sandbox.ends(0, &["history", "log"]);
     assert_contains(&ended.out, &["no run is recorded"]);
     ended.says(&["sprag run --record"]);
-    sandbox.sprag(&["history", "fsck"]).expect(0).prints(&["clean"]);
-    assert_eq!(json("history-root-1", &sandbox.sprag(&["history", "root", "--json"]).expect(0))["size"], 0);
+    sandbox.ends(0, &["history", "fsck"]).prints(&["clean"]);
+    assert_eq!(json("history-root-1", &sandbox.ends(0, &["history", "root", "--json"]))["size"], 0);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_history_of_which_no_run_can_be_read_is_not_called_empty() {
     let sandbox = Sandbox::new();
     sandbox.write("history/v1/cpu/2026/01/notes.txt", "x");
     sandbox.commit("Add notes");
-    let ended = sandbox.sprag(&["history", "log"]).expect(0);
+    let ended = sandbox.ends(0, &["history", "log"]);
     assert!(ended.out.contains("can be read") && !ended.out.contains("recorded"), "{}", ended.out);
     ended.says(&["1 file of the history cannot be used", "sprag history fsck"]);
 }
@@ -85,7 +85,7 @@ fn a_history_of_which_no_run_can_be_read_is_not_called_empty() {
 #[test]
 fn damage_is_detected_repaired_and_proven() {
     let sandbox = repository();
-    let fsck = |arguments: &[&str], code| sandbox.sprag(&[&["history", "fsck"], arguments].concat()).expect(code);
+    let fsck = |arguments: &[&str], code| sandbox.ends(code, &[&["history", "fsck"], arguments].concat());
     let before = json("history-fsck-1", &fsck(&["--json"], 0));
     let root = before["root"].as_str().expect("a root").to_owned();
     let records = sandbox.records("HEAD");
@@ -95,7 +95,7 @@ fn damage_is_detected_repaired_and_proven() {
     sandbox.write("history/v1/cpu/\u{202e}notes", "x");
     sandbox.commit("Tidy up");
     fsck(&[], 4).prints(&[changed, gone, "\\u{202e}notes", "hint:", "damage in 3 places"]);
-    let quarantined = sandbox.sprag(&["history", "log", "--limit", "1"]).expect(0);
+    let quarantined = sandbox.ends(0, &["history", "log", "--limit", "1"]);
     quarantined.says(&["2 files of the history cannot be used"]);
     // The root is of what entered, so it stays.
     fsck(&["--against", &root], 4);
@@ -117,11 +117,11 @@ fn a_rewritten_history_and_a_busy_one() {
     let root = root(&sandbox);
     sandbox.git(&["rm", "-rq", "history"]);
     sandbox.git(&["commit", "-q", "--amend", "-m", "Squash"]);
-    sandbox.sprag(&["history", "fsck", "--against", &root]).expect(4).prints(&["is gone"]);
-    sandbox.sprag(&["history", "prove", "--since", &"0".repeat(64)]).expect(4).prints(&["no beginning"]);
-    sandbox.sprag(&["history", "fsck", "--against", "abc"]).expect(2).says(&["64 lower-case", "history root"]);
+    sandbox.ends(4, &["history", "fsck", "--against", &root]).prints(&["is gone"]);
+    sandbox.ends(4, &["history", "prove", "--since", &"0".repeat(64)]).prints(&["no beginning"]);
+    sandbox.ends(2, &["history", "fsck", "--against", "abc"]).says(&["64 lower-case", "history root"]);
     sandbox.write(".git/MERGE_HEAD", &format!("{}\n", sandbox.git(&["rev-parse", "HEAD"])));
-    sandbox.sprag(&["history", "fsck", "--repair"]).expect(2).says(&["merge is under way", "hint:"]);
+    sandbox.ends(2, &["history", "fsck", "--repair"]).says(&["merge is under way", "hint:"]);
 }
 
 #[test]
@@ -130,21 +130,21 @@ fn proofs_are_made_here_and_checked_anywhere() {
     let now = root(&sandbox);
     let run = runs(&sandbox, &[])[3].clone();
     let (id, path) = (run["id"].as_str().expect("an id"), run["path"].as_str().expect("a path"));
-    sandbox.sprag(&["history", "prove", id, "--output", "proof.json"]).expect(0);
-    let printed = sandbox.sprag(&["history", "prove", &id[..10]]).expect(0).out;
+    sandbox.ends(0, &["history", "prove", id, "--output", "proof.json"]);
+    let printed = sandbox.ends(0, &["history", "prove", &id[..10]]).out;
     assert_eq!(printed, sandbox.read("proof.json"));
     follows("history-proof-1", &printed);
-    assert_eq!(sandbox.sprag(&["history", "prove", path]).expect(0).out, printed);
+    assert_eq!(sandbox.ends(0, &["history", "prove", path]).out, printed);
     let elsewhere = Sandbox::empty();
     elsewhere.write("proof.json", &printed);
     let check = |arguments: &[&str], code| {
-        elsewhere.sprag(&[&["history", "prove", "--check", "proof.json"], arguments].concat()).expect(code)
+        elsewhere.ends(code, &[&["history", "prove", "--check", "proof.json"], arguments].concat())
     };
     check(&["--root", &now], 0).prints(&[id]);
     check(&[], 0).says(&["--root"]);
     check(&["--root", &"0".repeat(64)], 4);
     sandbox.commit("Code");
-    let since = sandbox.sprag(&["history", "prove", "--since", &now]).expect(0).out;
+    let since = sandbox.ends(0, &["history", "prove", "--since", &now]).out;
     elsewhere.write("proof.json", &since);
     follows("history-proof-1", &since);
     check(&["--root", &root(&sandbox)], 0).prints(&["are the first of"]);
@@ -157,7 +157,7 @@ fn proofs_are_made_here_and_checked_anywhere() {
     elsewhere.write("proof.json", &" ".repeat(100_000));
     check(&[], 2).says(&["it holds more than"]);
     let bad = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["history", "prove"], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["history", "prove"], arguments].concat()).says(words);
     };
     bad(&["ffff"], &["names no run", "six digits"]);
     bad(&["ffffffffffff"], &["no run `ffffffffffff`"]);

@@ -156,15 +156,15 @@ fn a_partial_run_is_no_run_of_the_suite() {
 #[test]
 fn a_broken_baseline_does_not_let_a_weekly_build_pass() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
-    let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
+    let ended = sandbox.ends(0, &["baseline", "emit"]);
     let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
     let path = path.trim_end_matches(':');
-    sandbox.sprag(&["check"]).expect(0).prints(&["check: pass"]);
+    sandbox.ends(0, &["check"]).prints(&["check: pass"]);
     sandbox.write(path, "{");
-    sandbox.sprag(&["weekly", "--quick"]).expect(2).says(&[path, "is not JSON"]).prints(&["inconclusive"]);
+    sandbox.ends(2, &["weekly", "--quick"]).says(&[path, "is not JSON"]).prints(&["inconclusive"]);
     sandbox.remove(path);
-    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    sandbox.ends(0, &["weekly", "--quick"]);
 }
 
 #[test]

@@ -113,6 +113,6 @@ fn the_doctor_gives_the_reason() {
 #[test]
 fn retuning_is_for_kernels_of_a_device() {
     let sandbox = Sandbox::new();
-    let ended = sandbox.sprag(&["run", "--suite", "cpu", "--retune"]).expect(2);
+    let ended = sandbox.ends(2, &["run", "--suite", "cpu", "--retune"]);
     ended.says(&["`--retune` chooses the configurations of CUDA kernels", "hint:"]);
 }

@@ -22,16 +22,15 @@ fn sandbox(count: i64) -> Sandbox {
 #[test]
 fn files_become_records_of_one_commit() {
     let sandbox = sandbox(3);
-    let ended = sandbox.sprag(&["history", "add", "in/0.json", "in/1.json"]).expect(0);
+    let ended = sandbox.ends(0, &["history", "add", "in/0.json", "in/1.json"]);
     ended.says(&["recorded 2 runs on main"]);
     assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]), "3");
-    let ended = sandbox.sprag(&["history", "add", "in"]).expect(0);
+    let ended = sandbox.ends(0, &["history", "add", "in"]);
     let (_, path, _) = run(2).to_record();
     assert_eq!(ended.out, format!("{path}\n"));
     ended.says(&["recorded 1 run on main", "2 runs already in the history"]);
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    let ended =
-        sandbox.sprag(&["history", "add", "in/0.json"]).expect(0).says(&["1 run already in the history of main"]);
+    let ended = sandbox.ends(0, &["history", "add", "in/0.json"]).says(&["1 run already in the history of main"]);
     assert_eq!((ended.out.as_str(), sandbox.git(&["rev-parse", "HEAD"])), ("", head));
     assert_eq!((sandbox.records("main").len(), sandbox.git(&["status", "--porcelain"])), (3, String::new()));
     assert!(!sandbox.project.join(".sprag").exists(), "nothing had to be kept");
@@ -42,7 +41,7 @@ fn the_layout_of_the_file_is_free_and_its_record_canonical() {
     let sandbox = sandbox(0);
     let value: serde_json::Value = serde_json::from_str(&text(&run(1))).expect("a record is JSON");
     sandbox.write("in/pretty.json", &serde_json::to_string_pretty(&value).expect("a value is JSON"));
-    sandbox.sprag(&["history", "add", "in/pretty.json"]).expect(0);
+    sandbox.ends(0, &["history", "add", "in/pretty.json"]);
     assert_eq!(sandbox.read(&run(1).to_record().1), text(&run(1)));
 }
 
@@ -55,9 +54,9 @@ fn standard_input_and_folders_of_folders() {
     sandbox.sprag_reading(&text(&run(3)), &["history", "add", "-", "in"]).expect(0).says(&["recorded 3 runs"]);
     sandbox.sprag_reading("{}", &["history", "add", "-"]).expect(2).says(&["`standard input` is not a run record"]);
     sandbox.write("in/d/notes.txt", "hello");
-    sandbox.sprag(&["history", "add", "in/d"]).expect(2).says(&["holds no file", "`.json`", "hint:"]);
-    sandbox.sprag(&["history", "add"]).expect(2);
-    sandbox.sprag(&["history", "add", "nowhere.json"]).expect(2).says(&["`nowhere.json` cannot be read"]);
+    sandbox.ends(2, &["history", "add", "in/d"]).says(&["holds no file", "`.json`", "hint:"]);
+    sandbox.ends(2, &["history", "add"]);
+    sandbox.ends(2, &["history", "add", "nowhere.json"]).says(&["`nowhere.json` cannot be read"]);
 }
 
 #[test]
@@ -78,17 +77,17 @@ fn bad_files_are_named_and_nothing_or_only_the_good_is_recorded() {
         (&" ".repeat((32 << 20) + 1), &["more than the 33554432 bytes"]),
     ] {
         sandbox.write("in/bad.json", content);
-        let ended = sandbox.sprag(&["history", "add", "in"]).expect(2);
+        let ended = sandbox.ends(2, &["history", "add", "in"]);
         ended.says(words).says(&["`in/bad.json`", "nothing was recorded: 1 of 3 files"]);
         assert_eq!(sandbox.read("in/bad.json"), content, "the file was touched");
     }
     sandbox.remove("in/bad.json");
     assert!(sandbox.records("main").is_empty());
     sandbox.write("in/bad\u{1b}[31m.json", "{");
-    let ended = sandbox.sprag(&["history", "add", "--skip-bad", "in"]).expect(1);
+    let ended = sandbox.ends(1, &["history", "add", "--skip-bad", "in"]);
     ended.says(&["bad\\u{1b}[31m.json", "recorded 2 runs"]);
     assert_eq!(sandbox.records("main").len(), 2);
-    sandbox.sprag(&["history", "add", "--skip-bad", "in"]).expect(1).says(&["2 runs already"]);
+    sandbox.ends(1, &["history", "add", "--skip-bad", "in"]).says(&["2 runs already"]);
 }
 
 #[cfg(unix)]
@@ -99,62 +98,50 @@ fn links_and_odd_files_are_refused() {
         std::os::unix::fs::symlink(sandbox.project.join(from), sandbox.project.join(to)).expect("a link");
     };
     link("in/0.json", "link.json");
-    sandbox.sprag(&["history", "add", "link.json"]).expect(2).says(&["is a symbolic link", "hint:"]);
+    sandbox.ends(2, &["history", "add", "link.json"]).says(&["is a symbolic link", "hint:"]);
     fs::create_dir(sandbox.project.join("in/more")).expect("a folder");
     link("in", "in/more/round");
-    sandbox
-        .sprag(&["history", "add", "in"])
-        .expect(0)
-        .says(&["`in/more/round` is a symbolic link and was not followed"]);
+    sandbox.ends(0, &["history", "add", "in"]).says(&["`in/more/round` is a symbolic link and was not followed"]);
     link("in/0.json", "in/more/link.json");
-    sandbox
-        .sprag(&["history", "add", "in"])
-        .expect(2)
-        .says(&["`in/more/link.json` cannot be read: it is a symbolic link"]);
+    sandbox.ends(2, &["history", "add", "in"]).says(&["`in/more/link.json` cannot be read: it is a symbolic link"]);
     sandbox.remove("in/more/link.json");
     let pipe = sandbox.project.join("in/pipe.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
     assert!(made.success());
-    sandbox
-        .sprag(&["history", "add", "in"])
-        .expect(2)
-        .says(&["`in/pipe.json` cannot be read: it is a pipe or a device"]);
-    sandbox
-        .sprag(&["history", "add", "/dev/zero"])
-        .expect(2)
-        .says(&["`/dev/zero` cannot be read: it is a pipe or a device"]);
+    sandbox.ends(2, &["history", "add", "in"]).says(&["`in/pipe.json` cannot be read: it is a pipe or a device"]);
+    sandbox.ends(2, &["history", "add", "/dev/zero"]).says(&["`/dev/zero` cannot be read: it is a pipe or a device"]);
 }
 
 #[test]
 fn a_name_that_the_content_contradicts_is_damage() {
     let sandbox = sandbox(1);
     sandbox.write(&format!("in/{}", name(&run(1))), &text(&run(2)));
-    let ended = sandbox.sprag(&["history", "add", "in"]).expect(4);
+    let ended = sandbox.ends(4, &["history", "add", "in"]);
     ended.says(&["has the id", "in its content", "hint:"]);
     assert!(sandbox.records("main").is_empty());
-    sandbox.sprag(&["history", "add", "--skip-bad", "in"]).expect(4).says(&["recorded 1 run"]);
+    sandbox.ends(4, &["history", "add", "--skip-bad", "in"]).says(&["recorded 1 run"]);
     assert_eq!(sandbox.records("main").len(), 1);
 }
 
 #[test]
 fn what_the_history_refuses_is_named_and_keeps_nothing_else_from_it() {
     let sandbox = sandbox(2);
-    sandbox.sprag(&["history", "add", "in/0.json"]).expect(0);
+    sandbox.ends(0, &["history", "add", "in/0.json"]);
     let mut shouted = run(5);
     shouted.suite = "CPU".to_owned();
     std::sync::Arc::make_mut(&mut shouted.measurements[0].benchmark).suite = "CPU".to_owned();
     sandbox.write("in/shouted.json", &text(&shouted));
     let words = ["`in/shouted.json`", "`history/v1/CPU` cannot be recorded next to `history/v1/cpu`", "hint: spell it"];
-    sandbox.sprag(&["history", "add", "in"]).expect(2).says(&words).says(&["nothing was recorded"]);
+    sandbox.ends(2, &["history", "add", "in"]).says(&words).says(&["nothing was recorded"]);
     assert_eq!(sandbox.records("main").len(), 1);
-    sandbox.sprag(&["history", "add", "in", "--skip-bad"]).expect(1).says(&words);
+    sandbox.ends(1, &["history", "add", "in", "--skip-bad"]).says(&words);
     assert_eq!(sandbox.records("main").len(), 2);
     // One that waits and can never be recorded does not keep others waiting.
     sandbox.write(".sprag/pending/shouted.json", &text(&shouted));
     sandbox.write(".sprag/pending/newer.json", &text(&run(1)).replace("\"schema_version\":1", "\"schema_version\":9"));
     sandbox.write(".sprag/pending/good.json", &text(&run(7)));
     sandbox.write("in/6.json", &text(&run(6)));
-    let ended = sandbox.sprag(&["history", "add", "in/6.json"]).expect(0);
+    let ended = sandbox.ends(0, &["history", "add", "in/6.json"]);
     ended.says(&[
         "shouted.json` was left where it is", "newer.json` has schema version 9", "1 kept from an earlier try",
     ]);
@@ -167,7 +154,7 @@ fn what_the_history_refuses_is_named_and_keeps_nothing_else_from_it() {
 fn runs_stay_pending_if_recording_is_impossible() {
     let sandbox = sandbox(2);
     sandbox.git(&["checkout", "-q", "--detach"]);
-    let ended = sandbox.sprag(&["history", "add", "in"]).expect(2);
+    let ended = sandbox.ends(2, &["history", "add", "in"]);
     ended.says(&["the 2 runs are not recorded", ".sprag/pending", "HEAD is detached", "hint:"]);
     assert_eq!(fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count(), 2);
     assert_eq!(sandbox.read("in/0.json"), text(&run(0)));
@@ -177,14 +164,14 @@ fn runs_stay_pending_if_recording_is_impossible() {
     assert_eq!(fs::read_dir(sandbox.project.join(".sprag/pending")).expect("the folder is there").count(), 0);
     let outside = Sandbox::empty();
     outside.write("run.json", &text(&run(1)));
-    outside.sprag(&["history", "add", "run.json"]).expect(2).says(&["no git repository", "hint:"]);
+    outside.ends(2, &["history", "add", "run.json"]).says(&["no git repository", "hint:"]);
 }
 
 #[test]
 fn a_commit_that_is_not_here_is_a_warning() {
     let sandbox = sandbox(0);
     sandbox.write("in/run.json", &text(&run_of_an_absent_commit(1)));
-    let ended = sandbox.sprag(&["history", "add", "in"]).expect(0);
+    let ended = sandbox.ends(0, &["history", "add", "in"]);
     ended.says(&["warning: this repository does not hold 1 commit", "0123456789abcdef0123456789abcdef01234567"]);
     assert_eq!(sandbox.records("main").len(), 1);
 }
@@ -200,7 +187,7 @@ fn processes_that_add_at_the_same_time_lose_nothing() {
             scope.spawn(move || {
                 for number in 0..RECORDS {
                     let file = format!("in/{}.json", process * RECORDS + number);
-                    let ended = sandbox.sprag(&["history", "add", &file]).expect(0);
+                    let ended = sandbox.ends(0, &["history", "add", &file]);
                     assert!(!ended.err.contains("warning"), "{}", ended.err);
                 }
             });
@@ -210,7 +197,7 @@ fn processes_that_add_at_the_same_time_lose_nothing() {
     let mut expected: Vec<String> = (0..PROCESSES * RECORDS).map(|number| run(number).to_record().1).collect();
     expected.sort();
     assert_eq!(records, expected);
-    sandbox.sprag(&["history", "add", "in"]).expect(0).says(&["40 runs already in the history"]);
+    sandbox.ends(0, &["history", "add", "in"]).says(&["40 runs already in the history"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
 }

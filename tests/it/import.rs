@@ -8,6 +8,9 @@ use serde_json::Value;
 use crate::sandbox::{Sandbox, assert_contains, files};
 use crate::schemas::follows;
 
+/// The columns that a long table must have.
+const COLUMNS: &str = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value";
+
 fn golden(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/golden/formats").join(path);
     path.to_str().expect("plain text").to_owned()
@@ -25,11 +28,10 @@ fn a_history_is_imported_once_in_one_commit() {
     let sandbox = Sandbox::new();
     let data = golden("github-action-benchmark/data.js");
     sandbox
-        .sprag(&["import", &data, "--dry-run"])
-        .expect(0)
+        .ends(0, &["import", &data, "--dry-run"])
         .prints(&["apex-latency: 2 runs of 2 commits", "nothing was recorded"]);
     let before = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.sprag(&["import", &data, "--machine", "ci"]).expect(0);
+    sandbox.ends(0, &["import", &data, "--machine", "ci"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), before, "one commit");
     let imported = records(&sandbox);
     assert_eq!(imported.len(), 3);
@@ -38,18 +40,17 @@ fn a_history_is_imported_once_in_one_commit() {
         assert_eq!(record["config"]["import"]["format"], "github-action-benchmark");
         follows("run-1", &record.to_string());
     }
-    sandbox.sprag(&["import", &data, "--machine", "ci"]).expect(0).prints(&["3 runs imported before"]);
+    sandbox.ends(0, &["import", &data, "--machine", "ci"]).prints(&["3 runs imported before"]);
     // What has grown adds what is new.
     let text = fs::read_to_string(&data).expect("the sample is there");
     let newer = text.replace("6a580d9da358a59f7833bbf1ef3e0ec22c7807db", &"ab".repeat(20));
     sandbox.write("grown.js", &newer);
     sandbox
-        .sprag(&["import", "grown.js", "--machine", "ci"])
-        .expect(0)
+        .ends(0, &["import", "grown.js", "--machine", "ci"])
         .prints(&["1 run of 1 commit", "2 runs imported before"]);
     assert_eq!(records(&sandbox).len(), 4);
     assert_eq!(sandbox.git(&["status", "--porcelain", "history"]), "");
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
 }
 
 #[test]
@@ -79,16 +80,16 @@ fn files_folders_and_histories_are_recognised_and_recorded() {
     ];
     for (sample, format) in samples {
         let suite = sample.replace(['/', '.'], "-");
-        sandbox.sprag(&["import", &golden(sample), "--suite", &suite, "--time", "2026-01-02"]).expect(0);
+        sandbox.ends(0, &["import", &golden(sample), "--suite", &suite, "--time", "2026-01-02"]);
         let records = records(&sandbox);
         let ours = records.iter().find(|record| record["config"]["import"]["format"] == format);
         let ours = ours.unwrap_or_else(|| panic!("{sample} is not recorded as {format}"));
         assert!(ours["benchmarks"].as_array().is_some_and(|list| !list.is_empty()), "{sample}");
     }
-    sandbox.sprag(&["history", "fsck"]).expect(0);
-    let site = sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
+    let site = sandbox.ends(0, &["site"]);
     assert!(site.err.is_empty() || !site.err.contains("quarantined"), "{}", site.err);
-    let list = sandbox.sprag(&["import", "--list"]).expect(0);
+    let list = sandbox.ends(0, &["import", "--list"]);
     assert!(samples.iter().all(|(_, format)| list.out.contains(format)), "{}", list.out);
 }
 
@@ -97,24 +98,21 @@ fn what_the_source_does_not_tell_is_assumed_aloud_or_asked_for() {
     let sandbox = Sandbox::new();
     let file = golden("hyperfine/v1.20.json");
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    let ended = sandbox.sprag(&["import", &file]).expect(0);
+    let ended = sandbox.ends(0, &["import", &file]);
     ended
         .says(&["names no commit: taken as measured at", "--commit", "called `imported`"])
         .prints(&["hyperfine: 1 run of 1 commit on imported"]);
     assert_eq!(records(&sandbox)[0]["commit"]["sha"], head.as_str());
-    sandbox.sprag(&["import", &file]).expect(0);
+    sandbox.ends(0, &["import", &file]);
     assert_eq!(records(&sandbox).len(), 1, "the same again is nothing new");
-    sandbox.sprag(&["import", &file, "--commit", "none"]).expect(2).says(&["neither the time", "--time"]);
-    sandbox
-        .sprag(&["import", &file, "--commit", "none", "--time", "noon"])
-        .expect(2)
-        .says(&["`--time noon` is not a date"]);
-    sandbox.sprag(&["import", &file, "--commit", "none", "--time", "2026-01-02T03:04:05Z"]).expect(0);
+    sandbox.ends(2, &["import", &file, "--commit", "none"]).says(&["neither the time", "--time"]);
+    sandbox.ends(2, &["import", &file, "--commit", "none", "--time", "noon"]).says(&["`--time noon` is not a date"]);
+    sandbox.ends(0, &["import", &file, "--commit", "none", "--time", "2026-01-02T03:04:05Z"]);
     assert_eq!(records(&sandbox).len(), 2);
     let text = r#"{"suite":"apex_x_cpu_perf_regression","timestamp_utc":"1013-02-11T00:00:00Z","metrics":{"a_ms":1}}"#;
     sandbox.write("odd.json", text);
-    sandbox.sprag(&["import", "odd.json", "--commit", "none"]).expect(2).says(&["neither the time"]);
-    let ended = sandbox.sprag(&["import", "odd.json", "--commit", "none", "--time", "2026-01-02"]).expect(0);
+    sandbox.ends(2, &["import", "odd.json", "--commit", "none"]).says(&["neither the time"]);
+    let ended = sandbox.ends(0, &["import", "odd.json", "--commit", "none", "--time", "2026-01-02"]);
     ended.says(&["dates 1 run outside the years 1970 to 9999, which is ignored"]);
 }
 
@@ -124,7 +122,7 @@ fn what_cannot_be_imported_is_named_and_nothing_is_recorded() {
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let check = |name: &str, text: &str, arguments: &[&str], words: &[&str]| {
         sandbox.write(name, text);
-        sandbox.sprag(&[&["import", name], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["import", name], arguments].concat()).says(words);
         assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head, "{name}");
     };
     check("what.json", "{}", &[], &["cannot tell the format of", "--format", "hyperfine"]);
@@ -141,10 +139,14 @@ fn what_cannot_be_imported_is_named_and_nothing_is_recorded() {
     check("twice.json", twice, &["--format", "hyperfine"], &["the key `command` occurs twice", "line 1"]);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     check("deep.json", &deep, &["--format", "pyperf"], &["deep.json"]);
-    let row = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\ns,b,time,s,lower,,,m,fast\n";
-    check("rows.csv", row, &[], &["rows.csv", "2", "where a number is needed"]);
-    sandbox.sprag(&["import", "absent.json"]).expect(2).says(&["absent.json"]);
-    sandbox.sprag(&["import"]).expect(2);
+    check(
+        "rows.csv",
+        &format!("{COLUMNS}\ns,b,time,s,lower,,,m,fast\n"),
+        &[],
+        &["rows.csv", "2", "where a number is needed"],
+    );
+    sandbox.ends(2, &["import", "absent.json"]).says(&["absent.json"]);
+    sandbox.ends(2, &["import"]);
 }
 
 #[test]
@@ -154,8 +156,8 @@ fn names_are_encoded_and_a_bad_value_fails_alone() {
         format!("../Suite One,{name},time,ms,lower,{},2026-01-02T00:00:00Z,m,{value}\n", "ab".repeat(20))
     };
     let rows = [row("-f{x}@1", "2"), row("red\u{1b}[31m", "3"), row("zero", "0"), row("nan", "NaN")].concat();
-    sandbox.write("r.csv", &format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{rows}"));
-    let ended = sandbox.sprag(&["import", "r.csv"]).expect(0);
+    sandbox.write("r.csv", &format!("{COLUMNS}\n{rows}"));
+    let ended = sandbox.ends(0, &["import", "r.csv"]);
     assert_contains(&ended.out, &["suite-one: 1 run", "2 results without a value"]);
     let record = &records(&sandbox)[0];
     let of = |name: &str| {
@@ -169,8 +171,8 @@ fn names_are_encoded_and_a_bad_value_fails_alone() {
     // Pages show names as the source spells them, and the subject of a commit that is not here.
     let page = r#"{"entries":{"S":[{"commit":{"id":"COMMIT","message":"Use fewer locks\n\nAll of them.","timestamp":"2026-01-03T00:00:00Z"},"date":1767600000000,"tool":"go","benches":[{"name":"f{x}@1 50%","value":2,"unit":"ns/op"}]}]}}"#;
     sandbox.write("data.js", &page.replace("COMMIT", &"cd".repeat(20)));
-    sandbox.sprag(&["import", "data.js"]).expect(0);
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["import", "data.js"]);
+    sandbox.ends(0, &["site"]);
     let pages = files(&sandbox.project.join("_site"));
     let text = |start: &str| -> String {
         let own = pages.iter().filter(|(path, _)| path.starts_with(start) && path.ends_with(".html"));
@@ -195,16 +197,16 @@ fn runs_of_many_days_without_a_commit_are_refused_with_what_is_missing() {
     (1..4).for_each(|day| sandbox.write(&format!("none/{day}.json"), &report(day, "")));
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let words = ["commits of 3 runs from 2026-01-01 to 2026-01-03", "--commit", "git_commit"];
-    sandbox.sprag(&["import", "none"]).expect(2).says(&words);
+    sandbox.ends(2, &["import", "none"]).says(&words);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
-    sandbox.sprag(&["import", "none", "--commit", "none"]).expect(0).prints(&["recorded 3 runs"]);
-    sandbox.sprag(&["import", "none/1.json"]).expect(0).says(&["taken as measured at"]);
+    sandbox.ends(0, &["import", "none", "--commit", "none"]).prints(&["recorded 3 runs"]);
+    sandbox.ends(0, &["import", "none/1.json"]).says(&["taken as measured at"]);
     let spellings = ["git_commit", "Git-SHA", "commit_hash", "GIT_DESCRIBE"];
     for (day, key) in (1..).zip(spellings) {
         let (id, start) = (format!("{day:040x}"), if key == "GIT_DESCRIBE" { "v1.2-34-g" } else { "" });
         sandbox.write(&format!("named/{day}.json"), &report(day, &format!(r#","{key}":"{start}{id}""#)));
     }
-    sandbox.sprag(&["import", "named", "--suite", "s"]).expect(0).prints(&["4 runs of 4 commits"]);
+    sandbox.ends(0, &["import", "named", "--suite", "s"]).prints(&["4 runs of 4 commits"]);
 }
 
 #[test]
@@ -220,23 +222,23 @@ fn the_direction_of_a_time_and_what_else_may_be_wrong_is_warned_of() {
     };
     let words =
         ["warning: bigger.json: the tool `customBiggerIsBetter` treats bigger as better", "`ms/ggas`", "--better"];
-    sandbox.sprag(&["import", "bigger.json"]).expect(0).says(&words);
+    sandbox.ends(0, &["import", "bigger.json"]).says(&words);
     assert_eq!(better(), ["lower", "lower", "higher"]);
-    let given = sandbox.sprag(&["import", "bigger.json", "--suite", "z", "--better", "higher"]).expect(0);
+    let given = sandbox.ends(0, &["import", "bigger.json", "--suite", "z", "--better", "higher"]);
     assert!(!given.err.contains("treats bigger"), "{}", given.err);
     assert_eq!(better(), ["higher", "higher", "higher"]);
     let row = |run: usize, unit: &str| {
         format!("s,b,m,{unit},lower,{run:040x},{},gh-runner-{run},{}\n", 1_767_600_000 + run, run + 1)
     };
     let table: String = (0..6).map(|run| row(run, if run < 3 { "s" } else { "B" })).collect();
-    sandbox.write("r.csv", &format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{table}"));
+    sandbox.write("r.csv", &format!("{COLUMNS}\n{table}"));
     let words = [
         "6 machines have names like `gh-runner-0`",
         "`--machine gh-runner` makes them one",
         "`m` of `b` changes its unit or direction (`s`, lower is better; then `B`, lower is better)",
     ];
-    sandbox.sprag(&["import", "r.csv", "--dry-run"]).expect(0).says(&words);
-    let one = sandbox.sprag(&["import", "r.csv", "--machine", "gh-runner"]).expect(0);
+    sandbox.ends(0, &["import", "r.csv", "--dry-run"]).says(&words);
+    let one = sandbox.ends(0, &["import", "r.csv", "--machine", "gh-runner"]);
     assert!(!one.err.contains("have names like"), "{}", one.err);
 }
 
@@ -245,44 +247,38 @@ fn baselines_of_two_machines_of_one_class_are_not_written_over_each_other() {
     let sandbox = Sandbox::new();
     let row = r#"{"name": "a", "run_type": "iteration", "real_time": 1, "time_unit": "s"}"#;
     sandbox.write("gb.json", &format!(r#"{{"context": {{"num_cpus": 1}}, "benchmarks": [{row}]}}"#));
-    sandbox.sprag(&["import", "gb.json", "--suite", "gb"]).expect(0);
-    sandbox.sprag(&["import", "gb.json", "--suite", "gb", "--machine", "ci"]).expect(0);
-    sandbox.sprag(&["baseline", "emit", "--suite", "gb"]).expect(2).says(&["two machines of one class"]);
+    sandbox.ends(0, &["import", "gb.json", "--suite", "gb"]);
+    sandbox.ends(0, &["import", "gb.json", "--suite", "gb", "--machine", "ci"]);
+    sandbox.ends(2, &["baseline", "emit", "--suite", "gb"]).says(&["two machines of one class"]);
     assert!(!sandbox.project.join("baselines").exists());
 }
 
 #[test]
 fn what_is_exported_is_imported_as_it_was() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["import", &golden("github-action-benchmark/data.js"), "--machine", "ci"]).expect(0);
-    let exported = sandbox.sprag(&["export", "csv", "--long"]).expect(0).out;
+    sandbox.ends(0, &["import", &golden("github-action-benchmark/data.js"), "--machine", "ci"]);
+    let exported = sandbox.ends(0, &["export", "csv", "--long"]).out;
     let other = Sandbox::new();
     other.write("long.csv", &exported);
-    other.sprag(&["import", "long.csv"]).expect(0);
+    other.ends(0, &["import", "long.csv"]);
     // Runs of one moment stand in any order.
     let sorted = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
         lines
     };
-    assert_eq!(sorted(&other.sprag(&["export", "csv", "--long"]).expect(0).out), sorted(&exported));
+    assert_eq!(sorted(&other.ends(0, &["export", "csv", "--long"]).out), sorted(&exported));
 }
 
 #[test]
 fn an_abbreviated_commit_is_noted_and_a_blank_name_refused() {
     let sandbox = Sandbox::new();
     let line = "cpu,sort,time,s,lower,deadbee,2026-11-20T10:00:00Z,box,1.5,";
-    sandbox.write(
-        "t.csv",
-        &format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params\n{line}\n"),
-    );
-    sandbox
-        .sprag(&["import", "t.csv", "--dry-run"])
-        .expect(0)
-        .says(&["by the start of an id that is not in this repository"]);
-    sandbox.sprag(&["import", "t.csv", "--commit", "HEAD"]).expect(0).prints(&["1 run of 1 commit"]);
+    sandbox.write("t.csv", &format!("{COLUMNS},params\n{line}\n"));
+    sandbox.ends(0, &["import", "t.csv", "--dry-run"]).says(&["by the start of an id that is not in this repository"]);
+    sandbox.ends(0, &["import", "t.csv", "--commit", "HEAD"]).prints(&["1 run of 1 commit"]);
     for blank in [["--machine", ""], ["--machine", "  "], ["--suite", ""]] {
-        sandbox.sprag(&[&["import", "t.csv"], &blank[..]].concat()).expect(2).says(&["a name is needed"]);
+        sandbox.ends(2, &[&["import", "t.csv"], &blank[..]].concat()).says(&["a name is needed"]);
     }
     assert_eq!(records(&sandbox).len(), 1);
 }
@@ -290,10 +286,10 @@ fn an_abbreviated_commit_is_noted_and_a_blank_name_refused() {
 #[test]
 fn what_another_tool_skipped_is_no_failure() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["import", &golden("google-benchmark/out.json"), "--commit", "HEAD"]).expect(0);
-    let table = sandbox.sprag(&["export", "csv"]).expect(0).out;
+    sandbox.ends(0, &["import", &golden("google-benchmark/out.json"), "--commit", "HEAD"]);
+    let table = sandbox.ends(0, &["export", "csv"]).out;
     assert!(table.contains(",skipped,") && !table.contains(",failed,"), "{table}");
-    let log = sandbox.sprag(&["history", "log"]).expect(0).out;
+    let log = sandbox.ends(0, &["history", "log"]).out;
     assert!(!log.contains("failed"), "{log}");
 }
 
@@ -305,13 +301,10 @@ fn a_table_may_name_commits_as_the_repository_does() {
     sandbox.git(&["tag", "-m", "first", "v1.2.0"]);
     let (tagged, short) = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.git(&["rev-parse", "--short=9", "HEAD~1"]));
     let first = sandbox.git(&["rev-parse", "HEAD~1"]);
-    let rows = |commit: &str| {
-        let head = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n";
-        format!("{head}s,b,time,s,lower,{short},,m,1\ns,b,time,s,lower,{commit},,m,2\n")
-    };
+    let rows = |commit: &str| format!("{COLUMNS}\ns,b,time,s,lower,{short},,m,1\ns,b,time,s,lower,{commit},,m,2\n");
     sandbox.write("r.csv", &rows("v1.2.0"));
     let printed = format!("`v1.2.0` is {}", &tagged[..12]);
-    sandbox.sprag(&["import", "r.csv"]).expect(0).says(&[&printed]);
+    sandbox.ends(0, &["import", "r.csv"]).says(&[&printed]);
     let mut commits: Vec<String> =
         records(&sandbox).iter().map(|record| record["commit"]["sha"].as_str().expect("a commit").to_owned()).collect();
     commits.sort();
@@ -319,13 +312,13 @@ fn a_table_may_name_commits_as_the_repository_does() {
     expected.sort();
     assert_eq!(commits, expected);
     assert!(records(&sandbox).iter().any(|record| record["config"]["import"]["commit"] == "v1.2.0"));
-    sandbox.sprag(&["import", "r.csv"]).expect(0).prints(&["2 runs imported before"]);
+    sandbox.ends(0, &["import", "r.csv"]).prints(&["2 runs imported before"]);
     // A branch is a name too; what is none is refused with its place, and nothing is recorded.
     sandbox.write("r.csv", &rows("main"));
-    sandbox.sprag(&["import", "r.csv", "--dry-run"]).expect(0).says(&["`main` is"]);
+    sandbox.ends(0, &["import", "r.csv", "--dry-run"]).says(&["`main` is"]);
     for wrong in ["v9", "main~99", "HEAD:code", "trunk\u{202e}"] {
         sandbox.write("r.csv", &rows(wrong));
-        let ended = sandbox.sprag(&["import", "r.csv"]).expect(2);
+        let ended = sandbox.ends(2, &["import", "r.csv"]);
         let ended = ended.says(&["r.csv, row 3", "names no commit of this repository", "seven hexadecimal digits"]);
         assert!(!ended.err.contains('\u{202e}'), "{}", ended.err);
     }
@@ -339,9 +332,9 @@ fn of_several_sources_of_a_commit_the_last_one_counts() {
         sandbox.write("list.json", &format!(r#"[{{"name":"sort","unit":"s","value":{value}}}]"#));
         let import = ["import", "list.json", "--format", "custom-smaller-is-better", "--commit", "HEAD~0"];
         // Recording moves HEAD, which is still the same commit of code.
-        sandbox.sprag(&import).expect(0).says(&["note: `HEAD~0` is "]);
-        sandbox.sprag(&import).expect(0).prints(&["1 run imported before"]);
-        let table = sandbox.sprag(&["export", "csv", "--long"]).expect(0).out;
+        sandbox.ends(0, &import).says(&["note: `HEAD~0` is "]);
+        sandbox.ends(0, &import).prints(&["1 run imported before"]);
+        let table = sandbox.ends(0, &["export", "csv", "--long"]).out;
         assert_contains(&table, &[&format!(",{value}.0,")]);
         assert_eq!(table.lines().count(), 2, "{table}");
     }
@@ -352,7 +345,7 @@ fn of_several_sources_of_a_commit_the_last_one_counts() {
 fn table(runs: usize) -> String {
     let row = |run: usize| format!("s{},b,time,ms,lower,{run:040x},{},m,{}\n", run % 3, 1_767_600_000 + run, run + 1);
     let rows: String = (0..runs).map(row).collect();
-    format!("suite,benchmark,metric,unit,better,commit,commit_time,machine,value\n{rows}")
+    format!("{COLUMNS}\n{rows}")
 }
 
 #[test]
@@ -360,18 +353,18 @@ fn many_runs_come_in_one_pack() {
     let sandbox = Sandbox::new();
     let is_clean = || sandbox.git(&["status", "--porcelain", "history"]).is_empty();
     sandbox.write("r.csv", &table(200));
-    sandbox.sprag(&["import", "r.csv"]).expect(0);
+    sandbox.ends(0, &["import", "r.csv"]);
     assert_contains(&sandbox.git(&["count-objects", "-v"]), &["packs: 1", "in-pack: 200"]);
     assert!(sandbox.records("main").len() == 200 && is_clean());
     sandbox.git(&["fsck", "--strict", "--no-progress"]);
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
     // What has grown adds what is new, and git may put all together.
     sandbox.write("r.csv", &table(300));
-    sandbox.sprag(&["import", "r.csv"]).expect(0).prints(&["200 runs imported before", "recorded 100 runs"]);
+    sandbox.ends(0, &["import", "r.csv"]).prints(&["200 runs imported before", "recorded 100 runs"]);
     sandbox.git(&["gc", "--quiet", "--prune=now"]);
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
     assert!(is_clean());
-    let second = sandbox.sprag(&["import", "r.csv"]).expect(0).prints(&["300 runs imported before"]);
+    let second = sandbox.ends(0, &["import", "r.csv"]).prints(&["300 runs imported before"]);
     assert!(!second.out.contains("recorded"), "{}", second.out);
 }
 
@@ -385,10 +378,10 @@ fn a_folder_is_the_same_wherever_it_lies() {
         sandbox.write(&format!("target/criterion/g/f/{case}/new/sample.json"), &samples);
     }
     let first = ["import", "target/criterion", "--time", "2026-01-02"];
-    sandbox.sprag(&first).expect(0).prints(&["recorded 1 run"]);
+    sandbox.ends(0, &first).prints(&["recorded 1 run"]);
     for folder in ["target", "target/criterion/g", "target/criterion", "."] {
         let arguments = ["import", folder, "--time", "2026-01-02", "--format", "criterion"];
-        let second = sandbox.sprag(&arguments).expect(0).prints(&["1 run imported before"]);
+        let second = sandbox.ends(0, &arguments).prints(&["1 run imported before"]);
         assert!(!second.out.contains("recorded"), "{folder}: {}", second.out);
     }
     assert_eq!(records(&sandbox).len(), 1);
@@ -406,7 +399,7 @@ fn real_histories_are_imported_completely() {
     let sandbox = Sandbox::new();
     let arguments: Vec<&str> = ["import"].into_iter().chain(paths.iter().map(String::as_str)).collect();
     let runs: usize = [62, 57, 30, 30, 105].iter().sum();
-    let ended = sandbox.sprag(&arguments).expect(0).prints(&[&format!("recorded {runs} runs")]);
+    let ended = sandbox.ends(0, &arguments).prints(&[&format!("recorded {runs} runs")]);
     assert!(!ended.out.contains("without a value"), "{}", ended.out);
-    sandbox.sprag(&["history", "fsck"]).expect(0);
+    sandbox.ends(0, &["history", "fsck"]);
 }

@@ -59,10 +59,10 @@ fn files(sandbox: &Sandbox) -> Vec<String> {
 fn benchmarks_are_detected_configured_and_tried() {
     let sandbox = empty();
     sandbox.write("bench/times.sh", SCRIPT);
-    let dry = sandbox.sprag(&["init", "--dry-run"]).expect(0);
+    let dry = sandbox.ends(0, &["init", "--dry-run"]);
     dry.prints(&["found        hyperfine: bench/times.sh\n", "would write  sprag.toml "]);
     assert_eq!(files(&sandbox), ["bench/times.sh"]);
-    sandbox.sprag(&["init"]).expect(0).prints(&[
+    sandbox.ends(0, &["init"]).prints(&[
         "found        hyperfine: bench/times.sh\n",
         "wrote        sprag.toml ",
         "measured     times: 1 benchmark\n",
@@ -74,10 +74,10 @@ fn benchmarks_are_detected_configured_and_tried() {
     assert_eq!(sandbox.read(".gitignore"), "/_site\n/times.json\n");
     // What it has written works as it is, and says what the project is called.
     sandbox.commit("Set up");
-    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    sandbox.ends(0, &["weekly", "--quick"]);
     assert_contains(&sandbox.read("_site/index.html"), &["project"]);
     assert_eq!((sandbox.git(&["status", "--porcelain"]), sandbox.records("sprag-history").len()), (String::new(), 1));
-    let second = sandbox.sprag(&["init"]).expect(0);
+    let second = sandbox.ends(0, &["init"]);
     assert!(second.out.starts_with("kept         sprag.toml\nis there     .gitignore\n"), "{}", second.out);
 }
 
@@ -87,22 +87,22 @@ fn a_plain_program_is_built_and_timed() {
     let sandbox = empty();
     sandbox.write("Makefile", "program: program.sh\n\tcp program.sh program && chmod +x program\n");
     sandbox.write("program.sh", "#!/bin/sh\nsleep 0.02\n");
-    let lost = sandbox.sprag(&["init"]).expect(2);
+    let lost = sandbox.ends(2, &["init"]);
     lost.says(&["no benchmark was found", "`sprag init -- ./PROGRAM ARGUMENTS`"]);
-    sandbox.sprag(&["init", "--", "./program"]).expect(0).prints(&["measured     program: 1 benchmark\n"]);
+    sandbox.ends(0, &["init", "--", "./program"]).prints(&["measured     program: 1 benchmark\n"]);
     assert_contains(&sandbox.read("sprag.toml"), &["build = [\"make\"]", "format = \"time\""]);
     assert_contains(&sandbox.read(".gitignore"), &["/program\n"]);
     sandbox.commit("Set up");
-    sandbox.sprag(&["weekly"]).expect(0);
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
-    sandbox.sprag(&["check"]).expect(0).prints(&["unchanged", "program/run @default"]);
+    sandbox.ends(0, &["weekly"]);
+    sandbox.ends(0, &["baseline", "emit"]);
+    sandbox.ends(0, &["check"]).prints(&["unchanged", "program/run @default"]);
     // Two builds of it take turns.
     sandbox.write("program.sh", "#!/bin/sh\nsleep 0.04\n");
     sandbox.commit("Make it slower");
     let compared =
         sandbox.sprag(&["compare", "HEAD~1", "HEAD", "--measure", "--quick"]).prints(&["program/run @default"]);
     assert!([1, 3].contains(&compared.code), "{}", compared.err);
-    sandbox.sprag(&["init", "--", "./program"]).expect(2).says(&["`sprag.toml` is there", "[suites.program-2]"]);
+    sandbox.ends(2, &["init", "--", "./program"]).says(&["`sprag.toml` is there", "[suites.program-2]"]);
 }
 
 #[cfg(unix)]
@@ -111,16 +111,16 @@ fn what_newcomers_have_is_taken_as_it_is() {
     // A program of a lone source is built, and git does not keep what was built.
     let sandbox = empty();
     sandbox.write("p.c", "int main(void) { for (volatile int i = 0; i < 1000000; i++); return 0; }\n");
-    sandbox.sprag(&["init", "--", "slep", "1"]).expect(2).says(&["there is no program `slep`"]);
-    sandbox.sprag(&["init", "--", "./q"]).expect(2).says(&["there is no program `./q`"]);
+    sandbox.ends(2, &["init", "--", "slep", "1"]).says(&["there is no program `slep`"]);
+    sandbox.ends(2, &["init", "--", "./q"]).says(&["there is no program `./q`"]);
     assert_eq!(files(&sandbox), ["p.c"]);
-    sandbox.sprag(&["init", "--", "./p"]).expect(0).prints(&["measured     program: 1 benchmark\n"]);
+    sandbox.ends(0, &["init", "--", "./p"]).prints(&["measured     program: 1 benchmark\n"]);
     assert_contains(&sandbox.read("sprag.toml"), &[r#"build = ["cc", "-O2", "-o", "p", "p.c"]"#, "sprag-history"]);
     assert_eq!(sandbox.read(".gitignore"), "/_site\n/p\n");
     // A target that prints no report is timed as a whole.
     let sandbox = empty();
     sandbox.write("Makefile", "bench:\n\techo 12 ops\n");
-    let made = sandbox.sprag(&["init"]).expect(0);
+    let made = sandbox.ends(0, &["init"]);
     made.prints(&["failed       bench: ", "built first and timed as a whole", "measured     bench: 1 benchmark\n"]);
     assert_contains(&sandbox.read("sprag.toml"), &[r#"build = ["make", "-s", "bench"]"#, "format = \"time\""]);
     // A history on the branch of the code goes on there.
@@ -128,9 +128,9 @@ fn what_newcomers_have_is_taken_as_it_is() {
     sandbox.write("history/v1/.gitkeep", "");
     sandbox.write("p.sh", "");
     sandbox.commit("Begin");
-    sandbox.sprag(&["init", "--no-verify", "--", "sh", "p.sh"]).expect(0);
+    sandbox.ends(0, &["init", "--no-verify", "--", "sh", "p.sh"]);
     assert!(!sandbox.read("sprag.toml").contains("ref ="), "{}", sandbox.read("sprag.toml"));
-    sandbox.sprag(&["run", "--record"]).expect(0).says(&["on main"]);
+    sandbox.ends(0, &["run", "--record"]).says(&["on main"]);
 }
 
 /// A file of a framework, its text, a tool, a script for it or for what it builds, a sample of its output, words, and slower ones.
@@ -180,14 +180,14 @@ fn three_commands_lead_from_a_framework_to_a_gate() {
 fn a_suite_that_does_not_work_is_reported_unless_nobody_asks() {
     let sandbox = empty();
     sandbox.write("times.sh", &SCRIPT.replace("echo '{", "echo '["));
-    let ended = sandbox.sprag(&["init"]).expect(1);
+    let ended = sandbox.ends(1, &["init"]);
     ended.prints(&[
         "failed       times: the command gave no result: times.json is not JSON",
         "A suite does not work yet",
     ]);
     assert!(sandbox.project.join("sprag.toml").exists());
     fs::remove_file(sandbox.project.join("sprag.toml")).unwrap();
-    let ended = sandbox.sprag(&["init", "--no-verify"]).expect(0);
+    let ended = sandbox.ends(0, &["init", "--no-verify"]);
     assert!(!ended.out.contains("times:"), "{}", ended.out);
 }
 
@@ -198,10 +198,10 @@ fn without_a_benchmark_it_says_how_to_write_one_and_nothing_is_measured() {
     sandbox.write("tools/main.go", "package main\n");
     sandbox.commit("Begin");
     let words = ["no benchmark was found", "Rust: `cargo add --dev criterion`", "Go: a function", "any language: "];
-    sandbox.sprag(&["init"]).expect(2).says(&words);
+    sandbox.ends(2, &["init"]).says(&words);
     assert_eq!(files(&sandbox), ["src/main.rs", "tools/main.go"]);
     for command in [&["run", "--record"][..], &["run"], &["weekly"], &["check"]] {
-        let ended = sandbox.sprag(command).expect(2);
+        let ended = sandbox.ends(2, command);
         ended.says(&[
             "`sprag.toml` is missing or has no suite",
             "hint: `sprag init` finds the benchmarks",
@@ -209,17 +209,17 @@ fn without_a_benchmark_it_says_how_to_write_one_and_nothing_is_measured() {
         ]);
     }
     assert_eq!(sandbox.git(&["log", "--format=%s"]), "Begin");
-    Sandbox::empty().sprag(&["init", "--list"]).expect(0).prints(&["Criterion", "nvbench", "`asv.conf.json`"]);
-    sandbox.sprag(&["init", "--list", "--force"]).expect(2);
+    Sandbox::empty().ends(0, &["init", "--list"]).prints(&["Criterion", "nvbench", "`asv.conf.json`"]);
+    sandbox.ends(2, &["init", "--list", "--force"]);
 }
 
 #[test]
 fn workflows_are_written_if_asked_for() {
     let sandbox = repository();
-    sandbox.sprag(&["init"]).expect(0);
+    sandbox.ends(0, &["init"]);
     assert_eq!(files(&sandbox), [".gitignore", "sprag.toml"]);
-    sandbox.sprag(&["init", "--download-from", "us/kernels"]).expect(2).says(&["--ci"]);
-    let few = sandbox.sprag(&["init", "--ci", "github"]).expect(0);
+    sandbox.ends(2, &["init", "--download-from", "us/kernels"]).says(&["--ci"]);
+    let few = sandbox.ends(0, &["init", "--ci", "github"]);
     few.prints(&["gates pull requests: base and head in turns\n", "`perf gate`", "docs/CI.md"]);
     let is_full = |file: &str| file.contains("gpu") || file.contains("actionlint") || file.contains("release");
     let expected: Vec<&str> = FILES.into_iter().filter(|file| !is_full(file)).collect();
@@ -232,7 +232,7 @@ fn workflows_are_written_if_asked_for() {
         assert_contains(&ended.out, &[&format!("wrote        {file} ")]);
     }
     sandbox.commit("Set up");
-    let site = sandbox.sprag(&["site", "--out", "_site"]).expect(0);
+    let site = sandbox.ends(0, &["site", "--out", "_site"]);
     assert!(site.err.is_empty(), "{}", site.err);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
@@ -274,7 +274,7 @@ fn what_is_there_is_not_replaced_unasked() {
     init(&sandbox, &[]).expect(2).says(&words);
     init(&sandbox, &["--dry-run"]).expect(2).says(&words);
     assert_eq!((files(&sandbox), sandbox.read(".github/workflows/ci.yml")), (before, "mine\n".to_owned()));
-    sandbox.sprag(&["init", "--keep", "--force"]).expect(2);
+    sandbox.ends(2, &["init", "--keep", "--force"]);
 
     let keeping = init(&sandbox, &["--keep"]).expect(0);
     assert_contains(&keeping.out, &["kept         .github/workflows/ci.yml\n", "kept         sprag.toml\n"]);
@@ -383,7 +383,7 @@ fn lines_that_are_ignored_are_added_once() {
     let check = |before: &str, after: &str, word: &str| {
         let sandbox = repository();
         sandbox.write(".gitignore", before);
-        sandbox.sprag(&["init"]).expect(0).prints(&[&format!("{word:<12} .gitignore\n")]);
+        sandbox.ends(0, &["init"]).prints(&[&format!("{word:<12} .gitignore\n")]);
         assert_eq!(sandbox.read(".gitignore"), after);
     };
     check("/target\n", "/target\n/_site\n", "added to");
@@ -395,17 +395,17 @@ fn lines_that_are_ignored_are_added_once() {
 #[test]
 fn where_it_cannot_work_it_says_so_and_writes_nothing() {
     let outside = Sandbox::empty();
-    outside.sprag(&["init"]).expect(2).says(&["hint: "]);
+    outside.ends(2, &["init"]).says(&["hint: "]);
     assert_eq!(files(&outside), Vec::<String>::new());
 
     let bare = Sandbox::empty();
     bare.git(&["init", "-q", "--bare"]);
-    bare.sprag(&["init"]).expect(2).says(&["no working tree", "hint: run `sprag init` in a clone of it"]);
+    bare.ends(2, &["init"]).says(&["no working tree", "hint: run `sprag init` in a clone of it"]);
     assert!(!bare.project.join("sprag.toml").exists());
 
     let faulty = empty();
     faulty.write("sprag.toml", "[suites.cpu]\nkid = \"cpu\"\n");
-    faulty.sprag(&["init"]).expect(2).says(&["sprag.toml"]);
+    faulty.ends(2, &["init"]).says(&["sprag.toml"]);
     assert_eq!(files(&faulty), ["sprag.toml"]);
 
     for arguments in [
@@ -461,9 +461,9 @@ fn odd_names_do_no_harm() {
         fs::create_dir(outer.project.join(name)).unwrap();
         outer.git(&["-C", name, "init", "-q"]);
         outer.write(&format!("{name}/times.sh"), SCRIPT);
-        outer.sprag(&["-C", name, "init", "--no-verify"]).expect(0);
+        outer.ends(0, &["-C", name, "init", "--no-verify"]);
         let config = outer.read(&format!("{name}/sprag.toml"));
-        outer.sprag(&["-C", name, "site", "--out", "_site"]).expect(0);
+        outer.ends(0, &["-C", name, "site", "--out", "_site"]);
         assert!(config.contains("[suites.times]") && !config.contains('\u{7f}'), "{config}");
     }
 }

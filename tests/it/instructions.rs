@@ -84,14 +84,14 @@ fn counts_are_the_same_every_time() {
     // A scan of 256 steps and 128 channels works on each element at least once in sixteen.
     assert!(runs[0].values().all(|count| *count > 256.0 * 128.0 / 16.0), "{:?}", runs[0]);
     assert_eq!(runs[0], runs[1]);
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
 }
 
 #[test]
 fn where_no_cpu_kernel_runs_nothing_can_be_counted() {
     let sandbox = Sandbox::new();
     sandbox.write("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");
-    sandbox.sprag(&RUN).expect(2).says(&["`--count-instructions` counts CPU kernels", "hint:"]);
+    sandbox.ends(2, &RUN).says(&["`--count-instructions` counts CPU kernels", "hint:"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::sandbox::Sandbox;
 /// Git is intact, every record can be read, the tree heals.
 fn check(sandbox: &Sandbox, recorded_at_least: usize) -> usize {
     sandbox.git(&["fsck", "--no-progress", "--no-dangling"]);
-    sandbox.sprag(&["site", "--out", "../after"]).expect(0);
+    sandbox.ends(0, &["site", "--out", "../after"]);
     let page = std::fs::read_to_string(sandbox.project.join("../after/index.html")).expect("the page is there");
     assert!(!page.to_lowercase().contains(QUARANTINED), "a torn record was found");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "the working tree was not caught up with");
@@ -26,7 +26,7 @@ fn check(sandbox: &Sandbox, recorded_at_least: usize) -> usize {
 #[cfg(unix)]
 fn a_kill_at_any_moment_loses_nothing_recorded() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    sandbox.ends(0, &["weekly", "--quick"]);
     let mut recorded = 1;
     // A run takes some tenths of a second.
     let kills = rounds(10, 100);
@@ -37,7 +37,7 @@ fn a_kill_at_any_moment_loses_nothing_recorded() {
         child.wait().expect("a killed child ends");
         recorded = check(&sandbox, recorded);
     }
-    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    sandbox.ends(0, &["weekly", "--quick"]);
     let pending = sandbox.project.join(".sprag/pending").read_dir().expect("the folder is there");
     let waiting = pending.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().extension().is_some()));
     assert_eq!(waiting.count(), 0, "a run that was kept was not recorded by the next one");
@@ -77,7 +77,7 @@ fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
             sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
         }
     }
-    sandbox.sprag(&["history", "add", "in/0.json"]).expect(0);
+    sandbox.ends(0, &["history", "add", "in/0.json"]);
     let records = sandbox.records("main");
     for number in acknowledged {
         let (_, path, bytes) = run(number).to_record();
@@ -91,7 +91,7 @@ fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
 #[cfg(unix)]
 fn a_full_disk_leaves_the_state_before() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    sandbox.ends(0, &["weekly", "--quick"]);
     let (head, page) = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.read("_site/index.html"));
     // No file may grow at all, so the run cannot even be kept.
     sandbox.sprag_with_file_limit(0, &["run", "--quick", "--record"]).expect(2).says(&["cannot write"]);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::sandbox::{Sandbox, assert_contains};
 
 fn recorded(sandbox: &Sandbox, arguments: &[&str]) -> Value {
-    sandbox.sprag(&[&["run", "--output-run", "run.json"], arguments].concat()).expect(0);
+    sandbox.ends(0, &[&["run", "--output-run", "run.json"], arguments].concat());
     sandbox.json("run.json")
 }
 
@@ -63,7 +63,7 @@ fn a_budget_ends_a_run_and_says_so() {
 fn absurd_efforts_and_unknown_names_are_refused_with_advice() {
     let sandbox = Sandbox::new();
     let check = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["run"], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["run"], arguments].concat()).says(words);
     };
     check(&["--budget", "0s"], &["`--budget 0s` is out of range", "from 1 s to 24 h"]);
     check(&["--budget", "-5s"], &["out of range"]);

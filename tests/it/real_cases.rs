@@ -180,7 +180,7 @@ impl History {
         }
         let sandbox = Sandbox::empty();
         sandbox.write("t.csv", &table);
-        History { commits, series, report: sandbox.sprag(&["detect", "t.csv"]).expect(0).json() }
+        History { commits, series, report: sandbox.ends(0, &["detect", "t.csv"]).json() }
     }
 
     /// The changes of a series and their ranges.

@@ -38,7 +38,7 @@ fn a_release_that_may_go_is_attested_and_verified() {
     }
     assert_eq!(sums.lines().filter(|line| line.contains("  history/v1/cpu/")).count(), 16);
     let root = predicate["configuration"][3]["annotations"]["merkleRoot"].as_str().expect("a root");
-    project.sprag(&["history", "root"]).expect(0).prints(&[root]);
+    project.ends(0, &["history", "root"]).prints(&[root]);
     assert_contains(&project.read("evidence/VERIFY.md"), &[root]);
     let mut checked = Command::new("sha256sum");
     checked.args(["-c", "--strict", "--quiet", "SHA256SUMS"]).current_dir(project.evidence(""));
@@ -50,11 +50,11 @@ fn a_release_that_may_go_is_attested_and_verified() {
     let clone = Sandbox::empty();
     let from = project.project.to_string_lossy().into_owned();
     clone.git(&["clone", "-q", &from, "."]);
-    clone.sprag(&["release", "verify", &format!("{from}/evidence")]).expect(0);
+    clone.ends(0, &["release", "verify", &format!("{from}/evidence")]);
     let later = project.copied();
     later.change(30, &[("pack", 1e-3), ("scan", 2e-3)]);
     later.verify(0, &[]);
-    project.sprag(&["release", "attest", "v2", "--out", "evidence"]).expect(2).says(&["is not empty"]);
+    project.ends(2, &["release", "attest", "v2", "--out", "evidence"]).says(&["is not empty"]);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn what_blocks_is_named_with_its_exit_code() {
     ] {
         check(&|p| p.edit(path, from, to), code, &words);
     }
-    let of_first = good.sprag(&["release", "checklist", "v1"]).expect(1);
+    let of_first = good.ends(1, &["release", "checklist", "v1"]);
     of_first.prints(&["first release may lack runs: `sprag release waive --release v1 --item coverage --reason"]);
     good.checklist(2, &["--artifact", "note=x"]).says(&["no item of the checklist needs", "did you mean `notes`"]);
     check(&|p| drop(p.git(&["tag", "-f", "v2", &first])), 4, &["the tag `v2` moved", &second]);
@@ -213,7 +213,7 @@ fn the_list_of_releases_decides_the_targets_of_each() {
     sandbox.commit("Say what it is for");
     project.checklist(1, &[]).prints(&["), for cpu, tensorrt\n", "`out/engine.bin` (engine) is not there"]);
     project.checklist(2, &["--runtime-target", "cpu"]);
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/release/v2.html");
     assert_contains(&page, &["no-go", "for cpu, tensorrt"]);
     assert_contains(&sandbox.read("_site/releases/index.html"), &["cpu, tensorrt"]);
@@ -233,8 +233,7 @@ fn the_list_of_releases_decides_the_targets_of_each() {
     project.verify(0, &[]);
     assert_eq!(project.evidence_json("checklist.json")["targets"], serde_json::json!(["cpu", "tensorrt"]));
     sandbox
-        .sprag(&["release", "attest", "v2", "--format", "apex-x", "--out", "evidence-2"])
-        .expect(2)
+        .ends(2, &["release", "attest", "v2", "--format", "apex-x", "--out", "evidence-2"])
         .says(&["for one target, and not for cpu and tensorrt"]);
     let less = project.altered("evidence/checklist.json", "\"cpu\",\n    \"tensorrt\"\n", "\"cpu\"\n");
     sandbox.write("evidence/checklist.json", &less);

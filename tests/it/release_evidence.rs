@@ -227,7 +227,7 @@ fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
     let project = Project::new();
     let sandbox = &project.sandbox;
     let page = || {
-        sandbox.sprag(&["site"]).expect(0);
+        sandbox.ends(0, &["site"]);
         sandbox.read("_site/release/v2.html")
     };
     let there = |name: &str| sandbox.project.join("_site/release").join(name).exists();
@@ -251,7 +251,7 @@ fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
     let signed = page();
     assert_contains(&signed, &[KEY_ID, "Sprag cannot tell whose key it is"]);
     assert_eq!(sandbox.read("_site/release/v2.statement.dsse.json"), envelope);
-    sandbox.sprag(&["site", "--check"]).expect(0);
+    sandbox.ends(0, &["site", "--check"]);
     project.verify(0, &[]);
 
     for (path, text, printed) in [

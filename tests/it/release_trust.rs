@@ -29,13 +29,13 @@ fn a_record_that_was_edited_or_removed_is_no_go() {
         let project = good.copied();
         spoil(&project);
         project.commit("Touch a record");
-        project.sprag(&["history", "fsck"]).expect(4);
+        project.ends(4, &["history", "fsck"]);
         let named = |printed: &str| assert!(printed.contains(&record) && printed.contains("damage"), "{printed}");
         let printed = project.checklist(4, &[]).err;
         assert_contains(&printed, &["the history is damaged"]);
         named(&printed);
         let attest = ["release", "attest", "v2", "--out", "evidence-2"];
-        named(&project.sprag(&attest).expect(4).err);
+        named(&project.ends(4, &attest).err);
         assert!(!project.project.join("evidence-2").exists());
         project.verify(4, &[]).prints(&[&format!("fails: {record}: "), words]);
     }
@@ -56,14 +56,13 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
             .sprag(&["release", "checklist", "v2"])
             .says(&["commit it, or others will get another result", words[0]]);
         sandbox
-            .sprag(&["release", "attest", "v2", "--out", "evidence"])
-            .expect(1)
+            .ends(1, &["release", "attest", "v2", "--out", "evidence"])
             .prints(&["no-go, and nothing was written: commit these files first"]);
         assert!(!project.evidence("").exists());
         // A commit elsewhere is not a commit of the repository.
         sandbox.commit("Doctor it");
         sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]);
-        let verify = || sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4);
+        let verify = || sandbox.ends(4, &["release", "verify", "evidence", "--repository", &place]);
         let printed = verify();
         let printed = printed.out + &printed.err;
         assert!(printed.contains("is not in the repository") || printed.contains("ancestor"), "{printed}");
@@ -104,7 +103,7 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
     );
     good.write("out/README.md", "# Another\n");
     let elsewhere = ["release", "attest", "v2", "--out", "evidence", "--artifact", "readme=out/README.md"];
-    good.sprag(&elsewhere).expect(1).prints(&["fails: out/README.md at byte 2: is not the file of the commit"]);
+    good.ends(1, &elsewhere).prints(&["fails: out/README.md at byte 2: is not the file of the commit"]);
     // The ref of the history is for the clone to say.
     let project = good.copied();
     let sandbox = &project.sandbox;
@@ -114,7 +113,7 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
     sandbox.commit("Look elsewhere");
     project.attest(&[]);
     project.verify(0, &[]);
-    let printed = sandbox.sprag(&["release", "verify", "evidence", "--repository", &place]).expect(4).out;
+    let printed = sandbox.ends(4, &["release", "verify", "evidence", "--repository", &place]).out;
     assert_contains(&printed, &["fails: sprag.toml: names `elsewhere` as the ref of the history"]);
     assert!(!printed.contains(&format!("`{branch}`")), "{printed}");
 }
@@ -129,14 +128,14 @@ fn a_clone_at_the_tag_verifies_and_an_older_one_is_no_forgery() {
     assert_contains(&project.read("evidence/VERIFY.md"), &[&format!("holds the history, `{branch}`")]);
     let clone = Sandbox::empty();
     clone.git(&["clone", "-q", "--branch", "v2", &from, "."]);
-    clone.sprag(&["release", "verify", &evidence]).expect(0);
+    clone.ends(0, &["release", "verify", &evidence]);
     clone.git(&["checkout", "-q", "-B", &branch, "v1"]);
-    let printed = clone.sprag(&["release", "verify", &evidence]).expect(2).err;
+    let printed = clone.ends(2, &["release", "verify", &evidence]).err;
     assert_contains(&printed, &["does not have the history of the release `v2` yet"]);
     assert!(printed.contains(&format!("fetch and check out {branch}")) && !printed.contains("rewritten"), "{printed}");
     let nowhere = Sandbox::empty();
-    nowhere.sprag(&["release", "verify", &evidence]).expect(2).says(&["with `--repository`"]);
-    clone.sprag(&["release", "verify", "absent"]).expect(2).says(&["no folder `absent`", "release attest --out"]);
+    nowhere.ends(2, &["release", "verify", &evidence]).says(&["with `--repository`"]);
+    clone.ends(2, &["release", "verify", "absent"]).says(&["no folder `absent`", "release attest --out"]);
     let later = project.copied();
     let own = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
     let text = later.read("evidence/checklist.json").replace(&own, "\"version\": \"0.0.1\"");
@@ -158,7 +157,7 @@ fn a_clock_that_is_behind_is_named() {
         .status();
     assert!(made.expect("git runs").success());
     let attest = ["release", "attest", "v2", "--out", "evidence"];
-    project.sprag(&attest).expect(2).says(&["the clock of this machine is behind", "hint: set the clock"]);
+    project.ends(2, &attest).says(&["the clock of this machine is behind", "hint: set the clock"]);
     assert!(!project.evidence("").exists());
 }
 
@@ -170,7 +169,7 @@ fn the_site_shows_what_is_wrong_with_a_release() {
     sandbox.write("release/releases.toml", &format!("{releases}[[release]]\nname = \"v3\"\nprevious = \"v2\"\n"));
     sandbox.commit("Plan the next one");
     sandbox.git(&["tag", "v3"]);
-    sandbox.sprag(&["site"]).expect(0).says(&["the release `v3` is no-go"]);
+    sandbox.ends(0, &["site"]).says(&["the release `v3` is no-go"]);
     let page = sandbox.read("_site/release/v3.html");
     assert_contains(&page, &["no-go", "names no commit for it"]);
     assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
@@ -187,13 +186,13 @@ fn the_site_shows_what_is_wrong_with_a_release() {
         ("notes", "<span class=\"id\">notes</span>", "◆</i>in force"),
     ] {
         sandbox.write("ledger/more.toml", &waiver(&commit, "9999-12-31").replace("coverage", item));
-        sandbox.sprag(&["site"]).expect(0);
+        sandbox.ends(0, &["site"]);
         let ledger = sandbox.read("_site/ledger.html");
         let row = ledger.lines().find(|line| line.contains("ledger/more.toml:1")).expect("it is listed");
         assert_contains(row, &[printed, state]);
     }
     sandbox.remove("release/checklist.toml");
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/release/v2.html");
     assert_contains(&page, &["no-go", "there is no"]);
     // Only the newest releases have a page.
@@ -201,7 +200,7 @@ fn the_site_shows_what_is_wrong_with_a_release() {
     assert!(list.contains("3 releases, the newest") && !list.contains("Without a page"), "{list}");
     let more: String = (4..=23).map(|number| format!("[[release]]\nname = \"v{number}\"\n")).collect();
     sandbox.write("release/releases.toml", &format!("{releases}{more}"));
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let list = sandbox.read("_site/releases/index.html");
     assert_contains(&list, &["22 releases, the newest", "Without a page: 2 releases listed before v4."]);
     assert!(!sandbox.project.join("_site/release/v2.html").exists());
@@ -220,7 +219,7 @@ fn a_release_page_shows_the_history_of_its_release() {
         slower.commit.as_mut().expect("a commit").sha = sandbox.git(&["rev-parse", "v2"]);
         project.record(&slower);
     }
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/release/v2.html");
     assert!(page.contains("no-go") && page.contains("1 regressed") && !has_those_runs(&page), "{page}");
     // Later runs do not count for a release that names its history.
@@ -229,7 +228,7 @@ fn a_release_page_shows_the_history_of_its_release() {
         point["commit"], point["size"], point["root"]
     );
     sandbox.edit("release/releases.toml", "\nprevious", &named);
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/release/v2.html");
     assert!(!page.contains("no-go") && has_those_runs(&page), "{page}");
 }
@@ -260,7 +259,7 @@ fn a_page_counts_what_was_waived_after_the_newest_run() {
             &format!("{before}date = \"{day}\"{}", &rest[rest.find('"').expect("an end") + 1..]),
         );
         sandbox.commit("Waive it from another day on");
-        sandbox.sprag(&["site"]).expect(0);
+        sandbox.ends(0, &["site"]);
         assert_contains(&sandbox.read("_site/ledger.html"), &[printed[0]]);
         assert_eq!(!sandbox.read("_site/release/v2.html").contains("no-go"), is_go, "{day}");
         project.checklist(i32::from(!is_go), &[]).prints(&[printed[1]]);
@@ -275,6 +274,6 @@ fn a_page_counts_what_was_waived_after_the_newest_run() {
     let named = format!("\nhistory = {{ commit = {commit}, size = {size}, root = {root} }}\nprevious");
     sandbox.edit("release/releases.toml", "\nprevious", &named);
     sandbox.commit("Name the history");
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
 }

@@ -64,17 +64,17 @@ impl Project {
 
     #[track_caller]
     pub(crate) fn checklist(&self, code: i32, more: &[&str]) -> Ended {
-        self.sprag(&[&["release", "checklist", "v2"], more].concat()).expect(code)
+        self.ends(code, &[&["release", "checklist", "v2"], more].concat())
     }
 
     #[track_caller]
     pub(crate) fn attest(&self, more: &[&str]) {
-        self.sprag(&[&["release", "attest", "v2", "--out", "evidence"], more].concat()).expect(0);
+        self.ends(0, &[&["release", "attest", "v2", "--out", "evidence"], more].concat());
     }
 
     #[track_caller]
     pub(crate) fn verify(&self, code: i32, more: &[&str]) -> Ended {
-        self.sprag(&[&["release", "verify", "evidence"], more].concat()).expect(code)
+        self.ends(code, &[&["release", "verify", "evidence"], more].concat())
     }
 
     pub(crate) fn evidence(&self, path: &str) -> PathBuf {

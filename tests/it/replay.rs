@@ -24,7 +24,7 @@ fn a_fixture_is_recorded_as_the_original_does() {
         bare.as_object_mut().expect("an object").remove("expected");
         sandbox.write("bare.json", &bare.to_string());
         let files = ["--trace", "out/trace.json", "--manifest", "out/manifest.json", "--output", "out/fixture.json"];
-        sandbox.sprag(&[&["replay", "record", "--fixture", "bare.json"], &files[..]].concat()).expect(0);
+        sandbox.ends(0, &[&["replay", "record", "--fixture", "bare.json"], &files[..]].concat());
         assert_eq!(sandbox.read("out/fixture.json"), recorded);
         assert_eq!(sandbox.read("out/trace.json"), case["expected"]["trace_file_text"].as_str().expect("a text"));
         let manifest = sandbox.json("out/manifest.json");
@@ -35,7 +35,7 @@ fn a_fixture_is_recorded_as_the_original_does() {
         assert_eq!(expected["expected"]["summary"], case["expected"]["summary"], "{name}");
         follows("replay-fixture-1", &recorded);
         follows("replay-manifest-1", &manifest.to_string());
-        let verified = sandbox.sprag(&["replay", "verify", "out/fixture.json", "out/manifest.json"]).expect(0);
+        let verified = sandbox.ends(0, &["replay", "verify", "out/fixture.json", "out/manifest.json"]);
         assert_eq!(verified.out, "holds: out/fixture.json\nholds: out/manifest.json\n");
     }
 }
@@ -49,15 +49,15 @@ fn what_does_not_hold_is_named() {
         "replay", "record", "--config", "config.json", "--seed", "11", "--artifact", "trace=trace.json", "--output",
         "m.json",
     ];
-    sandbox.sprag(&record).expect(0);
-    sandbox.sprag(&["replay", "verify", "m.json"]).expect(0);
+    sandbox.ends(0, &record);
+    sandbox.ends(0, &["replay", "verify", "m.json"]);
     sandbox.write("trace.json", "{}\r");
     let fails = |words: &str, arguments: &[&str]| {
-        sandbox.sprag(&[&["replay", "verify"], arguments].concat()).expect(4).prints(&[words]);
+        sandbox.ends(4, &[&["replay", "verify"], arguments].concat()).prints(&[words]);
     };
     fails("fails: m.json: `artifact_hashes.trace.sha256` is `", &["m.json"]);
     sandbox.write("there/trace.json", "{}\n");
-    sandbox.sprag(&["replay", "verify", "m.json", "--root", "there"]).expect(0);
+    sandbox.ends(0, &["replay", "verify", "m.json", "--root", "there"]);
     fs::create_dir(sandbox.project.join("empty")).expect("a folder");
     fails("the file `trace`, `trace.json`, cannot be read", &["m.json", "--root", "empty"]);
     let mut one: Value = serde_json::from_str(&fixture("small.json")).expect("JSON");
@@ -81,7 +81,7 @@ fn wrong_input_is_named_with_what_helps() {
     sandbox.write("long.json", "{\"a\":\n 18446744073709551616}");
     sandbox.write("twice.json", r#"{"a": 1, "a": 2}"#);
     let check = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["replay"], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["replay"], arguments].concat()).says(words);
     };
     check(&["record"], &["--config <FILE>|--fixture <FILE>"]);
     check(&["record", "--config", "config.json"], &["--seed"]);

@@ -235,6 +235,12 @@ impl Sandbox {
         self.sprag_with(&[], arguments)
     }
 
+    /// Runs the binary, which must end with that code.
+    #[track_caller]
+    pub(crate) fn ends(&self, code: i32, arguments: &[&str]) -> Ended {
+        self.sprag(arguments).expect(code)
+    }
+
     /// Runs the binary with more variables in its environment.
     pub(crate) fn sprag_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
         self.ended(self.binary(variables, arguments).output().expect("sprag runs"))
@@ -347,7 +353,6 @@ impl Sandbox {
     }
 }
 
-/// All files below a folder, by path.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

@@ -50,11 +50,11 @@ fn texts_below(folder: &str) -> Vec<(String, String)> {
 #[test]
 fn the_committed_schemas_are_those_that_the_program_prints() {
     let sandbox = Sandbox::empty();
-    let list = sandbox.sprag(&["schema"]).expect(0).out;
+    let list = sandbox.ends(0, &["schema"]).out;
     let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() > 10, "{list}");
     for name in &names {
-        let printed = sandbox.sprag(&["schema", name]).expect(0).out;
+        let printed = sandbox.ends(0, &["schema", name]).out;
         let file = root(&format!("schemas/{name}.json"));
         if std::env::var_os(UPDATE).is_some() {
             fs::write(&file, &printed).expect("the file can be written");
@@ -64,10 +64,7 @@ fn the_committed_schemas_are_those_that_the_program_prints() {
     }
     let committed = texts_below("schemas").len();
     assert_eq!(committed, names.len(), "schemas/ holds a file that the program does not print");
-    sandbox
-        .sprag(&["schema", "run-99"])
-        .expect(2)
-        .says(&["there is no schema `run-99`", "hint: `sprag schema` lists them"]);
+    sandbox.ends(2, &["schema", "run-99"]).says(&["there is no schema `run-99`", "hint: `sprag schema` lists them"]);
 }
 
 #[test]
@@ -249,8 +246,8 @@ fn what_no_reader_takes_no_schema_takes() {
 #[test]
 fn a_newer_baseline_is_not_overwritten() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
-    let ended = sandbox.sprag(&["baseline", "emit"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
+    let ended = sandbox.ends(0, &["baseline", "emit"]);
     let path = ended.out.split_whitespace().find(|word| word.starts_with("baselines/")).expect("the path is reported");
     let path = path.trim_end_matches(':');
     follows("baseline-2", &sandbox.read(path));
@@ -258,7 +255,7 @@ fn a_newer_baseline_is_not_overwritten() {
     let newer = "{\"schema_version\": 3, \"whatever\": true}\n";
     sandbox.write(path, newer);
     let words = ["has schema version 3, this build reads up to 2", "hint: use the newer sprag"];
-    sandbox.sprag(&["baseline", "emit"]).expect(2).says(&words);
+    sandbox.ends(2, &["baseline", "emit"]).says(&words);
     assert_eq!(sandbox.read(path), newer);
     assert!(!sandbox.project.join("baselines/archive").exists());
 }

@@ -29,8 +29,7 @@ fn a_complete_set_of_shards_is_judged_as_one_run() {
     let mut missing = Vec::new();
     for index in 1..=3 {
         let shard = format!("{index}/3");
-        let ended =
-            sandbox.sprag(&["run", "--quick", "--record", "--shard", &shard, "--output-run", "run.json"]).expect(0);
+        let ended = sandbox.ends(0, &["run", "--quick", "--record", "--shard", &shard, "--output-run", "run.json"]);
         if ended.err.contains(&format!("the shard {shard} holds no benchmark of `cpu`")) {
             continue;
         }
@@ -39,8 +38,8 @@ fn a_complete_set_of_shards_is_judged_as_one_run() {
         shards.push(ids(&record));
         missing.push(shard);
         if shards.len() == 1 {
-            sandbox.sprag(&["check"]).expect(2).says(&["no complete run", "missing", "hint:"]);
-            sandbox.sprag(&["baseline", "emit"]).expect(2).says(&["missing"]);
+            sandbox.ends(2, &["check"]).says(&["no complete run", "missing", "hint:"]);
+            sandbox.ends(2, &["baseline", "emit"]).says(&["missing"]);
         }
     }
     assert!(shards.len() > 1, "the suite lies on one shard: {shards:?}");
@@ -52,16 +51,16 @@ fn a_complete_set_of_shards_is_judged_as_one_run() {
             assert!(ids.iter().filter(|one| one.starts_with(kernel)).count() > 1, "{kernel} lost a form: {ids:?}");
         }
     }
-    sandbox.sprag(&["run", "--quick", "--output-run", "whole.json"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--output-run", "whole.json"]);
     let (mut all, mut unsharded) = (shards.concat(), ids(&sandbox.read("whole.json")));
     all.sort();
     unsharded.sort();
     assert_eq!(all, unsharded);
 
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
-    let ended = sandbox.sprag(&["check"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
+    let ended = sandbox.ends(0, &["check"]);
     assert!(unsharded.iter().all(|id| ended.out.contains(id)), "{}", ended.out);
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/index.html");
     assert!(!page.contains("missing"), "the digest takes the shards as one run");
 }
@@ -72,16 +71,16 @@ fn a_suite_is_planned_on_the_machine_that_measured_it_last() {
     sandbox.sprag_with(&[("SPRAG_MACHINE", "b")], &["run", "--quick", "--record"]).expect(0);
     let fleet = "[[machine]]\nname = \"a\"\nclass = \"x\"\n[[machine]]\nname = \"b\"\nclass = \"y z\"\n";
     sandbox.write("fleet.toml", fleet);
-    let plan = |format: &str| sandbox.sprag(&["plan", "--machines", "fleet.toml", "--format", format]).expect(0).out;
+    let plan = |format: &str| sandbox.ends(0, &["plan", "--machines", "fleet.toml", "--format", format]).out;
     assert_contains(&plan("github"), &["\"machine\": \"b\"", "\"suite\": \"cpu\"", "\"shard\": null"]);
     assert_contains(&plan("table"), &["b        y z    cpu\n"]);
     // The scripts are of words that a shell takes as they are.
     sandbox.write("plan.sh", &plan("slurm"));
     assert_eq!(sandbox.step(&[], "sh -n plan.sh").code, 0);
     sandbox.write("fleet.toml", &fleet.replace("\"a\"", "\"a;b\""));
-    let ended = sandbox.sprag(&["plan", "--machines", "fleet.toml"]).expect(2);
+    let ended = sandbox.ends(2, &["plan", "--machines", "fleet.toml"]);
     ended.says(&["fleet.toml:2:1: `name` has `a;b`"]);
-    sandbox.sprag(&["plan", "--machines", "none.toml"]).expect(2).says(&["none.toml"]);
+    sandbox.ends(2, &["plan", "--machines", "none.toml"]).says(&["none.toml"]);
 }
 
 #[test]
@@ -95,15 +94,15 @@ fn a_shard_without_benchmarks_leaves_no_record() {
         .collect();
     let empty: Vec<&String> = runs.iter().filter(|err| err.contains("nothing to measure or to record")).collect();
     assert_eq!((empty.len(), sandbox.records("main").len()), (1, 1), "{runs:?}");
-    sandbox.sprag(&["baseline", "emit"]).expect(0);
-    sandbox.sprag(&["check"]).expect(0);
+    sandbox.ends(0, &["baseline", "emit"]);
+    sandbox.ends(0, &["check"]);
 }
 
 #[test]
 fn what_is_no_shard_is_refused() {
     let sandbox = Sandbox::new();
     let check = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["run", "--quick", "--record"][..], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["run", "--quick", "--record"][..], arguments].concat()).says(words);
     };
     check(&["--shard", "3/2"], &["3/2 is not a shard", "hint:"]);
     check(&["--shard", "half"], &["`half` is not a shard"]);

@@ -26,22 +26,22 @@ fn a_site_is_proven_or_named_where_it_differs() {
     // The check writes nothing; rendering keeps files of others.
     assert!(!site.join("coverage.html").exists());
     let refused = &["holds `series/another.html`, which is not part of the site", "move that out of it"];
-    sandbox.sprag(&["-C", "shop", "site"]).expect(2).says(refused);
+    sandbox.ends(2, &["-C", "shop", "site"]).says(refused);
     assert!(site.join("series/another.html").exists() && !site.join("coverage.html").exists());
     fs::remove_file(site.join("series/another.html")).expect("it was left alone");
-    sandbox.sprag(&["-C", "shop", "site"]).expect(0);
+    sandbox.ends(0, &["-C", "shop", "site"]);
     check().expect(0);
 }
 
 #[test]
 fn what_is_no_site_is_not_checked() {
     let sandbox = Sandbox::new();
-    sandbox.sprag(&["site", "--check"]).expect(2).says(&["there is no site of sprag at", "sprag site"]);
+    sandbox.ends(2, &["site", "--check"]).says(&["there is no site of sprag at", "sprag site"]);
     fs::create_dir(sandbox.project.join("mine")).expect("a folder");
     fs::write(sandbox.project.join("mine/letter.txt"), "mine").expect("a file");
-    sandbox.sprag(&["site", "--check", "--out", "mine"]).expect(2).says(&["files that `sprag site` did not write"]);
+    sandbox.ends(2, &["site", "--check", "--out", "mine"]).says(&["files that `sprag site` did not write"]);
     fs::write(sandbox.project.join("file"), "mine").expect("a file");
-    sandbox.sprag(&["site", "--check", "--out", "file"]).expect(2).says(&["cannot use `", "not a folder", "--out"]);
+    sandbox.ends(2, &["site", "--check", "--out", "file"]).says(&["cannot use `", "not a folder", "--out"]);
 }
 
 #[test]
@@ -52,8 +52,8 @@ fn downloads_are_published_if_configured() {
     assert!(!sandbox.read("shop/_site/about/method.html").contains("benchmarks.csv"));
     let settings = sandbox.read("shop/sprag.toml");
     sandbox.write("shop/sprag.toml", &format!("{settings}\n[site]\ndownloads = true\n"));
-    sandbox.sprag(&["-C", "shop", "site"]).expect(0);
-    let exported = |form: &str| sandbox.sprag(&["-C", "shop", "export", form]).expect(0).out;
+    sandbox.ends(0, &["-C", "shop", "site"]);
+    let exported = |form: &str| sandbox.ends(0, &["-C", "shop", "export", form]).out;
     assert!(sandbox.read("shop/_site/data/benchmarks.csv") == exported("csv"), "the CSV is that of `export`");
     assert!(sandbox.read("shop/_site/data/values.jsonl") == exported("jsonl"), "the JSON Lines are those of `export`");
     for table in ["benchmarks", "samples"] {
@@ -64,9 +64,9 @@ fn downloads_are_published_if_configured() {
     for file in ["benchmarks.csv", "values.jsonl", "benchmarks.parquet", "samples.parquet"] {
         assert_contains(&method, &[&format!("href=\"../data/{file}\"")]);
     }
-    sandbox.sprag(&["-C", "shop", "site", "--check"]).expect(0);
+    sandbox.ends(0, &["-C", "shop", "site", "--check"]);
     sandbox.write("shop/sprag.toml", &format!("{settings}\n[site]\ndownloads = \"all\"\n"));
-    sandbox.sprag(&["-C", "shop", "site"]).expect(2).says(&["expected a boolean"]);
+    sandbox.ends(2, &["-C", "shop", "site"]).says(&["expected a boolean"]);
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn a_site_is_served_to_this_machine() {
         assert_contains(&answer, words);
     }
     let port = free.port().to_string();
-    sandbox.sprag(&["site", "--serve", "--port", &port]).expect(2).says(&["cannot be used", "`--port 0`"]);
+    sandbox.ends(2, &["site", "--serve", "--port", &port]).says(&["cannot be used", "`--port 0`"]);
     server.kill().expect("it can be stopped");
     server.wait().expect("it ends");
-    sandbox.sprag(&["site", "--open"]).expect(2).says(&["--serve"]);
+    sandbox.ends(2, &["site", "--open"]).says(&["--serve"]);
 }

@@ -13,7 +13,7 @@ type Files = BTreeMap<String, (u64, Vec<u8>)>;
 
 /// Renders the site, compares it with a clean build in another place and gives its files.
 fn rendered(sandbox: &Sandbox, what: &str) -> Files {
-    sandbox.sprag(&["site"]).expect(0);
+    sandbox.ends(0, &["site"]);
     let clean = sandbox.project.with_file_name("clean");
     let _ = fs::remove_dir_all(&clean);
     let there = clean.to_string_lossy().into_owned();
@@ -87,11 +87,11 @@ fn a_series_has_a_page_while_its_change_is_new() {
     assert_eq!(pages("a change of two months ago"), "series/view.html");
     let rest = sandbox.read("_site/data/rest-0.js");
     assert!(rest.contains("pack") && rest.contains("scan"), "{rest}");
-    sandbox.sprag(&["site", "--check"]).expect(0);
+    sandbox.ends(0, &["site", "--check"]);
     configure("series = [\"/pack\", \"nothing of it\"]\n");
     let asked = pages("a series that is asked for");
     assert!(asked.contains("pack") && !asked.contains("scan"), "{asked}");
-    sandbox.sprag(&["site"]).expect(0).says(&["no series contains `nothing of it`, which `[site] series` asks for"]);
+    sandbox.ends(0, &["site"]).says(&["no series contains `nothing of it`, which `[site] series` asks for"]);
     sandbox.write("sprag.toml", &toml);
     let all = pages("all");
     assert!(all.contains("pack") && all.contains("scan") && !all.contains("view.html"), "{all}");
@@ -126,7 +126,7 @@ fn whatever_a_site_is_made_of_changes_it() {
     let old = sandbox.git(&["rev-list", "--max-parents=0", "HEAD"]);
     sandbox.git(&["tag", "v0.0.0", &old]);
     expect("a tag of an old commit", "");
-    sandbox.sprag(&["trend", "--record"]).expect(0).says(&["recorded 1 change"]);
+    sandbox.ends(0, &["trend", "--record"]).says(&["recorded 1 change"]);
     rendered(sandbox, "records of events");
     let events = files(&sandbox.project.join("_site/events"));
     let open = events.iter().find(|(_, bytes)| String::from_utf8_lossy(bytes).contains("[[accept]]"));

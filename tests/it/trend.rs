@@ -71,23 +71,20 @@ fn the_events_of_the_demo_are_those_that_were_planted() {
     let past = past["events"].as_array().expect("a list");
     assert!(past.iter().all(|event| !suspects(event).contains(&commit_of("regression"))), "{past:#?}");
 
-    let table = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).out;
-    let details = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--details"]).expect(0).out;
-    let markdown = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).expect(0).out;
+    let table = sandbox.ends(0, &["-C", "shop", "trend", "--as-of", SOON]).out;
+    let details = sandbox.ends(0, &["-C", "shop", "trend", "--as-of", SOON, "--details"]).out;
+    let markdown = sandbox.ends(0, &["-C", "shop", "trend", "--as-of", SOON, "--format", "md"]).out;
     assert!(table.lines().count() < 40 && details.lines().count() > 80, "{table}{details}");
     assert_contains(&details, &["Coverage: 21 of 21", "suspects", "False alarms"]);
     let first = text(&events[0], "/id");
-    let one = sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON, "--event", first]).expect(0).out;
+    let one = sandbox.ends(0, &["-C", "shop", "trend", "--as-of", SOON, "--event", first]).out;
     assert!(one.starts_with(&format!("▲ {first} ")) && details.contains(one.trim_end()), "{one}");
     for event in events.iter().filter(|event| event["sure"] == true && event["state"]["is"] == "standing") {
         for printed in [&table, &details, &markdown] {
             assert_contains(printed, &[text(event, "/id")]);
         }
     }
-    sandbox
-        .sprag(&["-C", "shop", "trend", "--as-of", "2027-05-01T00:00:00Z"])
-        .expect(0)
-        .prints(&["stale", "0 of 21 series"]);
+    sandbox.ends(0, &["-C", "shop", "trend", "--as-of", "2027-05-01T00:00:00Z"]).prints(&["stale", "0 of 21 series"]);
     let part = json(&sandbox, &["--machine", "bench-xeon", "--suite", "cpu", "--filter", "tile_pack"]);
     assert_eq!(part["coverage"]["total"], 2);
     assert_eq!(part["events"].as_array().map(Vec::len), Some(1));
@@ -171,7 +168,7 @@ fn a_probe_hides_neither_what_is_measured_nor_that_a_run_is_overdue() {
     assert_eq!(after["schedule"], before["schedule"]);
     // Eight days later all is overdue, although the probes are a day or two old.
     let late = (newest.timestamp + TimeDelta::days(8)).to_rfc3339();
-    let ended = sandbox.sprag(&["-C", "shop", "trend", "--format", "json", "--as-of", &late]).expect(0);
+    let ended = sandbox.ends(0, &["-C", "shop", "trend", "--format", "json", "--as-of", &late]);
     let trend = ended.json();
     let due = trend["schedule"].as_array().expect("a list").iter();
     let due: Vec<&Value> = due.filter(|due| due["suite"] == "cpu" && due["machine"]["name"] == "bench-xeon").collect();
@@ -193,32 +190,32 @@ fn what_became_of_events_is_recorded_once_and_keeps_their_ids() {
         let sure = trend["events"].as_array().expect("a list").iter().filter(|event| event["sure"] == true);
         sure.map(|event| text(event, "/id").to_owned()).collect()
     };
-    let ended = sandbox.sprag(&["-C", "shop", "trend", "--record", "--as-of", SOON]).expect(0);
+    let ended = sandbox.ends(0, &["-C", "shop", "trend", "--record", "--as-of", SOON]);
     let count = ids(&before).len();
     assert!(count >= 2 && ended.err.contains(&format!("recorded {count} changes of events on main")), "{}", ended.err);
     assert_eq!(sandbox.git(&["-C", "shop", "status", "--porcelain"]), "");
     let files = sandbox.git(&["-C", "shop", "ls-tree", "-r", "--name-only", "HEAD", "history/v1/_events"]);
     assert_eq!(files.lines().count(), count);
     assert!(ids(&before).iter().all(|id| files.contains(&format!("/{id}-opened-"))), "{files}");
-    sandbox.sprag(&["-C", "shop", "history", "fsck"]).expect(0);
-    sandbox.sprag(&["-C", "shop", "trend", "--record", "--as-of", SOON]).expect(0).says(&["no event is new"]);
+    sandbox.ends(0, &["-C", "shop", "history", "fsck"]);
+    sandbox.ends(0, &["-C", "shop", "trend", "--record", "--as-of", SOON]).says(&["no event is new"]);
     assert_eq!(ids(&json(&sandbox, &[])), ids(&before));
     // A damaged record costs the id of one event.
     let path = files.lines().next().expect("there is one");
     sandbox.write(&format!("shop/{path}"), "{}\n");
     sandbox.git(&["-C", "shop", "commit", "-qam", "Damage"]);
-    sandbox.sprag(&["-C", "shop", "trend", "--as-of", SOON]).expect(0).says(&[path, "is not an event record"]);
-    sandbox.sprag(&["-C", "shop", "history", "fsck"]).expect(4);
+    sandbox.ends(0, &["-C", "shop", "trend", "--as-of", SOON]).says(&[path, "is not an event record"]);
+    sandbox.ends(4, &["-C", "shop", "history", "fsck"]);
 }
 
 #[test]
 fn wrong_input_is_named_with_what_helps() {
     let sandbox = Sandbox::empty();
-    sandbox.sprag(&["trend"]).expect(2).says(&["no git repository", "git init"]);
-    Sandbox::new().sprag(&["trend"]).expect(0).prints(&["Nothing is recorded yet", "sprag run --record"]);
+    sandbox.ends(2, &["trend"]).says(&["no git repository", "git init"]);
+    Sandbox::new().ends(0, &["trend"]).prints(&["Nothing is recorded yet", "sprag run --record"]);
     let sandbox = shop();
     let check = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["-C", "shop", "trend"], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["-C", "shop", "trend"], arguments].concat()).says(words);
     };
     check(&["--suite", "cpux"], &["no series of the suite `cpux`", "did you mean `cpu`?", "cpu, gpu"]);
     check(&["--machine", "bench-epik"], &["no series of the machine `bench-epik`", "bench-epyc"]);
@@ -232,13 +229,12 @@ fn wrong_input_is_named_with_what_helps() {
     check(&["--event", "e-none"], &["no event has an id that starts with `e-none`", "sprag trend --all"]);
     check(&["--output", ".git"], &[".git"]);
     sandbox
-        .sprag(&["-C", "shop", "trend", "--as-of", "2025-01-01T00:00:00Z"])
-        .expect(0)
+        .ends(0, &["-C", "shop", "trend", "--as-of", "2025-01-01T00:00:00Z"])
         .says(&["`--as-of 2025-01-01T00:00:00Z` lies before the newest run, of 2026-"]);
     sandbox.write("shop/sprag.toml", "[trend]\nsensitivity = \"balancd\"\n");
     check(&[], &["sprag.toml:2", "balanced"]);
     sandbox.write("shop/sprag.toml", "[[trend.metric]]\nmatch = \"no such kernel\"\nleast = 0.01\n");
-    sandbox.sprag(&["-C", "shop", "trend"]).expect(0).says(&["`match = \"no such kernel\"`", "fits no metric"]);
+    sandbox.ends(0, &["-C", "shop", "trend"]).says(&["`match = \"no such kernel\"`", "fits no metric"]);
     sandbox
         .write("shop/sprag.toml", "[[trend.metric]]\nmatch = \"tile_pack\"\nleast = 0.5\nsensitivity = \"strict\"\n");
     let trend = json(&sandbox, &[]);

@@ -22,7 +22,6 @@ pub(crate) fn sandbox(engine: &str, settings: &str) -> Sandbox {
     sandbox
 }
 
-/// The ids of the benchmarks of a run.
 pub(crate) fn ids(run: &Value) -> Vec<&str> {
     let all = run["benchmarks"].as_array().expect("a list").iter();
     all.map(|one| one["id"].as_str().expect("an id")).collect()
@@ -124,27 +123,27 @@ fn a_suite_that_no_file_names_runs_where_it_is_asked_for() {
     let folder = folder.to_str().expect("a temporary path is text");
     let options = ["--trt-engine-path", "n.plan", "--trtexec", "../trtexec", "--shape-case", "a=1x2", "--iters", "4"];
     let arguments = [&["-C", folder, "run", "--quick", "--suite", "trt", "--record"][..], &options].concat();
-    sandbox.sprag(&arguments).expect(0);
+    sandbox.ends(0, &arguments);
     assert!(sandbox.records("main")[0].starts_with("history/v1/trt/"));
-    let all = sandbox.sprag(&["run", "--quick"]).expect(0);
+    let all = sandbox.ends(0, &["run", "--quick"]);
     assert!(!all.out.contains("trt/"), "{}", all.out);
-    sandbox.sprag(&["run", "--suite", "trt"]).expect(2).says(&["no engine configured", "hint:", "--trt-engine-path"]);
+    sandbox.ends(2, &["run", "--suite", "trt"]).says(&["no engine configured", "hint:", "--trt-engine-path"]);
 }
 
 #[test]
 fn a_sweep_is_judged_against_its_baseline() {
     let sandbox = sandbox("fine", "");
     run(&sandbox, &["--record"], 0);
-    sandbox.sprag(&["baseline", "emit"]).expect(0).prints(&["1 metric of trt"]);
-    sandbox.sprag(&["check"]).expect(0).prints(&["trt/engine{case=default} @tensorrt"]);
+    sandbox.ends(0, &["baseline", "emit"]).prints(&["1 metric of trt"]);
+    sandbox.ends(0, &["check"]).prints(&["trt/engine{case=default} @tensorrt"]);
     let record = sandbox.read("out/run.json").replace("0.00102", "0.00204");
     sandbox.write("out/slower.json", &record);
-    sandbox.sprag(&["check", "--run", "out/slower.json"]).expect(1).prints(&["regressed"]);
+    sandbox.ends(1, &["check", "--run", "out/slower.json"]).prints(&["regressed"]);
     sandbox
         .sprag_with(&[("FAKE_VERSION", "101300")], &["run", "--suite", "trt", "--output-run", "out/new.json"])
         .expect(0);
-    sandbox.sprag(&["check", "--run", "out/new.json"]).expect(3).prints(&["tensorrt 10.3.0"]);
-    sandbox.sprag(&["weekly"]).expect(0).prints(&["engine{case=default}"]);
+    sandbox.ends(3, &["check", "--run", "out/new.json"]).prints(&["tensorrt 10.3.0"]);
+    sandbox.ends(0, &["weekly"]).prints(&["engine{case=default}"]);
 }
 
 #[test]
@@ -224,7 +223,7 @@ fn a_time_out_ends_all_that_was_started() {
 fn impossible_settings_are_refused_before_measuring() {
     let sandbox = sandbox("fine", "[suites.cpu]\nkind = \"cpu\"");
     let check = |arguments: &[&str], words: &[&str]| {
-        sandbox.sprag(&[&["run", "--quick"][..], arguments].concat()).expect(2).says(words);
+        sandbox.ends(2, &[&["run", "--quick"][..], arguments].concat()).says(words);
     };
     let trt = |arguments: &[&str], words: &[&str]| check(&[&["--suite", "trt"], arguments].concat(), words);
     trt(&["--shape-case", "a=1;image:1x2"], &["`a=1;image:1x2`", "`image:1x2` has no `=`", "hint:"]);
@@ -241,7 +240,7 @@ fn impossible_settings_are_refused_before_measuring() {
     check(&["--suite", "cpu", "--shape-case", "a=1"], &["for a suite of TensorRT, and none would run", "--suite trt"]);
     sandbox.write("sprag.toml", &sandbox.read("sprag.toml").replace("processes = 3", "shape_cases = [\"a\"]"));
     check(&[], &["`suites.trt.shape_cases` in sprag.toml `a`", "has no `=`"]);
-    sandbox.sprag(&["weekly"]).expect(2).says(&["shape_cases"]);
+    sandbox.ends(2, &["weekly"]).says(&["shape_cases"]);
     assert!(!sandbox.project.join("trtexec.log").exists(), "it was started all the same");
 }
 

@@ -49,7 +49,7 @@ fn the_library_of_the_environment_counts_from_where_the_user_is() {
 fn a_place_for_layers_is_tried_before_and_does_not_spoil_the_times() {
     let sandbox = sandbox("fine", "");
     let place = ["run", "--quick", "--suite", "trt", "--trt-profile", "sprag.toml"];
-    sandbox.sprag(&place).expect(2).says(&["cannot write", "sprag.toml"]);
+    sandbox.ends(2, &place).says(&["cannot write", "sprag.toml"]);
     assert!(!sandbox.project.join("trtexec.log").exists(), "it was started all the same");
     // A folder has the name of its file.
     sandbox.write("out/layers/default.layers.json/x", "");

@@ -6,7 +6,7 @@ use crate::sandbox::{Sandbox, assert_contains};
 fn a_weekly_build_measures_records_and_renders() {
     let sandbox = Sandbox::new();
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(0).prints(&["tile_ssm_scan", "Site: [project]/_site/index.html"]);
+    sandbox.ends(0, &["weekly", "--quick"]).prints(&["tile_ssm_scan", "Site: [project]/_site/index.html"]);
 
     let records = sandbox.records("main");
     let [record] = &records[..] else { panic!("one record: {records:?}") };
@@ -24,7 +24,7 @@ fn a_weekly_build_measures_records_and_renders() {
     assert!(!sandbox.project.join(".sprag/pending").read_dir().is_ok_and(|mut files| files.next().is_some()));
 
     // The next run measures the same commit, not the one of the record.
-    sandbox.sprag(&["run", "--quick", "--record"]).expect(0);
+    sandbox.ends(0, &["run", "--quick", "--record"]);
     assert_eq!(sandbox.records("main").iter().filter(|path| path.contains(&head[..12])).count(), 2);
 }
 
@@ -40,7 +40,7 @@ fn a_release_at_fault_holds_up_no_week() {
     sandbox.commit("List the releases");
     let moved = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["tag", "v1", &moved]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(0).says(&["the release `v1` is no-go: the tag `v1` moved"]);
+    sandbox.ends(0, &["weekly", "--quick"]).says(&["the release `v1` is no-go: the tag `v1` moved"]);
     let records = sandbox.records("main");
     assert!(matches!(&records[..], [record] if record.contains(&moved[..12])), "{records:?}");
     assert_contains(&sandbox.read("_site/index.html"), &["tile_ssm_scan"]);
@@ -56,7 +56,7 @@ fn runs_of_one_build_share_a_commit_that_names_them() {
     sandbox.append("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");
     sandbox.commit("Add the GPU suite");
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(0).says(&["recorded 2 runs on main"]);
+    sandbox.ends(0, &["weekly", "--quick"]).says(&["recorded 2 runs on main"]);
     let subject = sandbox.git(&["log", "-1", "--format=%s"]);
     assert_eq!(subject, format!("sprag: cpu ok, gpu skipped at {}", &head[..12]));
 }
@@ -65,7 +65,7 @@ fn runs_of_one_build_share_a_commit_that_names_them() {
 fn the_gpu_suite_is_there_with_its_reason() {
     let sandbox = Sandbox::new();
     sandbox.write("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");
-    sandbox.sprag(&["weekly", "--quick"]).expect(5).prints(&["skipped"]);
+    sandbox.ends(5, &["weekly", "--quick"]).prints(&["skipped"]);
     let records = sandbox.records("main");
     let run = sandbox.json(&records[0]);
     assert_eq!(run["status"], "skipped");
@@ -78,7 +78,7 @@ fn the_gpu_suite_is_there_with_its_reason() {
 fn a_dirty_tree_is_recorded_as_such() {
     let sandbox = Sandbox::new();
     sandbox.append("sprag.toml", "\n# changed\n");
-    sandbox.sprag(&["run", "--quick", "--output-run", "run.json"]).expect(0).prints(&["(changed files)"]);
+    sandbox.ends(0, &["run", "--quick", "--output-run", "run.json"]).prints(&["(changed files)"]);
     assert_eq!(sandbox.json("run.json")["commit"]["dirty"], true);
     assert!(sandbox.records("HEAD").is_empty(), "nothing was to be recorded");
 }
@@ -89,7 +89,7 @@ fn a_history_of_its_own_leaves_the_branch_alone() {
     sandbox.append("sprag.toml", "[history]\nref = \"perf\"\n");
     sandbox.commit("Keep records apart");
     let head = sandbox.git(&["rev-parse", "main"]);
-    sandbox.sprag(&["weekly", "--quick"]).expect(0);
+    sandbox.ends(0, &["weekly", "--quick"]);
     assert_eq!(sandbox.git(&["rev-parse", "main"]), head);
     assert_eq!(sandbox.records("perf").len(), 1);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");

@@ -116,7 +116,6 @@ fn uses(step: &Yaml) -> &str {
     step["uses"].as_str().unwrap_or_default()
 }
 
-/// Whether a step calls that action of GitHub.
 fn calls(step: &Yaml, action: &str) -> bool {
     uses(step).strip_prefix("actions/").and_then(|uses| uses.split_once('@')).is_some_and(|(name, _)| name == action)
 }

@@ -132,7 +132,7 @@ fn arguments_do_not_control_the_terminal() {
         &["check", "--report", "\u{1b}[31m"],
         &["detect", "--parquet", "\u{1b}[31m"],
     ] {
-        let ended = sandbox.sprag(arguments).expect(2);
+        let ended = sandbox.ends(2, arguments);
         assert!(!ended.both().contains(['\u{1b}', '\u{7}']), "{}", ended.both().escape_debug());
         assert!(ended.err.contains("\\u{1b}"), "{}", ended.err);
     }
@@ -145,17 +145,17 @@ fn a_configured_site_stays_inside_the_project() {
     let outside = sandbox.project.join("../elsewhere");
     for out in ["../elsewhere", "a/../../elsewhere", "/tmp/sprag-elsewhere"] {
         sandbox.write("sprag.toml", &format!("{config}[site]\nout = \"{out}\"\n"));
-        sandbox.sprag(&["site"]).expect(2).says(&[out, "leads out of the project", "hint:", "`--out`"]);
+        sandbox.ends(2, &["site"]).says(&[out, "leads out of the project", "hint:", "`--out`"]);
     }
     assert!(!outside.exists());
     sandbox.write("sprag.toml", &config);
     std::fs::create_dir(&outside).expect("a folder");
     symlink(&outside, sandbox.project.join("_site")).expect("a link");
-    sandbox.sprag(&["site"]).expect(2).says(&["_site` is a symbolic link", "hint:"]);
+    sandbox.ends(2, &["site"]).says(&["_site` is a symbolic link", "hint:"]);
     assert_eq!(std::fs::read_dir(&outside).expect("a folder").count(), 0);
     // Whoever names the folder on the command line means it.
-    sandbox.sprag(&["site", "--out", "_site"]).expect(0);
-    sandbox.sprag(&["site", "--out", "../named"]).expect(0);
+    sandbox.ends(0, &["site", "--out", "_site"]);
+    sandbox.ends(0, &["site", "--out", "../named"]);
     assert!(outside.join("index.html").is_file() && sandbox.project.join("../named/index.html").is_file());
 }
 

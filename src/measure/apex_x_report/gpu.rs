@@ -19,13 +19,13 @@ use crate::suite::Observer;
 use crate::tensorrt;
 use crate::tensorrt::sweep::{self, NumberedCase, Sweep};
 use crate::tensorrt::{Reason, ReasonCode};
+use sprag_formats::compat::apex_x::autotune::AutotuneSnapshot;
 use sprag_formats::compat::apex_x::gpu_launches::{ChosenLaunches, TimedOperation};
 use sprag_formats::compat::apex_x::gpu_report::{
     self, Backend, Benchmarks, Calls, EndToEnd, GpuConfig, GpuOutcome, GpuReport, ReportEnvironment, ReportedOperation,
     TensorRt,
 };
 use sprag_formats::compat::apex_x::report_parts::{CudaDevice, Fp8, RuntimeCaps};
-use sprag_model::autotune::AutotuneSnapshot;
 use sprag_model::{Run, RunStatus, ShapeCase};
 
 #[derive(Clone, Debug)]

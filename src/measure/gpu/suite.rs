@@ -17,7 +17,8 @@ use crate::gpu::settings::{GpuScope, Profile, Track};
 use crate::gpu::{DeviceError, parity, timer};
 use crate::workload::{Calibrator, Class, Companion, Limit, Order, Prepare, Prepared, Workload};
 use sprag_base::digest;
-use sprag_model::autotune::{Key, shape_bucket};
+use sprag_formats::compat::apex_x::autotune::shape_bucket;
+use sprag_model::autotune::Key;
 use sprag_model::{Benchmark, BenchmarkError, Parity, ParityStatus, Role};
 
 pub const TUNED: &str = "cuda";
@@ -152,7 +153,6 @@ impl Timed {
     }
 }
 
-/// What is timed on a device by a track.
 pub(super) struct OnDevice {
     pub(super) track: Track,
     pub(super) work: (&'static str, f64),

@@ -234,7 +234,6 @@ impl SuiteError {
 
 /// Shows progress and messages. `()` shows nothing.
 pub trait Observer {
-    /// Begins work of `steps` steps.
     fn begin(&self, _message: &str, _steps: u64) {}
 
     fn step(&self, _done: u64) {}

@@ -52,7 +52,6 @@ impl GpuSuite {
     }
 }
 
-/// A suite on a device.
 #[derive(Clone, Copy)]
 pub enum DeviceSuite<'a> {
     Gpu(&'a GpuSuite),

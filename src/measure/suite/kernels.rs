@@ -240,7 +240,6 @@ fn config(protocol: &Protocol, options: &MeasureOptions<'_>) -> BTreeMap<String,
 
 const SETTING: &str = "count_instructions";
 
-/// The version of Valgrind, as a fact.
 const VERSION_FACT: &str = "valgrind";
 
 /// The attributes of the widest instructions of the counted code, of counts that differ, and of the reason for no count.

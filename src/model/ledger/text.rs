@@ -4,7 +4,6 @@ use super::scope::Scope;
 use super::{Acceptance, Terms, Waiver, is_event_id};
 use sprag_base::digest::is_hex;
 
-/// The most characters of a reason.
 pub const MOST_REASON: usize = 1000;
 
 /// The most characters of any other text.

@@ -551,7 +551,6 @@ impl BisectReport {
     }
 }
 
-/// The report for a terminal.
 pub fn terminal(report: &BisectReport) -> String {
     let mut text = format!("{}\n", report.summary);
     for culprit in &report.culprits {
@@ -593,7 +592,6 @@ fn spent(report: &BisectReport) -> String {
     format!("{measured} and {ends} of the ends in {}", text::duration(report.seconds))
 }
 
-/// The report as GitHub Markdown.
 pub fn markdown(report: &BisectReport) -> String {
     let end = |place: usize| {
         let (name, sha) = (&report.ends[place], text::short(&report.end_commits[place], 12));

@@ -17,7 +17,6 @@ pub(crate) fn command(words: &[String]) -> Vec<String> {
     }
 }
 
-/// A suite of a command that is timed in that folder.
 pub(crate) fn suite(folder: &Path, command: &[String], processes: Option<u32>) -> Suite {
     suite_named(SUITE, folder, command, processes)
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::files::{MOST_BYTES, Planned};
 use crate::config::{Config, SuiteKind};
+use sprag_base::digest::is_hex;
 use sprag_base::files::read_bounded;
 
 const BASELINES: &str = include_str!("../../../templates/project/baselines/README.md");
@@ -123,8 +124,7 @@ pub fn repository(text: &str) -> Result<String, String> {
 }
 
 pub fn digest(text: &str) -> Result<String, String> {
-    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    if is_digest { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
+    if is_hex(text, 64..=64) { Ok(text.to_owned()) } else { Err("give all 64 digits, in lower case".to_owned()) }
 }
 
 const SUITES: &str = "_SUITES";

@@ -139,7 +139,6 @@ fn message(comparison: &Comparison) -> String {
     text
 }
 
-/// The rule `interval` with the default tolerance of kernels.
 pub const INTERVAL: Rule = Rule::Interval { tolerance: interval::TOLERANCE };
 
 const APART: &str = "the processes of the two sides were not interleaved, so they form no pairs: use the rule `rank`, or \

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::autotune::{AutotuneSnapshot, Launched, Registry, Source, shape_bucket};
 use super::gpu_report::GpuConfig;
-use sprag_model::autotune::{AutotuneSnapshot, Launched, Registry, Source, shape_bucket};
 use sprag_model::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -9,9 +9,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::autotune::AutotuneSnapshot;
 use super::report_parts::{CallSummary, RuntimeCaps};
 use sprag_base::json;
-use sprag_model::autotune::AutotuneSnapshot;
 
 pub const SUITE: &str = "apex_x_gpu_benchmark";
 

@@ -93,7 +93,6 @@ fn downloaded(case: &Case<'_>, instance: &Instance) -> Result<Vec<Numbers>, Devi
     results.map(download).collect()
 }
 
-/// Reads the file of each result.
 fn read(case: &Case<'_>, path: &dyn Fn(&ArgumentSettings) -> std::path::PathBuf) -> Result<Vec<Numbers>, DeviceError> {
     let names = joined(case.shape, &case.kernel.defaults(case.shape).map_err(DeviceError::Custom)?);
     let one = |(_, argument): (usize, &ArgumentSettings)| {

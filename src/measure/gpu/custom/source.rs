@@ -90,7 +90,6 @@ fn add_headers(text: &str, folders: &[PathBuf], seen: &mut BTreeSet<PathBuf>, al
     }
 }
 
-/// The header that a line includes.
 fn included(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
     rest.split(['"', '<', '>']).nth(1)

@@ -20,7 +20,8 @@ use crate::gpu::survey::Check;
 use crate::gpu::{DeviceError, parity, timer};
 use crate::workload::{Order, Prepared, Workload};
 use sprag_base::digest;
-use sprag_model::autotune::{Key, shape_bucket};
+use sprag_formats::compat::apex_x::autotune::shape_bucket;
+use sprag_model::autotune::Key;
 use sprag_model::{Benchmark, BenchmarkError};
 
 /// More bytes exceed the second-level cache of every device, so that memory bounds the kernel.
