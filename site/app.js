@@ -138,10 +138,12 @@ const save = (text, type, name) => {
 
 function showStale() {
   const { newest, everyDays } = document.body.dataset, banner = document.getElementById("stale");
-  const age = (Date.now() - Date.parse(newest)) / 864e5;
+  const age = (Date.now() - Date.parse(newest)) / 864e5, days = count(Math.floor(age));
   if (!banner || !(age > Number(everyDays) + 1)) return;
+  // A narrow window has this in place of the banner.
+  document.querySelector(".asof")?.prepend(element("b", { class: "late doubt" }, `Stale, ${days} days old. `));
   banner.append(element("b", {}, "Stale."),
-    ` The newest run is ${count(Math.floor(age))} days old; one is due every ${counted(Number(everyDays), "day", "days")}.`);
+    ` The newest run is ${days} days old; one is due every ${counted(Number(everyDays), "day", "days")}.`);
   banner.hidden = false;
 }
 

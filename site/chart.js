@@ -179,6 +179,8 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
     const [below, above] = [0, 1].map((side) => one.map(({ place, ends }) => `${x(place)} ${y(ends[side])}`));
     path(one.length > 1 ? "band" : "whisker", one.length > 1 ? `M${above.join("L")}L${below.reverse().join("L")}Z` : `M${above[0]}L${below[0]}`);
   }
+  const cut = band.filter(({ ends: [from, to] }) => to >= low && from <= high).flatMap(({ place, ends: [from, to] }) => [...(to > high ? [[x(place), top]] : []), ...(from < low ? [[x(place), bottom]] : [])]);
+  if (cut.length) path("cut", cut.map(([at, edge]) => `M${at - 3} ${edge}H${at + 3}`).join(""));
   const fits = ({ value }) => value >= low && value <= high;
   const beyond = (one, side) => {
     const commit = commitOf(one), at = commit ? ` at ${commit[0].slice(0, 7)}` : "";
@@ -233,7 +235,8 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
     words(text, at, bottom + (22), "middle");
     free = at + half + SIZE;
   }
-  return made.filter((one) => !one.parentNode);
+  // With where a value lies, for the label at the pointer.
+  return Object.assign(made.filter((one) => !one.parentNode), { y });
 }
 
 const firstLevel = (trend, runs) => trend.lines[0]?.[2] ?? runs[0].value;
@@ -286,7 +289,7 @@ const rowsOf = (figure) => [...document.getElementById(figure.querySelector("svg
 // Modes, zoom, a hair line and one line of text over all runs of a trend: by pointer, by keys and by buttons.
 // The picture says which places lie at the edges of its area (data-places) and where these edges are (data-area: left, right,
 // top, bottom); the newest runs have a row in the table that data-points names, of any the data in the page tells.
-// Of a series without a page of its own `given` has what is elsewhere in the page: id, trend, and words for the readout.
+// Of a series without a page of its own `given` has what is elsewhere in the page: id, trend, where a value lies, and words for the readout.
 function makeChart(figure, rows, given) {
   const svg = figure.querySelector("svg[data-points]"), trend = given?.trend ?? JSON.parse(figure.querySelector("script").textContent);
   const listed = svg && document.getElementById(svg.dataset.points), runs = runsOf(trend), { data } = sprag;
@@ -393,14 +396,25 @@ function makeChart(figure, rows, given) {
   const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
   const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
   const label = document.createElementNS(svg.namespaceURI, "text");
-  let from = null, other = null;
+  let from = null, other = null, yOf = given?.y;
+  if (!yOf) {
+    const [low, high] = svg.dataset.values.split(" ").map(Number);
+    yOf = (x) => bottom - (bottom - top) * (Math.min(high, Math.max(low, x)) - low) / (high - low);
+  }
+  const printedY = yOf, legend = element("li"), sample = document.createElementNS(svg.namespaceURI, "svg"), stroke = document.createElementNS(svg.namespaceURI, "path");
+  for (const [one, name, text] of [[sample, "viewBox", "0 0 26 12"], [sample, "aria-hidden", "true"], [stroke, "class", "other trace"], [stroke, "d", "M0 9 9 3 17 8 26 4"]]) one.setAttribute(name, text);
+  sample.append(stroke);
   const touches = new Map();
   label.setAttribute("class", "halo strong pointer");
   cross.setAttribute("class", "cross");
   let view = own;
   const redraw = () => {
     view = part ?? own;
-    svg.replaceChildren(...(mode || part || other ? [...heading, ...drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)], other, given ? runs.filter((run) => run.ends) : trend.commits ? [] : measuredOf(series))] : printed), cross, label);
+    const drawn = mode || part || other ? drawTrend(svg.namespaceURI, trend, runs, area, view, mode, (run) => data.commits[commitOf(run)], other, given ? runs.filter((run) => run.ends) : trend.commits ? [] : measuredOf(series)) : null;
+    yOf = drawn?.y ?? printedY;
+    svg.replaceChildren(...(drawn ? [...heading, ...drawn] : printed), cross, label);
+    legend.replaceChildren(sample, other?.name ?? "");
+    if (other) figure.querySelector(".key")?.append(legend); else legend.remove();
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {
@@ -412,7 +426,9 @@ function makeChart(figure, rows, given) {
     const change = level > 0 ? `, ${percent(runs[at].value / level - 1)} from its level` : "";
     label.textContent = isShown ? quantity([trend.factor, trend.symbol], runs[at].value) + change : "";
     label.setAttribute("x", isLeft ? x - 6 : x + 6);
-    label.setAttribute("y", bottom - 8);
+    // Above the point, or below it where it is near the top.
+    const y = yOf(runs[at].value);
+    label.setAttribute("y", Math.round(y - 10 < top + SIZE ? y + SIZE + 10 : y - 10));
     label.setAttribute("text-anchor", isLeft ? "end" : "start");
   };
   const placeOf = (event) => {

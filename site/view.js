@@ -8,7 +8,7 @@ const fileOf = (id, files) => [...id].reduce((sum, one) => (sum * 31 + one.charC
 
 // What the key explains: class and path of a mark, and its words.
 const KEY = [["level", "M0 6H26", "fitted level"], ["level mode", "M0 3H26M0 9H26", "its two modes"], ["rise doubt", "M0 10 26 2", "drift"],
-  ["dots", "M4 7h0M13 4h0M22 8h0"], ["band", "M0 1h26v10h-26Z"], ["suspect", "M8 0h10v12h-10Z", "suspects of an open event"], ["base", "M0 6H26", "baseline"],
+  ["dots", "M4 7h0M13 4h0M22 8h0"], ["band", "M0 1h26v10h-26Z"], ["cut", "M10 3h6", "goes on beyond the scale"], ["suspect", "M8 0h10v12h-10Z", "suspects of an open event"], ["base", "M0 6H26", "baseline"],
   ["limit", "M0 6H26", "limit"], ["rel", "M13 0V12", "release"], ["envl", "M13 0V12", "environment changed"], ["gap", "M0 0h26v12h-26Z", "no runs"],
   ["out", "M9 10 13 3 17 10Z", "outside the scale"]];
 
@@ -24,7 +24,8 @@ function drawSeries(figure, id, [numbers, chart], { words, flags }) {
   const [first, last] = [runs[0], runs.at(-1)].map(({ place }) => place), margin = Math.max(0.5, 0.01 * (last - first)), ends = [first - margin, last + margin];
   svg.dataset.places = ends.join(" ");
   svg.setAttribute("aria-label", `Trend of ${headline}`);
-  svg.replaceChildren(...drawTrend(svg.namespaceURI, trend, runs, svg.dataset.area.split(" ").map(Number), ends, "", () => null, null, runs.filter((run) => run.ends)));
+  const drawn = drawTrend(svg.namespaceURI, trend, runs, svg.dataset.area.split(" ").map(Number), ends, "", () => null, null, runs.filter((run) => run.ends));
+  svg.replaceChildren(...drawn);
   const median = isPooled ? `median of up to ${count(several)} runs` : "median of a run", spread = isPooled ? "lowest to highest of them, of one its 95 % interval" : "its 95 % interval";
   for (const [kind, d, text = kind === "dots" ? median : spread] of KEY) {
     if (![...svg.querySelectorAll("path")].some((path) => path.getAttribute("class").split(" many")[0] === kind)) continue;
@@ -37,7 +38,7 @@ function drawSeries(figure, id, [numbers, chart], { words, flags }) {
   figure.hidden = false;
   // A file of values would have those of several runs as one.
   if (isPooled) [...figure.querySelectorAll("button")].find((one) => one.textContent === "Save as CSV").remove();
-  makeChart(figure, [], { id, trend, heads: ["Commit", "", isPooled ? `Median of up to ${count(several)} runs` : "Median", isPooled ? "Lowest to highest" : "95 % interval"] });
+  makeChart(figure, [], { id, trend, y: drawn.y, heads: ["Commit", "", isPooled ? `Median of up to ${count(several)} runs` : "Median", isPooled ? "Lowest to highest" : "95 % interval"] });
 }
 
 async function showSeries(figure) {

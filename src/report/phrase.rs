@@ -69,6 +69,14 @@ impl Phrase {
         Phrase::quoted(shortened(reason, REASON).trim_end_matches('.'))
     }
 
+    /// A sentence as a title.
+    pub fn without_stop(mut self) -> Phrase {
+        if let Some(Part::Text(words) | Part::Mark(Mark { word: words, .. })) = self.parts.last_mut() {
+            words.truncate(words.trim_end_matches('.').len());
+        }
+        self
+    }
+
     pub fn text(mut self, words: impl Into<String>) -> Phrase {
         self.parts.push(Part::Text(words.into()));
         self

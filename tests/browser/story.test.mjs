@@ -94,3 +94,98 @@ test("pages have an icon, what other sites show of them, and feeds that name the
   assert.match(text("events/feed.atom"), /<id>[^<]*e-[0-9a-f]+/);
   assert.match(text("404.html"), /<style>|rel="stylesheet"/);
 });
+
+test("the label at the pointer is next to its run, and an overlay is named in the key", async () => {
+  const page = series.find((one) => text(one).includes("name=\"over\"") && text(one).includes("data-values"));
+  const { context, tab, said } = await openIn(chromium, page);
+  const near = async () => {
+    await tab.locator("svg[data-points]:visible").hover({ position: { x: 400, y: 60 } });
+    return tab.evaluate(() => {
+      const svg = document.querySelector("svg[data-points]"), label = svg.querySelector(".pointer"), at = Number(svg.querySelector(".cross").getAttribute("d").match(/^M([\d.]+)/)[1]);
+      let [x, y] = [0, 0], best = [Infinity, 0];
+      // The path of the dots, in steps from one to the next or in places.
+      for (const [, kind, dx, dy] of svg.querySelector("path.dots").getAttribute("d").matchAll(/([Mm])(-?[\d.]+) ?(-?[\d.]+)h0/g)) {
+        [x, y] = kind === "M" ? [Number(dx), Number(dy)] : [x + Number(dx), y + Number(dy)];
+        if (Math.abs(x - at) < best[0]) best = [Math.abs(x - at), y];
+      }
+      return Math.abs(Number(label.getAttribute("y")) - best[1]);
+    });
+  };
+  assert.ok((await near()) <= 26, `${await near()} units from its run`);
+  await tab.locator("select[name=over]").selectOption({ index: 1 });
+  const name = await tab.locator("select[name=over] option:checked").textContent();
+  await tab.locator(".key li", { hasText: name }).waitFor();
+  assert.ok((await near()) <= 26, "in a drawn view, too");
+  await tab.locator("select[name=over]").selectOption({ index: 0 });
+  await tab.waitForFunction((name) => ![...document.querySelectorAll(".key li")].some((one) => one.textContent === name), name);
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("an interval that is cut off has a mark on the edge, and the key explains it", () => {
+  const drawn = series.map(text).filter((html) => html.includes("<path class=\"cut\" d=\"M") && html.includes("data-points"));
+  for (const html of series.map(text)) assert.equal(html.includes("goes on beyond the scale"), html.split("<ul class=\"key\">")[0].includes("class=\"cut\""));
+  assert.ok(drawn.length > 0, "some interval is wide");
+});
+
+test("on a phone nothing covers the chart, its text can be read on the page for embedding, and the age is said at the top", async () => {
+  const phone = { viewport: { width: 390, height: 844 } };
+  for (const javaScriptEnabled of [true, false]) {
+    const page = pages.find((one) => one.startsWith("chart/"));
+    const size = await on(page, `(() => { const svg = document.querySelector("svg[data-points]"); return 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width; })()`, { ...phone, javaScriptEnabled: true });
+    assert.ok(size >= 11, `${size} px`);
+    const { context, tab } = await openIn(chromium, page, { ...phone, javaScriptEnabled });
+    const [scale, newest] = await Promise.all(["svg.scale", "svg[data-points] text:has-text('now')"].map((one) => tab.locator(one).first().boundingBox()));
+    assert.ok(scale.x >= 0 && newest.x > 0 && newest.x + newest.width <= 390, "the axis and the newest end are in view");
+    await context.close();
+  }
+  const { covered, wide, late } = await on(series[0], () => ({
+    covered: [...document.querySelectorAll("body *")].filter((one) => getComputedStyle(one).position === "fixed" && one.getClientRects().length).length,
+    wide: document.documentElement.scrollWidth,
+    late: document.querySelector(".asof").innerText,
+  }), phone);
+  assert.equal(covered, 0);
+  assert.ok(wide <= 390, `${wide} px`);
+  assert.match(late, /^Stale, [\d\u202f]+ days? old\. As of/);
+});
+
+test("a matrix scrolls under its first column, and no page of a phone is wider than the window", async () => {
+  for (const page of pages.filter((one) => one.startsWith("matrix/"))) {
+    const { wide, fixed } = await on(page, () => ({
+      wide: document.documentElement.scrollWidth,
+      fixed: [...document.querySelectorAll(".heat tr > :first-child")].every((one) => getComputedStyle(one).position === "sticky"),
+    }), { viewport: { width: 390, height: 844 } });
+    assert.ok(wide <= 390 && fixed, `${page}: ${wide} px`);
+  }
+});
+
+test("a word in a cell is not broken", async () => {
+  const broken = () => [...document.querySelectorAll("td, th")].flatMap((cell) => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), words = [];
+    for (let one = texts.nextNode(); one; one = texts.nextNode()) {
+      for (const word of one.textContent.matchAll(/[\p{L}\p{N}_.]{2,28}/gu)) {
+        const range = document.createRange();
+        range.setStart(one, word.index);
+        range.setEnd(one, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) words.push(word[0]);
+      }
+    }
+    return words;
+  });
+  for (const width of [1280, 390]) {
+    for (const page of ["index.html", "series/index.html", "events/index.html", "matrix/cpu.html", events[0], series[0]]) {
+      assert.deepEqual(await on(page, broken, { viewport: { width, height: 844 } }), [], `${page} at ${width} px`);
+    }
+  }
+});
+
+test("titles end without a full stop, events of the digest name their suite, and each machine has a picture of its noise", () => {
+  for (const page of pages.filter((one) => /<h1>/.test(text(one)))) assert.ok(!/\.<\/h1>/.test(text(page)), page);
+  const rows = text("index.html").split("id=\"events\"")[1].split("</table>")[0].match(/<tr[^>]*><th scope="row"|<td class="full">.*?<\/td>|<th scope="row" class="full">.*?<\/th>/gs);
+  const named = rows.filter((row) => row.includes("e-"));
+  assert.ok(named.length > 0 && named.every((row) => / in (cpu|gpu) on /.test(row)), named.join("\n"));
+  for (const page of pages.filter((one) => /^machines\/[0-9a-f]/.test(one))) assert.match(text(page), /id="calibration".*<svg/s, page);
+  const release = pages.find((one) => one.startsWith("release/"));
+  assert.ok(text(release).split("id=\"verify\"")[1].split("</section>")[0].match(/<pre>/g).length >= 3, "commands to copy");
+  assert.match(text("404.html"), /<a href="[^"]*index\.html">/);
+});

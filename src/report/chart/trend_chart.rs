@@ -42,9 +42,12 @@ pub fn draw(trend: &TrendPlot) -> String {
     }
     layers(&plot, &mut svg);
     let picture = svg.captioned("fill wide", ["trend", &trend.title, &trend.description]);
-    // For the script: the table of points, the places at the edges of the area, and the edges.
+    // For the script: the table of points, the places and values at the edges of the area, and the edges.
     let (first, last) = plot.places;
-    let data = format!("data-places=\"{first} {last}\" data-area=\"{LEFT} {RIGHT} {TOP} {BOTTOM}\"");
+    let (low, high) = plot.values;
+    let data = format!(
+        "data-places=\"{first} {last}\" data-values=\"{low:.5e} {high:.5e}\" data-area=\"{LEFT} {RIGHT} {TOP} {BOTTOM}\""
+    );
     let picture = picture.replacen("<svg ", &format!("<svg data-points=\"{POINTS}\" {data} "), 1);
     // The first texts that end at their places are those of the axis, which a narrow window shows next to the rest.
     picture.replacen("<g text-anchor", "<g id=\"trend-y\" text-anchor", 1)
@@ -225,11 +228,12 @@ fn flags(plot: &Plot<'_>, svg: &mut Svg) {
     }
 }
 
-/// Draws the spread of the dots as bands, which end at gaps and changes.
+/// Draws the spread of the dots as bands, which end at gaps and changes; a stroke on the edge marks one that goes on beyond it.
 fn bands(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)], svg: &mut Svg) {
     let turns = || plot.trend.fit.iter().flat_map(|fit| &fit.turns).map(|turn| turn.places);
     let mut part: Vec<(i32, i32, i32)> = Vec::new();
     let mut place = f64::NEG_INFINITY;
+    let mut cut = Vec::new();
     for dot in dots {
         let behind_gap = gaps.iter().any(|(_, after)| *after == dot.place && place < *after);
         let is_change = |(begin, end): (f64, f64)| begin == end && place < begin && begin <= dot.place;
@@ -239,6 +243,8 @@ fn bands(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)], svg: &mut Svg) {
         }
         // An interval outside the range shown belongs to a triangle on the edge.
         if let Some((low, high)) = dot.interval.filter(|(low, high)| *high >= plot.values.0 && *low <= plot.values.1) {
+            cut.extend((high > plot.values.1).then(|| (plot.x(dot.place), 10 * TOP)));
+            cut.extend((low < plot.values.0).then(|| (plot.x(dot.place), 10 * BOTTOM)));
             let (x, low, high) = (plot.x(dot.place), plot.y(low), plot.y(high));
             match part.last_mut() {
                 // Two runs of one commit share a place: the band covers both.
@@ -249,6 +255,9 @@ fn bands(plot: &Plot<'_>, dots: &[Dot], gaps: &[(f64, f64)], svg: &mut Svg) {
         place = dot.place;
     }
     band(&part, svg);
+    for (x, edge) in cut {
+        svg.stroke("cut", [(x - 30, edge), (x + 30, edge)]);
+    }
 }
 
 fn band(part: &[(i32, i32, i32)], svg: &mut Svg) {

@@ -182,6 +182,7 @@ pub(super) fn history_page(
     title: &str,
     sheet: Sheet,
 ) -> Result<Page, ReportError> {
+    let sheet = Sheet { headline: sheet.headline.without_stop(), ..sheet };
     let frame = Frame::new(catalog, path, part, title, sheet.headline.words());
     page(path.to_owned(), &SheetPage { frame, sheet })
 }

@@ -132,6 +132,7 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
         let configuration = of.attributes.get("configuration").map(String::as_str);
         configuration.or_else(|| text_of(chosen?, "selected")).map(|name| Phrase::code(shortened(name, NAME)))
     };
+    let beyond = cell::beyond_limit(present.iter().map(|(.., share)| *share));
     let heading = format!("{} on {}: against the limits", run.suite, run.machine.name);
     Rows::new(format!("Benchmarks by the share of their limit, device {number}"), present)
         .first(ROWS)
@@ -139,7 +140,10 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
         .column("Share of the limit, drawn", "g", |(.., share)| {
             Cell::Drawn(bar::draw(*share, false, &percent_size(*share)))
         })
-        .column("Of the limit", "n", |(.., share)| Phrase::default().strong(percent_size(*share)))
+        .column("Of the limit", "n", |(.., share)| match *share > 1.0 {
+            true => cell::of_limit(*share),
+            false => Phrase::default().strong(percent_size(*share)),
+        })
         .column("Time", "n", |(of, ..)| {
             or_none(of.estimate(TIME), |one| number::quantity(Unit::Second.scale(one.value), one.value))
         })
@@ -150,7 +154,7 @@ fn limits(catalog: &Catalog<'_>, recorded: &RecordedRun, number: usize) -> Secti
         .section(
             format!("limits-{number}"),
             heading,
-            place(catalog, recorded).text(" Those with most room first; a full bar is the limit."),
+            place(catalog, recorded).text(" Those with most room first; a full bar is the limit.").text(beyond),
             "No benchmark of it has a known limit.",
         )
 }

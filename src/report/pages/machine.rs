@@ -12,6 +12,7 @@ use super::event::{Multiple, Multiples};
 use super::frame::prelude::*;
 use crate::catalog::MachineRuns;
 use crate::chart::mini::{self, Mini};
+use crate::fit::Fit;
 use crate::text::short_digest;
 use crate::trend::{summary, words};
 use sprag_base::json;
@@ -169,11 +170,17 @@ fn noise(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Section {
 const DOTS: usize = 60;
 const DRAWN: usize = 6;
 
-/// What should not move: controls and calibration kernels. What moves here is the machine.
+/// What should not move: controls and calibration kernels, else judged series without a change.
 fn calibration(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Option<Section> {
-    let all = catalog.analysis.series.iter().map(|one| &one.series);
-    let mut still: Vec<&Series> =
-        all.filter(|one| one.machine == of.machine.id && one.is_auxiliary() && one.points.len() > 1).collect();
+    let here = |one: &&SeriesAnalysis| one.series.machine == of.machine.id && one.series.points.len() > 1;
+    let all = || catalog.analysis.series.iter().filter(here);
+    let is_flat = |fit: Fit<'_>| fit.turns.is_empty() && fit.newest_level().is_some() && fit.present_modes().is_none();
+    let mut still: Vec<&Series> = all().map(|one| &one.series).filter(|one| one.is_auxiliary()).collect();
+    let has_controls = !still.is_empty();
+    if !has_controls {
+        let flat = all().filter(|one| one.judged && catalog.fit(&one.series.id).is_some_and(is_flat));
+        still = flat.map(|one| &one.series).collect();
+    }
     let total = still.len();
     still.truncate(DRAWN);
     let mini = |series: &&Series| {
@@ -203,9 +210,12 @@ fn calibration(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Option<Section> {
         chart: mini::draw(mini, &scale),
     });
     let pictures = Multiples { multiples: multiples.collect() };
+    let what = match has_controls {
+        true => "Controls and calibration kernels do the same work in every run, so what moves here is the machine.",
+        false => "It measures no control. No change was found in these judged series, so what moves in them is noise.",
+    };
     let note = format!(
-        "Controls and calibration kernels do the same work in every run, so what moves here is the machine. Each dot is a run, \
-         at most the newest {DOTS}, against their median; one scale for all. {} of {} are drawn.",
+        "{what} Each dot is a run, at most the newest {DOTS}, against their median; one scale for all. {} of {} are drawn.",
         count(still.len()),
         count(total)
     );

@@ -41,6 +41,13 @@ struct HeatRow {
     cells: Vec<HeatCell>,
 }
 
+impl HeatRow {
+    /// Its name in the parts between which a line may break.
+    fn name_parts(&self) -> impl Iterator<Item = &str> {
+        self.name.split_inclusive(['{', ','])
+    }
+}
+
 /// The judged series of a suite on a machine, and its shares of limits by benchmark.
 struct MachineSeries<'a> {
     run: Option<&'a SuiteAnalysis>,
@@ -308,7 +315,7 @@ fn cell(
         class,
         value: if is_missing { number::NONE.to_owned() } else { number::value(scale, value(series, row)) },
         below,
-        share: share.map_or(String::new(), |share| format!("{} of limit", percent_size(share))),
+        share: share.map_or(String::new(), |share| format!("{} of limit", cell::of_limit(share).words())),
         ..HeatCell::default()
     }
 }
@@ -366,7 +373,8 @@ fn limits(catalog: &Catalog<'_>, place: &MachineSeries<'_>, number: usize) -> Op
     let range = if last == first { first } else { format!("{last} to {first}") };
     let kernels = number::counted(all.len(), "kernel reaches", "kernels reach");
     let rest = number::beyond(all.len(), MOST, "more are in the list of series.");
-    let note = format!("{kernels} {range} of the limit on this machine. {rest}").trim_end().to_owned();
+    let beyond = cell::beyond_limit(all.iter().map(|(.., share)| *share));
+    let note = format!("{kernels} {range} of the limit on this machine.{beyond} {rest}").trim_end().to_owned();
     all.truncate(MOST);
     let bar = |(name, _, share): &(&str, &str, f64)| Bar {
         name: short_benchmark(name),
@@ -385,7 +393,7 @@ fn limits(catalog: &Catalog<'_>, place: &MachineSeries<'_>, number: usize) -> Op
         .column("Kernel", "any", |(name, series, _)| {
             Phrase::page_name(Some(catalog.series_place(series)), short_benchmark(name))
         })
-        .column("Share of the limit", "n", |(.., share)| percent_size(*share));
+        .column("Share of the limit", "n", |(.., share)| cell::of_limit(*share));
     Some(Section::new(format!("limits-{number}"), heading).paragraph(note).drawn(picture).rows(rows))
 }
 

@@ -194,22 +194,25 @@ fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
     let FilledChecklist { release: name, history, .. } = filled;
     let attest = format!("sprag release attest {name} --out evidence");
     let publish = format!("mkdir -p release/{name} && cp evidence/statement*.json release/{name}/");
-    let publish = Phrase::plain("Publish it here from the next build on: ").id(publish).text(", and commit it");
-    let mut list = vec![Phrase::plain("Write the evidence: ").id(attest)];
-    list.extend(release.statement.is_none().then_some(publish));
-    list.extend([
-        Phrase::plain("Check its files against their digests: ").id("cd evidence && sha256sum -c --strict SHA256SUMS"),
-        Phrase::plain("Derive every status again from a clone: ")
-            .id("sprag release verify evidence --repository CLONE"),
+    let publish =
+        release.statement.is_none().then_some(("Publish it here from the next build on, and commit it:", publish));
+    let derive = "sprag release verify evidence --repository CLONE".to_owned();
+    let steps = [("Write the evidence:", attest)].into_iter().chain(publish).chain([
+        ("Check its files against their digests:", "cd evidence && sha256sum -c --strict SHA256SUMS".to_owned()),
+        ("Derive every status again from a clone:", derive),
+    ]);
+    let list = [
         Phrase::plain("Commit: ").id(filled.commit.clone()),
         Phrase::plain("History: ").id(history.commit.clone()).text(format!(", {} runs", count(history.size as usize))),
         Phrase::plain("Merkle root of the history: ").id(history.root.clone()),
-    ]);
+    ];
     let rewritten = "To detect a history that was rewritten as a whole, keep a copy of the Merkle root elsewhere, for example in the release notes.";
     let note =
         format!("None of it needs a network. {rewritten} No digest proves that the numbers were measured honestly.");
     let list = downloads(release).into_iter().chain(list);
-    Section::new("verify", "How to verify it").paragraph(note).items(list)
+    let section = Section::new("verify", "How to verify it").paragraph(note);
+    let section = steps.fold(section, |section, (words, command)| section.paragraph(words).commands(vec![command]));
+    section.items(list)
 }
 
 fn files(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {

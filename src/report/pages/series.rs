@@ -259,6 +259,10 @@ fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
         }
         None => rows.push(("the baseline", value(latest.baseline), now, plain(latest.change_baseline))),
     }
+    let note = match rows.iter().any(|(.., judgement)| judgement.detectable != number::NONE) {
+        true => "Detectable is here that of the gate, from one run; that of the trend, from eight points, is below.",
+        false => "",
+    };
     Rows::new("The newest value against others", rows)
         .column("Against", "full", |(against, ..)| *against)
         .column(number::column("Before", scale), "n from", |(_, before, ..)| before.clone())
@@ -269,7 +273,7 @@ fn newest_value(of: &SeriesAnalysis, scale: Scale) -> Section {
         .column("Detectable", "n opt2", |(.., judgement)| judgement.detectable.clone())
         .column("Verdict", "full", |(.., judgement)| Cell::noted(judgement.mark.clone(), judgement.reason.clone()))
         .tint(|(.., judgement)| judgement.is_bad)
-        .section("newest", "Newest value", "", "")
+        .section("newest", "Newest value", note, "")
 }
 
 pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<Vec<Page>, ReportError> {

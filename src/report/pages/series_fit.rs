@@ -49,7 +49,7 @@ pub(super) fn story(fit: &Fit<'_>) -> Phrase {
 
 pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Section {
     let metric = &fit.series.metric;
-    let note = "Numbers as in the chart, newest first. Chance: how often a point of a series without changes gives a change this clear.";
+    let note = "Numbers as in the chart, newest first. Chance: how often a point of a series without changes gives a change this clear. The false alarms of an event also depend on how many series were examined.";
     let nothing = match fit.newest_level() {
         Some(_) if fit.present_modes().is_some() => "No change and no drift: the series alternates between two levels.",
         Some(_) => "No change and no drift was found in this series.",
