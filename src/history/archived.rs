@@ -21,6 +21,8 @@ pub(crate) struct Archived<'r> {
     pub(crate) notes: Vec<Archive>,
     /// Whether a partial clone lacks some notes.
     pub(crate) lacks_notes: bool,
+    /// Whether some are of a newer build.
+    pub(crate) has_newer_notes: bool,
     /// The paths of all notes that archive, by snapshot.
     paths: Vec<(String, String)>,
     /// The trees of the folders that left, by path, each with the place of its note.
@@ -54,7 +56,7 @@ impl<'r> Archived<'r> {
         for trees in folders.values_mut() {
             trees.sort_by_key(|(place, _)| Reverse((notes[*place].time, notes[*place].restored)));
         }
-        Archived { notes, lacks_notes: false, paths, folders }
+        Archived { notes, paths, folders, ..Archived::default() }
     }
 
     /// The notes about the file at `path` with this content, the newest first.

@@ -12,7 +12,7 @@ use crate::error::{FETCH_ALL, HistoryError, REWRITTEN, UNSHALLOW, failed};
 use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
-use crate::layout::{FOLDER, is_below};
+use crate::layout::{FOLDER, is_below, newer_version};
 use crate::objects::{self, Promises};
 use crate::past::{Appearance, Contents, Digests, Entries, Gap, Past};
 use crate::repository::{Store, grafts, short_name};
@@ -154,6 +154,10 @@ impl<'r> Examined<'r> {
         let (archived, invalid, unknown) = valid_notes(repository, &tip, &past, &set_aside, &promises, &mut contents);
         faults.extend(invalid);
         findings.extend(unknown);
+        if archived.has_newer_notes {
+            let what = "a note of an archive is of a newer build: runs that are gone were not looked for";
+            findings.push(Finding::overall(FindingKind::Incomplete, what).advise("a newer sprag can read it"));
+        }
         let losses = content::compare(&past, &present, &archived, &set_aside, &mut contents.digests, &promises);
         let absent = read.absent.into_iter().chain(losses.absent.iter().cloned()).collect();
         Ok(Examined { promises, tip, archived, past, contents, runs: read.runs, faults, losses, absent, findings })
@@ -207,11 +211,15 @@ fn valid_notes<'r>(
     promises: &Promises<'_>,
     contents: &mut Contents<'_>,
 ) -> (Archived<'r>, Vec<Fault>, Option<Finding>) {
-    let (mut notes, mut faults, mut lacks_notes) = (Vec::new(), Vec::new(), false);
+    let (mut notes, mut faults) = (Vec::new(), Vec::new());
+    let (mut lacks_notes, mut has_newer_notes) = (false, false);
     let is_note = |file: &&Appearance| is_below(&file.path, ARCHIVE_ROOT) && !set_aside.contains(&file.blob);
     for file in past.files.iter().filter(is_note) {
         match objects::check(repository, file.blob).and_then(|()| repository.find_blob(file.blob)) {
-            Ok(blob) => notes.extend(Archive::from_file(&file.path, blob.content()).ok()),
+            Ok(blob) => match Archive::from_file(&file.path, blob.content()) {
+                Ok(note) => notes.push(note),
+                Err(_) => has_newer_notes |= newer_version(&file.path, blob.content()).is_some(),
+            },
             Err(_) => lacks_notes |= promises.cover(file.blob),
         }
     }
@@ -221,7 +229,7 @@ fn valid_notes<'r>(
     contents.unreadable.clear();
     loop {
         let mut archived = Archived::by(repository, notes.clone());
-        archived.lacks_notes = lacks_notes;
+        (archived.lacks_notes, archived.has_newer_notes) = (lacks_notes, has_newer_notes);
         let (mut unknown, mut invalid) = (Vec::new(), BTreeMap::new());
         for note in archived.notes.iter().filter(|note| !note.restored) {
             let judged = || archived.judge(repository, note, (past, &entries), contents);

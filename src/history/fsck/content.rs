@@ -445,7 +445,19 @@ pub(crate) fn compare(
         if contents.len() == 1 && now == Some(&contents[0].blob) {
             continue;
         }
-        if now.is_none() && contents.iter().any(|file| archived.has(path.as_bytes(), file.blob)) {
+        let is_archived = |file: &&&Appearance| archived.has(path.as_bytes(), file.blob);
+        if let Some(file) = contents.iter().find(is_archived).filter(|_| now.is_none()) {
+            // Without its content, the history has no root.
+            if let Err(error) = digests.get(file.blob)
+                && !(promises.cover(file.blob) || set_aside.contains(&file.blob))
+            {
+                let what = format!("was archived, and its content cannot be read: {}", reason(&error));
+                let advice = "restore it by `sprag history archive --restore` with its snapshot, and archive it again";
+                losses.findings.push(Finding::at(FindingKind::Unreadable, path, what).advise(advice));
+            }
+            continue;
+        }
+        if now.is_none() && archived.has_newer_notes && contents[0].kind == Kind::Run {
             continue;
         }
         if now.is_none() && archived.lacks_notes && contents[0].kind == Kind::Run {

@@ -213,3 +213,36 @@ fn a_valid_record_or_note_that_was_moved_to_the_quarantine_stays_an_error() {
         a.git(&["reset", "-q", "--hard", &head]);
     }
 }
+
+#[test]
+fn a_content_of_an_archived_run_that_was_lost_is_damage() {
+    let (a, _b, _) = with_archive();
+    let (path, text) = file(1);
+    fs::remove_file(a.object(&format!("HEAD~1:{path}"))).unwrap();
+    let report = checked(&a);
+    let first = report.findings.first().map(|one| (one.kind, one.path.as_deref(), one.advice.as_deref().unwrap()));
+    let advice = "restore it by `sprag history archive --restore` with its snapshot, and archive it again";
+    assert_eq!(first, Some((FindingKind::Unreadable, Some(&*path), advice)));
+    // As restoring it does.
+    a.write("object", &text);
+    a.git(&["hash-object", "-w", "object"]);
+    fs::remove_file(a.root.join("object")).unwrap();
+    assert_ne!(checked(&a).status, FsckStatus::Damaged);
+}
+
+#[test]
+fn notes_of_a_newer_build_are_left_alone_with_their_runs() {
+    let (a, b, _) = with_archive();
+    let path = "history/v1/_archive/2026/05/0123456789abcdef.json";
+    a.git(&["rm", "-q", &file(FEBRUARY).0]);
+    a.commit(path, "{\"schema_version\":2}\n", "Archive as a newer build does");
+    let report = checked(&a);
+    let findings: Vec<_> = report.findings.iter().map(|one| (one.kind, one.path.as_deref())).collect();
+    assert!(findings.contains(&(FindingKind::Newer, Some(path))), "{findings:?}");
+    assert!(findings.contains(&(FindingKind::Incomplete, None)) && report.status != FsckStatus::Damaged);
+    assert_eq!(repaired(&a).commit, None);
+    a.git(&["push", "-q", "origin", "main"]);
+    let error = sync(&b, 1).unwrap_err();
+    assert!(error.to_string().contains("has schema version 2"), "{error}");
+    assert!(error.hint().unwrap().contains("read one of a newer build with a newer sprag"));
+}
