@@ -13,10 +13,11 @@ use git2::{Commit, ObjectType, Oid, Repository, Tree};
 use crate::append::Record;
 use crate::archived::{Archived, NoteFit};
 use crate::checkout::BranchMove;
-use crate::error::{HistoryError, failed};
+use crate::error::{self, FETCH_ALL, HistoryError, failed};
 use crate::inherited;
 use crate::layout::{Leaf, Name, PLAIN};
-use crate::objects::{self, Edit, Edits, Swapped, TreeLookup, compare_and_swap, edited};
+use crate::listing::{absent_notes, archives_in};
+use crate::objects::{self, Edit, Edits, Promises, Swapped, TreeLookup, compare_and_swap, edited};
 use crate::past::Digests;
 use crate::repository::{Store, signature_at};
 use crate::state::{Pending, Step, Watch, pause};
@@ -47,10 +48,20 @@ pub struct PastMonth {
 }
 
 /// The newest note of each archive, also of those that were restored.
+///
+/// # Errors
+/// Where a partial clone lacks some.
 pub fn archives(store: &Store, target: &Target) -> Result<Vec<Archive>, HistoryError> {
-    let Some((commit, _)) = tip(&store.repository, target)? else { return Ok(Vec::new()) };
+    let repository = &store.repository;
+    let Some((commit, _)) = tip(repository, target)? else { return Ok(Vec::new()) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;
-    Ok(crate::listing::archives_in(&store.repository, &tree)?.0)
+    match absent_notes(repository, &tree, &Promises::new(repository)?).len() {
+        0 => Ok(archives_in(repository, &tree)?.0),
+        count => {
+            let what = format!("this partial clone lacks {}", error::count(count, "note of an archive"));
+            Err(HistoryError::Incomplete { what, hint: FETCH_ALL })
+        }
+    }
 }
 
 /// The runs of an archive as earlier commits have them, so that they can be recorded again without the snapshot.
@@ -65,8 +76,11 @@ pub fn archived_runs(store: &Store, archive: &Archive) -> Result<Vec<Record>, Hi
         NoteFit::Valid => {}
         NoteFit::Invalid(why) => return Err(HistoryError::Damaged(format!("the note of `{file}` {why}"))),
         NoteFit::Unknown => {
-            let what = format!("earlier commits with the runs of `{file}` are not here");
-            return Err(objects::absent(repository, what));
+            let is_absent =
+                |tree: &String| Oid::from_str(tree).and_then(|id| objects::find_tree(repository, id)).is_err();
+            let lacks_months = archive.folders.values().any(is_absent);
+            let what = if lacks_months { "earlier commits with the runs" } else { "the contents of some runs" };
+            return Err(objects::absent(repository, format!("{what} of `{file}` are not here"), lacks_months));
         }
     }
     let mut records = Vec::new();

@@ -116,9 +116,10 @@ pub(crate) fn is_partial(repository: &Repository) -> Result<bool, git2::Error> {
     Ok(false)
 }
 
-/// Something is not here: it may be missing in a shallow or partial clone, and else it was lost.
-pub(crate) fn absent(repository: &Repository, what: String) -> HistoryError {
-    match repository.is_shallow() {
+/// Something is not here: a shallow clone may lack commits with all that only they have, a partial one anything, and else it was
+/// lost.
+pub(crate) fn absent(repository: &Repository, what: String, is_of_commits: bool) -> HistoryError {
+    match is_of_commits && repository.is_shallow() {
         true => HistoryError::Incomplete { what, hint: UNSHALLOW },
         false if is_partial(repository).unwrap_or(false) => HistoryError::Incomplete { what, hint: FETCH_ALL },
         false => HistoryError::Damaged(what),

@@ -285,14 +285,18 @@ impl Contents<'_> {
     /// As [`Contents::list`]; fails where anything is missing.
     pub(crate) fn complete_list(&mut self, repository: &Repository, past: &Past) -> Result<Entries, HistoryError> {
         if let Some(gap) = past.unreadable.first() {
-            return Err(objects::absent(repository, format!("{} cannot be read, {}", gap.what, gap.why)));
+            return Err(objects::absent(repository, format!("{} cannot be read, {}", gap.what, gap.why), false));
         }
         if !past.is_complete {
-            return Err(objects::absent(repository, "this is a shallow clone, which lacks earlier commits".to_owned()));
+            return Err(objects::absent(
+                repository,
+                "this is a shallow clone, which lacks earlier commits".to_owned(),
+                true,
+            ));
         }
         let entries = self.list(past);
         match self.unreadable.first() {
-            Some((path, why)) => Err(objects::absent(repository, format!("`{path}` cannot be read, {why}"))),
+            Some((path, why)) => Err(objects::absent(repository, format!("`{path}` cannot be read, {why}"), false)),
             None => Ok(entries),
         }
     }

@@ -67,7 +67,7 @@ pub fn fsck(
     if !examined.lacks_a_folder() {
         report.add(working_trees(repository, &target.reference)?);
     }
-    report.add(content::odd_times(&examined.runs, now));
+    report.add(content::odd_times(&examined.runs, &examined.archived.notes, now));
     report.add(backward_commits(&examined.past.commits));
     report.add(content::intact_records(repository, &examined.tip));
     report.add(examined.not_here());

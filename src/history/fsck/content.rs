@@ -14,6 +14,7 @@ use crate::objects::{self, LooseObjects, Promises};
 use crate::packs::{map_in_parallel, pack_order};
 use crate::past::{Appearance, Digests, MISSING, Past, QUARANTINE, is_here, noted, reason, record_digest, vouches};
 use sprag_base::digest::{Digest, is_hex};
+use sprag_model::archive::Archive;
 use sprag_model::event_record::{EventError, EventRecord};
 use sprag_model::fsck::{Finding, FindingKind};
 use sprag_model::record::{MAX_RECORD_BYTES, RecordError};
@@ -298,18 +299,22 @@ fn duplicates(runs: &[RunFacts]) -> Vec<Finding> {
     findings
 }
 
-pub(crate) fn odd_times(runs: &[RunFacts], now: DateTime<Utc>) -> Vec<Finding> {
+pub(crate) fn odd_times(runs: &[RunFacts], notes: &[Archive], now: DateTime<Utc>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let mut report = |path: &str, time: DateTime<Utc>, why: String| {
+        let finding = Finding::at(FindingKind::Clock, path, format!("is dated {time}, {why}"));
+        findings.push(finding.advise("set the clock of that machine"));
+    };
+    for note in notes.iter().filter(|note| note.time > now + AHEAD) {
+        let why = "which is yet to come: it outlasts notes about its months that clones add without it";
+        report(&note.to_file().0, note.time, why.to_owned());
+    }
     for run in runs {
-        let mut report = |why: String| {
-            let finding = Finding::at(FindingKind::Clock, &run.path, format!("is dated {}, {why}", run.time));
-            findings.push(finding.advise("set the clock of that machine"));
-        };
         if run.time > now + AHEAD {
-            report("which is yet to come".to_owned());
+            report(&run.path, run.time, "which is yet to come".to_owned());
         }
         if let Some((_, committed)) = run.commit.as_ref().filter(|(_, time)| run.time + BEFORE_COMMIT < *time) {
-            report(format!("before its commit was made at {committed}"));
+            report(&run.path, run.time, format!("before its commit was made at {committed}"));
         }
     }
     findings

@@ -143,8 +143,8 @@ impl SyncError {
                 "it is still here: `--after-rewrite restore` restores the branch; a missing branch does not show which records were removed, so there is nothing to accept"
             }
             SyncError::Lost { notes, .. } if !notes.is_empty() => {
-                "they are still here: fetch a note that is not here by `git fetch --refetch --no-filter`, read one of a newer \
-                 build with a newer sprag, and look at others by `git log`; `--after-rewrite restore` restores the records, `--after-rewrite accept` deletes them"
+                "they are still here: fetch absent notes by `git fetch --refetch --no-filter`, and read newer ones with a newer \
+                 sprag; `--after-rewrite restore` restores the records, `--after-rewrite accept` deletes them"
             }
             SyncError::Lost { .. } => {
                 "they are still here: `--after-rewrite restore` restores them, `--after-rewrite accept` deletes them"

@@ -386,6 +386,30 @@ fn partial_clones_get_the_notes() {
     assert_ne!(report.status, FsckStatus::Damaged, "{:#?}", report.findings);
     let words = report.findings.iter().find(|finding| finding.kind == FindingKind::Incomplete).unwrap().what.clone();
     assert!(words.contains("were not checked"), "{words}");
+    let error = archives(&late.store(), &late.target()).unwrap_err();
+    assert!(error.to_string().contains("lacks 1 note of an archive"), "{error}");
+    assert!(error.hint().unwrap().contains("--refetch"));
+    // It says what is missing, and how to get that.
+    for (options, words, hint) in [
+        (&["--filter=blob:none"][..], "the contents of some runs", "--refetch"),
+        (&["--filter=blob:none", "--depth=1"], "earlier commits with the runs", "--unshallow"),
+    ] {
+        let clone = remote.cloned(&format!("{}-options", options.len()), options);
+        let note = archives(&clone.store(), &clone.target()).unwrap().remove(0);
+        let error = archived_runs(&clone.store(), &note).unwrap_err();
+        assert!(error.to_string().contains(words) && error.hint().unwrap().contains(hint), "{error}");
+    }
+}
+
+#[test]
+fn a_note_of_the_future_is_named() {
+    let fixture = history();
+    let note = archived_as(&fixture, "03", &|note| note.time = minute(40_000_000));
+    let report = checked(&fixture);
+    let (path, _, _) = note.to_file();
+    let said = report.findings.iter().find(|one| one.path.as_deref() == Some(&*path)).unwrap();
+    assert_eq!((said.kind, report.status), (FindingKind::Clock, FsckStatus::Warnings));
+    assert!(said.what.contains("which is yet to come: it outlasts"), "{}", said.what);
 }
 
 #[test]

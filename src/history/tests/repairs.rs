@@ -244,5 +244,5 @@ fn notes_of_a_newer_build_are_left_alone_with_their_runs() {
     a.git(&["push", "-q", "origin", "main"]);
     let error = sync(&b, 1).unwrap_err();
     assert!(error.to_string().contains("has schema version 2"), "{error}");
-    assert!(error.hint().unwrap().contains("read one of a newer build with a newer sprag"));
+    assert!(error.hint().unwrap().contains("read newer ones with a newer sprag"));
 }

@@ -13,7 +13,7 @@ use crate::text::{self, note, printable, say, warn};
 use crate::{Advice, refuse, snapshots};
 use sprag_base::digest::Digest;
 use sprag_base::files::{read_bounded, write_atomic};
-use sprag_history::{self as history, Entries, Record, Store, Target};
+use sprag_history::{self as history, Entries, HistoryError, Record, Store, Target};
 use sprag_measure::clock;
 use sprag_model::fsck::{Finding, FindingKind, FsckReport, FsckStatus, Met, Severity};
 use sprag_model::proof::{MAX_PROOF_BYTES, SCHEMA_VERSION};
@@ -220,7 +220,11 @@ pub fn fsck(
     report.repaired = repaired;
     report.add(pending(&project, store, &source)?);
     let folder = project.config.history.archive.as_ref().map(|folder| project.root.join(folder));
-    report.add(snapshots::findings(folder.as_deref(), &history::archives(store, &source)?));
+    match history::archives(store, &source) {
+        // Absent notes are among the findings.
+        Err(HistoryError::Incomplete { .. }) => {}
+        archives => report.add(snapshots::findings(folder.as_deref(), &archives?)),
+    }
     if is_json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
