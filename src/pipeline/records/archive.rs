@@ -128,12 +128,30 @@ fn check_place(project: &Project, place: &Path) -> crate::Result<()> {
 type Notes = Vec<(PathBuf, Archive)>;
 
 /// Writes a snapshot of each year, or several where one would have more than `most` bytes. Returns the runs, and a note a snapshot.
+/// A month of a suite that is too large by itself stays on the branch.
 fn write(
     project: &Project,
     place: &Path,
     past: &PastMonths,
     entries: &Entries,
     most: u64,
+) -> crate::Result<(Vec<Leaf>, Notes)> {
+    let mut made = Vec::new();
+    let written = write_years(project, place, past, entries, most, &mut made);
+    if written.is_err() {
+        // Nothing refers to them.
+        made.iter().for_each(|path| drop(fs::remove_file(path)));
+    }
+    written
+}
+
+fn write_years(
+    project: &Project,
+    place: &Path,
+    past: &PastMonths,
+    entries: &Entries,
+    most: u64,
+    made: &mut Vec<PathBuf>,
 ) -> crate::Result<(Vec<Leaf>, Notes)> {
     let places: HashMap<&str, usize> = entries.runs.iter().enumerate().map(|(n, run)| (run.path.as_str(), n)).collect();
     let of_run = |run: &Leaf| places.get(run.path.as_str()).copied();
@@ -143,7 +161,7 @@ fn write(
     }
     let mut parts: VecDeque<(&str, Vec<&PastMonth>)> = years.into_iter().collect();
     let earlier_notes = history::archives(project.store()?, &project.target()?)?;
-    let (mut all, mut notes) = (Vec::new(), Vec::new());
+    let (mut all, mut notes, mut left) = (Vec::new(), Vec::new(), Vec::new());
     while let Some((year, mut months)) = parts.pop_front() {
         let mut runs: Vec<Leaf> = months.iter().flat_map(|month| month.entries.iter().cloned()).collect();
         runs.sort_by(|a, b| a.path.cmp(&b.path));
@@ -171,6 +189,7 @@ fn write(
             let was_there = fs::symlink_metadata(&path).is_ok();
             if !was_there {
                 write_part(project, &path, &runs, &digests)?;
+                made.push(path.clone());
             }
             let measure = || Ok::<_, std::io::Error>((fs::metadata(&path)?.len(), sha256_of_file(&path)?));
             let (bytes, sha256) = measure().with_context(|| format!("cannot read `{}`", path.display()))?;
@@ -185,13 +204,11 @@ fn write(
             if let [month] = &months[..] {
                 // Of too many runs nothing was written, so that the bytes are unknown.
                 let bytes = if note.bytes > 0 { format!(" and {} bytes", note.bytes) } else { String::new() };
-                return refuse(
-                    format!("the snapshot of `{}` would have {} runs{bytes}", month.folder, note.runs),
-                    format!(
-                        "a month of a suite is in one snapshot, of at most {MOST_RUNS} runs and {most} bytes: leave it on \
-                         the branch, by an earlier `--before`"
-                    ),
-                );
+                let (folder, runs) = (&month.folder, note.runs);
+                left.push(format!(
+                    "the snapshot of `{folder}` would have {runs} runs{bytes}, so it stays on the branch"
+                ));
+                continue;
             }
             let later = months.split_off(months.len() / 2);
             parts.push_front((year, later));
@@ -209,8 +226,7 @@ fn write(
                 reason: format!("has another place in the list than the history for `{}`", row.path),
             }),
         })?;
-        let is_about = |earlier: &&Archive| earlier.folders.keys().any(|folder| note.folders.contains_key(folder));
-        if let Some(earlier) = earlier_notes.iter().filter(is_about).map(|earlier| earlier.time).max() {
+        if let Some(earlier) = newest_about(&earlier_notes, &note) {
             note.time = time_after(earlier, note.time);
             if note.time == earlier {
                 let message = format!("the months of `{}` have a note of the last second that one can have", note.file);
@@ -220,7 +236,18 @@ fn write(
         all.extend(runs);
         notes.push((path, note));
     }
+    let limits = format!("a month of a suite is in one snapshot, of at most {MOST_RUNS} runs and {most} bytes");
+    if notes.is_empty() {
+        return refuse(left.join("; "), limits);
+    }
+    left.iter().for_each(|words| warn(&format!("{words}: {limits}")));
     Ok((all, notes))
+}
+
+/// The time of the newest of these notes that is about a month of another one.
+fn newest_about(notes: &[Archive], other: &Archive) -> Option<DateTime<Utc>> {
+    let is_about = |note: &&Archive| note.folders.keys().any(|folder| other.folders.contains_key(folder));
+    notes.iter().filter(is_about).map(|note| note.time).max()
 }
 
 /// A time at which a note decides over an earlier one. Of two of the last second that a note can have, that which restores does.
@@ -290,7 +317,8 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
             }
         };
         records.append(&mut part);
-        let time = time_after(archive.time, clock::now().trunc_subsecs(0));
+        let newest = newest_about(&archives, archive).unwrap_or(archive.time);
+        let time = time_after(newest, clock::now().trunc_subsecs(0));
         let note = Archive { time, restored: true, ..archive.clone() };
         records.push(record(&note));
         restored.push((note, source));
@@ -339,10 +367,21 @@ mod tests {
         assert_eq!((one.len(), runs, files), (1, 20, parts.len()));
         assert_eq!(parts.iter().map(|note| note.runs).collect::<Vec<_>>(), [6, 14]);
         assert_eq!(Archive::months(&parts[1..]), "2024-03 to 2024-04");
+        // A month that is too large does not hold up the others.
+        let (runs, files, _) = written("some", parts[0].bytes + 100).expect("all but one");
+        assert_eq!((runs, files), (12, 2));
         let error = written("small", 1).expect_err("no month is so small");
         assert!(error.to_string().contains("the snapshot of `cpu/2024/01` would have 2 runs and"), "{error}");
-        assert!(error.hint().is_some_and(|hint| hint.contains("leave it on the branch")));
-        assert_eq!(fs::read_dir(folder.path().join("small")).expect("a folder").count(), 0);
+        assert!(error.hint().is_some_and(|hint| hint.contains("a month of a suite is in one snapshot")));
+        let last = "9999-12-31T23:59:59Z".parse().expect("a time");
+        let note = Archive { time: last, ..parts[1].clone() };
+        history::append(&store, &target, &[record(&note)], clock::now()).expect("a note");
+        let error = written("late", one[0].bytes - 1).expect_err("no later note can decide");
+        assert!(error.to_string().contains("a note of the last second"), "{error}");
+        // What was written before is removed.
+        for name in ["small", "late"] {
+            assert_eq!(fs::read_dir(folder.path().join(name)).expect("a folder").count(), 0, "{name}");
+        }
     }
 
     #[test]
