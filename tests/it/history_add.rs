@@ -257,6 +257,28 @@ fn a_run_of_the_future_is_refused_or_left_out() {
 }
 
 #[test]
+fn the_log_gives_each_retracted_run_its_own_reason() {
+    let crafted = Crafted::with_sessions(4);
+    let reasons = || -> Vec<(String, String)> {
+        let log = crafted.ends(0, &["history", "log", "--json"]).json();
+        let runs = log["runs"].as_array().expect("a list of runs");
+        runs.iter()
+            .map(|run| (run["path"].as_str().unwrap().to_owned(), run["quality"]["reasons"].to_string()))
+            .collect()
+    };
+    let paths: Vec<String> = reasons().into_iter().map(|(path, _)| path).collect();
+    for (path, reason) in [(&paths[2], "the fan was broken"), (&paths[0], "a build ran beside it")] {
+        crafted.ends(0, &["history", "retract", path, "--reason", reason]);
+    }
+    let expected = ["a build ran beside it", "", "the fan was broken", ""];
+    for ((path, reasons), expected) in reasons().iter().zip(expected) {
+        assert_eq!(reasons.contains("left out: it was retracted on"), !expected.is_empty(), "{path}: {reasons}");
+        assert!(reasons.contains(expected), "{path}: {reasons}");
+    }
+    assert_eq!(reasons().iter().map(|(path, _)| path).collect::<Vec<_>>(), paths.iter().collect::<Vec<_>>());
+}
+
+#[test]
 fn a_retracted_run_is_left_out_everywhere_and_stays_recorded() {
     let crafted = Crafted::with_sessions(3);
     let wrong = crafted.run(4, &[("pack", 9e-3), ("scan", 9e-3)]);
