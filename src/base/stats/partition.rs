@@ -91,6 +91,11 @@ fn split(piece: &Piece, fresh: &Piece, next: &mut Vec<Piece>) {
     let square = piece.square - fresh.square;
     let half = (piece.linear - fresh.linear) / 2.0;
     let constant = piece.constant - fresh.constant;
+    // The difference is convex: where it is below zero at both ends, it is so in between.
+    let is_below = |level: f64| (square * level + 2.0 * half) * level + constant < 0.0;
+    if is_below(piece.low) && is_below(piece.high) {
+        return put(piece, piece.low, piece.high);
+    }
     let discriminant = half * half - square * constant;
     if discriminant <= 0.0 {
         return put(fresh, piece.low, piece.high);
