@@ -5,41 +5,43 @@
 //! which is exact and reproducible, unlike the resident size of a process.
 #![expect(unsafe_code, reason = "an allocator, and memory that it hands out, have no safe form")]
 
-use std::alloc::{GlobalAlloc, Layout, System, alloc, dealloc, handle_alloc_error};
+use std::alloc::{GlobalAlloc, Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
+use mimalloc::MiMalloc;
+
 static TALLY: Tally = Tally::new();
 
-/// The system's allocator with counters. A program with it as its global allocator can measure peak memory.
+/// An allocator with counters. A program with it as its global allocator can measure peak memory.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
-// SAFETY: every call is handed to the system's allocator unchanged; the counters touch no memory of the caller.
+// SAFETY: every call is handed to the other allocator unchanged; the counters touch no memory of the caller.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         TALLY.hold(layout.size() as i64);
         // SAFETY: the caller keeps the contract of `alloc`, which is the same here.
-        unsafe { System.alloc(layout) }
+        unsafe { MiMalloc.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         TALLY.hold(layout.size() as i64);
         // SAFETY: the caller keeps the contract of `alloc_zeroed`, which is the same here.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { MiMalloc.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         TALLY.hold(size as i64 - layout.size() as i64);
         // SAFETY: the caller keeps the contract of `realloc`, which is the same here.
-        unsafe { System.realloc(memory, layout, size) }
+        unsafe { MiMalloc.realloc(memory, layout, size) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         TALLY.hold(-(layout.size() as i64));
         // SAFETY: the caller keeps the contract of `dealloc`, which is the same here.
-        unsafe { System.dealloc(memory, layout) }
+        unsafe { MiMalloc.dealloc(memory, layout) }
     }
 }
 
@@ -47,24 +49,6 @@ unsafe impl GlobalAlloc for CountingAllocator {
 /// [`CountingAllocator`] is not the global allocator. Calls must not overlap.
 pub fn peak<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     TALLY.peak(work)
-}
-
-/// Makes the threads of this process share freed memory and keep it. For work that allocates much and times nothing, that
-/// saves with glibc a fifth of the memory and a third of the page faults (`mallopt(3)`); elsewhere it does nothing.
-pub fn share_and_keep() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    {
-        const HEAPS: libc::c_int = 2;
-        const NEVER: libc::c_int = libc::c_int::MAX;
-        /// The largest value that glibc accepts.
-        const APART_FROM: libc::c_int = 32 << 20;
-        // SAFETY: the calls take numbers, and glibc does nothing where it cannot take one.
-        unsafe {
-            libc::mallopt(libc::M_ARENA_MAX, HEAPS);
-            libc::mallopt(libc::M_TRIM_THRESHOLD, NEVER);
-            libc::mallopt(libc::M_MMAP_THRESHOLD, APART_FROM);
-        }
-    }
 }
 
 /// Bytes in use since a measurement began, and their maximum. Counting always would take longer than most allocations.

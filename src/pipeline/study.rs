@@ -11,7 +11,7 @@ use crate::{ledger, snapshots, text};
 use sprag_analysis::digest::{self, DigestInput, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, FolderCache, HistoryError, Leaf, Listing, Store, Target};
-use sprag_measure::{clock, memory};
+use sprag_measure::clock;
 use sprag_model::{
     Analysis, BaselineFile, CommitCache, CommitLine, HistoryFacts, Ledger, Quarantined, RecordedRun, RunHead,
 };
@@ -51,7 +51,6 @@ pub struct DecodedHistory {
 }
 
 pub fn load(project: &Project, store: &Store) -> crate::Result<DecodedHistory> {
-    memory::share_and_keep();
     let source = project.source()?;
     let listing = list(project, store, &source).context("cannot read the history")?;
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
