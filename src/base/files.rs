@@ -167,7 +167,9 @@ fn check_kind(facts: &fs::Metadata, may_be_folder: bool) -> io::Result<()> {
 
 /// The bytes of a regular file, at most `most`.
 pub fn read_bounded(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    read_bounded_from(open(path)?, most)
+    let file = open(path)?;
+    let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    read_with_capacity(file, most, size.saturating_add(1))
 }
 
 /// As [`read_bounded`], also of a pipe that the shell handed over: `/dev/stdin`, or that of `<(command)`.
@@ -178,7 +180,11 @@ pub fn read_input(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 
 /// Like [`read_bounded`], of what is open already.
 pub fn read_bounded_from(input: impl Read, most: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    read_with_capacity(input, most, 0)
+}
+
+fn read_with_capacity(input: impl Read, most: usize, capacity: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(capacity.min(most.saturating_add(1)));
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     input.take(limit).read_to_end(&mut bytes)?;
     if bytes.len() > most {

@@ -1,4 +1,5 @@
-//! `.sprag/cache/`: the decoded runs of a history, what folders and commits hold, and how long suites take.
+//! `.sprag/cache/`: the decoded runs of a history, what was detected in its series, what folders and commits hold, and how long
+//! suites take.
 //!
 //! A file begins with a line that names the program and the SHA-256 of the rest. A damaged file, or one of another
 //! build, is treated as absent. Files are renamed into place, so concurrent commands at worst do the same work twice. A
@@ -27,6 +28,9 @@ const MOST_BYTES: usize = 1 << 30;
 
 const RUNS: &str = "runs";
 
+/// So few new runs, where they are less than a twentieth, are decoded again in less time than the file takes to write.
+const NEWS: usize = 256;
+
 const SECONDS: &str = "seconds";
 
 pub struct Decoded {
@@ -47,10 +51,13 @@ pub fn decode(project: &Project, store: &Store, entries: &[Leaf]) -> crate::Resu
     let new: Vec<Leaf> = entries.iter().filter(|entry| awaited.contains_key(entry.path.as_str())).cloned().collect();
     let (fresh, quarantined) = read(store, &new)?;
     // Records that a branch lacks may come back with the next checkout, so they are dropped only with other changes.
-    let is_news = !fresh.heads().is_empty() || runs.heads().len() * 2 < count;
+    let added = fresh.heads().len();
+    let is_written = added >= NEWS.min(count.div_ceil(20)).max(1) || runs.heads().len() * 2 < count;
     runs.append(fresh);
-    if is_news {
+    if is_written || added > 0 {
         runs = runs.sorted();
+    }
+    if is_written {
         file.write(&runs.to_bytes());
     }
     Ok(Decoded { runs, quarantined })
@@ -119,8 +126,9 @@ impl CacheFile {
         let (file, first) = self.0.as_ref()?;
         let mut bytes = read_bounded(file, MOST_BYTES).ok()?;
         let line = bytes.iter().position(|byte| *byte == b'\n')? + 1;
-        let body = bytes.split_off(line);
-        (bytes == first_line(first, &body).as_bytes()).then_some(body)
+        let is_valid = bytes[..line] == *first_line(first, &bytes[line..]).as_bytes();
+        bytes.drain(..line);
+        is_valid.then_some(bytes)
     }
 
     /// The default if there is no valid file.

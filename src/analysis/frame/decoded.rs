@@ -14,6 +14,10 @@ use sprag_model::{Benchmark, Environment, Machine, Metric, RecordedRun, Role, Ru
 /// Among so many runs before it, a run looks for one with equal machine, environment and configuration to share them.
 const RECENT: usize = 16;
 
+/// About what the cache takes, so that its bytes are not moved as they grow.
+const BYTES_A_HEAD: usize = 600;
+const BYTES_A_VALUE: usize = 40;
+
 /// Runs without the measurements of benchmarks that failed or computed something wrong.
 #[derive(Clone, Debug, Default)]
 pub struct DecodedRuns {
@@ -55,8 +59,14 @@ pub(super) struct Value {
 impl DecodedRuns {
     /// Takes in a run; `blob` is the id of its content.
     pub fn add(&mut self, blob: &str, recorded: &RecordedRun) {
-        let mut content = Content { blob: blob.to_owned(), values: Vec::new(), medians: Vec::new() };
-        for measurement in recorded.run.measurements.iter().filter(|measurement| measurement.is_usable()) {
+        let usable = || recorded.run.measurements.iter().filter(|measurement| measurement.is_usable());
+        let estimates = || usable().flat_map(|measurement| &measurement.estimates);
+        let mut content = Content {
+            blob: blob.to_owned(),
+            values: Vec::with_capacity(estimates().count()),
+            medians: Vec::with_capacity(estimates().map(|estimate| estimate.workers.len()).sum()),
+        };
+        for measurement in usable() {
             for estimate in &measurement.estimates {
                 content.values.push(Value {
                     cell: self.number(&measurement.benchmark, measurement.role, &estimate.metric),
@@ -167,7 +177,11 @@ impl DecodedRuns {
             (number, empty.clone().put_in(head.clone()))
         };
         let heads: Vec<(usize, RunHead)> = self.heads.iter().map(bare).collect();
-        rmp_serde::to_vec(&(&self.cells, commons, heads, &self.contents)).expect("plain values can be written")
+        let medians: usize = self.contents.iter().map(|content| content.medians.len()).sum();
+        let mut bytes = Vec::with_capacity(BYTES_A_HEAD * heads.len() + BYTES_A_VALUE * self.n_values() + 9 * medians);
+        let all = (&self.cells, commons, heads, &self.contents);
+        rmp_serde::encode::write(&mut bytes, &all).expect("plain values can be written");
+        bytes
     }
 
     /// Reads what [`DecodedRuns::to_bytes`] wrote; absent for other bytes.
