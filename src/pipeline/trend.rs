@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::builds::commit_build::can_be_built;
+use crate::cache::CacheFile;
 use crate::config::{self, FILE_NAME, SensitivityName, Suite, SuiteKind};
 use crate::error::WithContext as _;
 use crate::options::refuse_unknown;
@@ -16,6 +17,7 @@ use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::ledger::{Accepting, ComparedRun, answer_events};
 use sprag_analysis::movers;
 use sprag_analysis::trend::analyse::{self, TrendOutput};
+use sprag_analysis::trend::detection_cache::DetectionCache;
 use sprag_analysis::trend::outline::Input;
 use sprag_analysis::trend::series_changes::Setting;
 use sprag_base::text::decoded;
@@ -156,7 +158,9 @@ pub(crate) fn with_input<T>(
         |suite: &Suite| can_be_built(project, suite) && (suite.kind != SuiteKind::Cpu || is_ours(&project.root));
     let suites = project.config.all_suites().map(|(name, suite)| (name.to_owned(), is_built(suite))).collect();
     let records = read_event_records(project)?;
-    of(Input {
+    let file = CacheFile::at(project, "detections");
+    let cache = DetectionCache::from_bytes(&file.read().unwrap_or_default());
+    let result = of(Input {
         analysis: &study.analysis,
         line: &study.line,
         heads: &study.heads,
@@ -166,7 +170,12 @@ pub(crate) fn with_input<T>(
         suites: &suites,
         records: &records,
         tables,
-    })
+        cache: &cache,
+    });
+    if let Some(bytes) = cache.to_bytes() {
+        file.write(&bytes);
+    }
+    result
 }
 
 fn setting(config: &config::TrendSettings, options: &TrendOptions, benchmark: &str, metric: &str) -> Setting {

@@ -44,7 +44,7 @@ fn a_site_is_the_same_with_and_without_the_cache() {
     let check = |what: &str| assert!(site(&sandbox, &[]) == expected, "{what}");
     check("cold");
     let (first, all) = (runs(&sandbox), files(&cache(&sandbox)));
-    assert!(all.contains(&first) && all.len() == 3, "{all:?}");
+    assert!(all.contains(&first) && all.len() == 4, "{all:?}");
     check("warm");
     assert_eq!(files(&cache(&sandbox)), all, "nothing new was kept");
 
@@ -92,7 +92,7 @@ fn damaged_caches_and_pages_are_rebuilt() {
         bytes[middle] ^= 1;
         fs::write(path, bytes).expect("the file can be written");
     };
-    for name in ["commits", "folders"] {
+    for name in ["commits", "detections", "folders"] {
         flip(&cache(&sandbox).join(name));
         assert!(site(&sandbox, &[]) == expected, "{name}");
     }

@@ -44,8 +44,14 @@ pub fn analyse_or<E>(
 ) -> Result<(TrendOutput, Option<Trend>), E> {
     let (outline, pooled) = Outline::with_points(input);
     let detector = Detector::new(&outline);
-    let detect =
-        || outline.series.par_iter().zip(&pooled).map(|(one, pooled)| detector.detect_in(one, pooled)).collect();
+    let detect = || {
+        outline
+            .series
+            .par_iter()
+            .zip(&pooled)
+            .map(|(one, pooled)| detector.detect_in(one, pooled, input.cache))
+            .collect()
+    };
     let detections = elsewhere(&outline)?.unwrap_or_else(detect);
     Ok(join(&detector, detections, &outline::shown(pooled), input.now, other, input.selected))
 }

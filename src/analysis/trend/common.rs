@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::axis::Pooled;
+use super::memo::Memo;
 use crate::changes::detect::changes;
 use crate::changes::newest;
 use crate::changes::sensitivity::Sensitivity;
@@ -29,13 +30,19 @@ const LEFT: f64 = 0.75;
 
 /// The noise of each run by metric, in logarithms, where less is better.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(super) struct CommonNoise(BTreeMap<String, BTreeMap<String, f64>>);
+pub(super) struct CommonNoise(BTreeMap<String, RunNoise>);
+
+/// By the id of the run.
+pub(super) type RunNoise = BTreeMap<String, f64>;
 
 /// The series of a metric of a suite on a machine, with their points.
 type OfSuite<'a> = Vec<(&'a Series, &'a Pooled)>;
 
 impl CommonNoise {
-    pub(super) fn estimate<'a>(all: impl Iterator<Item = (&'a Series, &'a Pooled)>) -> CommonNoise {
+    pub(super) fn estimate<'a>(
+        all: impl Iterator<Item = (&'a Series, &'a Pooled)>,
+        cached: &Memo<RunNoise>,
+    ) -> CommonNoise {
         let mut suites: BTreeMap<(&str, &str, &str), OfSuite<'a>> = BTreeMap::new();
         for (series, pooled) in all.filter(|(series, pooled)| !series.is_auxiliary() && is_positive(pooled)) {
             let metric = series.metric.name.as_str();
@@ -47,7 +54,11 @@ impl CommonNoise {
                 of_suite.sort_by_cached_key(|(series, _)| digest::sha256_hex(series.id.as_bytes()));
                 of_suite.truncate(MOST_SERIES);
             }
-            let runs = self::of_suite(&of_suite);
+            let points = |pooled: &'a Pooled| -> Vec<(usize, &Arc<str>, u64)> {
+                pooled.points.iter().map(|point| (point.place, &point.run, point.value.to_bits())).collect()
+            };
+            let input: Vec<_> = of_suite.iter().map(|(series, pooled)| (sign(series) > 0.0, points(pooled))).collect();
+            let runs = cached.get(&input, || self::of_suite(&of_suite));
             // In a few series of many it lowers the noise by chance.
             let is_quieter = |(series, pooled): &&(&Series, &Pooled)| without(&runs, series, pooled).is_some();
             if 2 * of_suite.iter().filter(is_quieter).count() >= of_suite.len() {
@@ -64,7 +75,7 @@ impl CommonNoise {
     }
 }
 
-fn without(runs: &BTreeMap<String, f64>, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
+fn without(runs: &RunNoise, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
     let raw = logarithms(pooled);
     let common = |run: &str| sign(series) * runs.get(run).copied().unwrap_or_default();
     let left: Vec<f64> = pooled.points.iter().zip(&raw).map(|(point, value)| value - common(&point.run)).collect();
@@ -91,7 +102,7 @@ fn deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// The noise of each run of a suite on a machine.
-fn of_suite(all: &[(&Series, &Pooled)]) -> BTreeMap<String, f64> {
+fn of_suite(all: &[(&Series, &Pooled)]) -> RunNoise {
     let values = |pooled: &Pooled| -> Vec<f64> { pooled.points.iter().map(|point| point.value).collect() };
     let off: Vec<Vec<f64>> = all.par_iter().map(|(_, pooled)| off_levels(&values(pooled))).collect();
     let mut runs: BTreeMap<(usize, &Arc<str>), Vec<f64>> = BTreeMap::new();

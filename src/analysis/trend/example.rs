@@ -8,8 +8,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::analyse::analyse;
 use super::axis::{Axis, axes, pooled};
 use super::common::CommonNoise;
+use super::detection_cache::DetectionCache;
 use super::outline::Input;
-use super::series_changes::{ReportedRange, SeriesChanges, Setting};
+use super::series_changes::{AnalysedValues, ReportedRange, SeriesChanges, Setting};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::trend::Tables;
@@ -86,6 +87,8 @@ static LINE: LazyLock<CommitLine> = LazyLock::new(|| line(300));
 static SUITES: LazyLock<BTreeMap<String, bool>> =
     LazyLock::new(|| BTreeMap::from([("cpu".to_owned(), true), ("gpu".to_owned(), false)]));
 
+static NOTHING: LazyLock<DetectionCache> = LazyLock::new(DetectionCache::default);
+
 /// All series of an analysis as of its newest run, along 300 commits, without records.
 pub(super) fn input(analysis: &Analysis) -> Input<'_> {
     Input {
@@ -98,6 +101,7 @@ pub(super) fn input(analysis: &Analysis) -> Input<'_> {
         suites: &SUITES,
         records: &[],
         tables: Tables::default(),
+        cache: &NOTHING,
     }
 }
 
@@ -109,7 +113,8 @@ pub(crate) fn events(series: Vec<Series>) -> Vec<Event> {
 /// A judged series for itself, with what was reported of it.
 pub(super) fn alone<'a>(series: &'a Series, axis: Arc<Axis>, reported: &[ReportedRange]) -> SeriesChanges<'a> {
     let pooled = pooled(series, &axis);
-    SeriesChanges::new(series, axis, true, setting(), reported, &pooled, &CommonNoise::default())
+    let values = AnalysedValues::new(series, &pooled, &CommonNoise::default());
+    SeriesChanges::new(series, axis, true, setting(), reported, &pooled, values)
 }
 
 /// What is found in each of these series, along 300 commits.

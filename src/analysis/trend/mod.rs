@@ -8,12 +8,14 @@
 //! of a series change nothing, its figures are those without them (`steady.rs`).
 
 pub mod analyse;
+pub mod detection_cache;
 pub mod series_changes;
 mod series_index;
 pub mod discovery;
 pub mod outline;
 pub mod dataset;
 
+mod memo;
 mod axis;
 mod cluster;
 mod common;

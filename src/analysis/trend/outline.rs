@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{self, Axis, Pooled};
 use super::common::CommonNoise;
+use super::detection_cache::DetectionCache;
 use super::identity::{self, RecordedEvent};
 use super::self_test::{self, Residues};
-use super::series_changes::{Detection, SeriesChanges, Setting, Tested, is_considered};
+use super::series_changes::{AnalysedValues, Detection, ReportedRange, SeriesChanges, Setting, Tested, is_considered};
 use sprag_model::trend::Tables;
 use sprag_model::{
     Analysis, CommitLine, Environment, EventRecord, NamedMachine, PooledPoint, RunHead, Series, SeriesAnalysis,
@@ -34,6 +35,7 @@ pub struct Input<'a> {
     pub suites: &'a BTreeMap<String, bool>,
     pub records: &'a [EventRecord],
     pub tables: Tables,
+    pub cache: &'a DetectionCache,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -146,7 +148,7 @@ impl Outline {
             environments: keys.into_values().map(environment).collect(),
             axes: axes.iter().map(|axis| (**axis).clone()).collect(),
             machines,
-            common: CommonNoise::estimate(series.iter().map(|one| &one.series).zip(&pooled)),
+            common: CommonNoise::estimate(series.iter().map(|one| &one.series).zip(&pooled), &input.cache.common),
             hypotheses: hypotheses(series.iter().map(|one| one.series.machine.as_str()).zip(&pooled)),
             orders: self_test::orders(pooled.iter().map(|one| one.points.len()).sum()),
             records: input.records.to_vec(),
@@ -195,23 +197,42 @@ impl<'o> Detector<'o> {
 
     /// What is found in a series of the outline that has these points.
     pub(super) fn detect(&self, listed: &ListedSeries, series: &Series) -> Detection {
-        self.detect_in(listed, &axis::pooled(series, &self.axis(listed)))
+        self.detect_in(listed, &axis::pooled(series, &self.axis(listed)), &DetectionCache::default())
     }
 
-    pub(super) fn detect_in(&self, listed: &ListedSeries, pooled: &Pooled) -> Detection {
+    pub(super) fn detect_in(&self, listed: &ListedSeries, pooled: &Pooled, cache: &DetectionCache) -> Detection {
         let (series, axis) = (&listed.series, self.axis(listed));
         let reported = identity::reported_ranges(&self.recorded, &series.id, &axis);
-        let setting = listed.setting.clone();
-        let own = SeriesChanges::new(series, axis, listed.judged, setting, &reported, pooled, &self.outline.common);
+        let values = AnalysedValues::new(series, pooled, &self.outline.common);
+        let points: Vec<_> =
+            pooled.points.iter().map(|point| (point.place, point.time, point.runs, &point.environment_key)).collect();
+        let named = rmp_serde::to_vec(&(series, &listed.setting)).expect("plain values can be written");
+        let left_out = [pooled.dirty, pooled.elsewhere, self.outline.orders];
+        let detection = cache.detections.get(&(named, listed.judged, &reported, points, &values, left_out), || {
+            self.compute(listed, axis, &reported, pooled, values.clone()).without_points()
+        });
+        detection.with_points(pooled, values).thinned()
+    }
+
+    fn compute(
+        &self,
+        listed: &ListedSeries,
+        axis: Arc<Axis>,
+        reported: &[ReportedRange],
+        pooled: &Pooled,
+        values: AnalysedValues,
+    ) -> Detection {
+        let own =
+            SeriesChanges::new(&listed.series, axis, listed.judged, listed.setting.clone(), reported, pooled, values);
         let mut residues = Residues::new(&own);
         let factor = residues.as_ref().map_or(1.0, self_test::needed);
-        let mut own = own.raised(factor, &reported, pooled);
+        let mut own = own.raised(factor, reported, pooled);
         if factor > 1.0 {
             residues = Residues::new(&own);
         }
         own.tested =
             residues.map_or_else(Tested::default, |residues| self_test::tested(&residues, self.outline.orders));
-        own.detection.thinned()
+        own.detection
     }
 
     /// What is found in all series, in their order.

@@ -1,6 +1,7 @@
 //! One series: its points on the axis, and what changed in them.
 
 use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut, Range, RangeInclusive};
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ impl Setting {
 }
 
 /// A change or a drift that was reported before: of a series, between two commits of its axis.
+#[derive(Hash)]
 pub(super) struct ReportedRange {
     pub(super) is_drift: bool,
     pub(super) first: usize,
@@ -90,6 +92,32 @@ pub(super) struct DetectionPoint {
 pub(super) struct Tested {
     pub(super) points: usize,
     pub(super) alarms: Vec<usize>,
+}
+
+/// The values of a series as they are analysed.
+#[derive(Clone)]
+pub(super) struct AnalysedValues {
+    values: Vec<f64>,
+    /// The deviation of the noise before what is common was taken out, where it was.
+    raw_noise: Option<f64>,
+    is_exact: bool,
+}
+
+impl AnalysedValues {
+    pub(super) fn new(series: &Series, pooled: &Pooled, common: &CommonNoise) -> AnalysedValues {
+        let raw: Vec<f64> = pooled.points.iter().map(|point| point.value).collect();
+        let is_exact = is_exact(&series.metric, &pooled.points, &raw);
+        let quieter = if is_exact { None } else { common.taken_out(series, pooled) };
+        let (values, raw_noise) = quieter.map_or((raw, None), |(values, noise)| (values, Some(noise)));
+        AnalysedValues { values, raw_noise, is_exact }
+    }
+}
+
+impl Hash for AnalysedValues {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.raw_noise.map(f64::to_bits), self.is_exact, self.values.len()).hash(state);
+        self.values.iter().for_each(|value| value.to_bits().hash(state));
+    }
 }
 
 /// A point that is the first of a new environment.
@@ -161,6 +189,18 @@ impl Detection {
         is_place && is_length() && is_number
     }
 
+    /// Without what [`Detection::with_points`] puts back.
+    pub(super) fn without_points(self) -> Detection {
+        Detection { points: Vec::new(), values: Vec::new(), ..self }
+    }
+
+    pub(super) fn with_points(self, pooled: &Pooled, values: AnalysedValues) -> Detection {
+        let points =
+            pooled.points.iter().map(|point| DetectionPoint { place: point.place, time: point.time }).collect();
+        let newest = pooled.points.last().map_or(0.0, |point| point.value);
+        Detection { points, values: values.values, newest, ..self }
+    }
+
     /// Without what no event can depend on.
     pub(super) fn thinned(mut self) -> Detection {
         if self.is_quiet() {
@@ -223,12 +263,8 @@ impl<'a> SeriesChanges<'a> {
         setting: Setting,
         reported: &[ReportedRange],
         pooled: &Pooled,
-        common: &CommonNoise,
+        AnalysedValues { values, raw_noise, is_exact }: AnalysedValues,
     ) -> SeriesChanges<'a> {
-        let raw: Vec<f64> = pooled.points.iter().map(|point| point.value).collect();
-        let is_exact = is_exact(&series.metric, &pooled.points, &raw);
-        let quieter = if is_exact { None } else { common.taken_out(series, pooled) };
-        let (values, raw_noise) = quieter.map_or((raw, None), |(values, noise)| (values, Some(noise)));
         let Pooled { points, dirty, elsewhere } = pooled;
         let more_is_better = series.metric.better == Better::Higher;
         let ranges = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
@@ -298,13 +334,11 @@ impl<'a> SeriesChanges<'a> {
         if factor <= 1.0 {
             return self;
         }
-        let mut quieter = pooled.clone();
-        quieter.points.iter_mut().zip(&self.values).for_each(|(point, value)| point.value = *value);
         let setting = self.setting.raised(factor);
-        let common = CommonNoise::default();
-        let new = SeriesChanges::new(self.series, self.axis, self.is_judged, setting, reported, &quieter, &common);
-        let (newest, raw_noise) = (self.detection.newest, self.detection.raw_noise);
-        SeriesChanges { detection: Detection { newest, raw_noise, raised: factor, ..new.detection }, ..new }
+        let Detection { values, raw_noise, is_exact, .. } = self.detection;
+        let values = AnalysedValues { values, raw_noise, is_exact };
+        let new = SeriesChanges::new(self.series, self.axis, self.is_judged, setting, reported, pooled, values);
+        SeriesChanges { detection: Detection { raised: factor, ..new.detection }, ..new }
     }
 
     /// The smallest relative change that can be found, judged by the newest level.
