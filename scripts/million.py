@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures of a history of a million runs: how long an append, a site and an archive take, and what clones weigh.
 
-    scripts/million.py target/release/sprag [--runs 1000000] [--folder F] [--only PART,...]
+    scripts/million.py target/release/sprag [--runs 1000000] [--folder F] [--only PART,...] [--before YYYY-MM]
 
 Generates a repository by `git fast-import`: ten years of five suites on four machines, twenty runs a commit, with packs and a
 commit graph. Needs Python 3 and git, and 3 GB in the folder, which is removed unless it was named.
@@ -157,6 +157,7 @@ def main():
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--only", default="append,clones,cache,site,archive")
+    parser.add_argument("--before", default=f"{START.year + YEARS - 1}-01", help="of the archive")
     options = parser.parse_args()
     parts = options.only.split(",")
     binary = str(Path(options.binary).resolve())
@@ -197,19 +198,22 @@ def main():
                 say(f"load, {what}", f"{taken:.1f} s, {cpu:.1f} s of CPU, {memory}")
             taken, cpu, memory, _ = place.sprag("history", "log", "--limit", "5")
             say("history log", f"{taken:.1f} s, {memory}")
-        if "site" in parts:
+        def sites(number):
             for what in ["first", "again", "one more commit"]:
                 if what == "one more commit":
-                    place.sprag("history", "add", str(one_more(place, run, number + 100)), timed=False)
+                    place.sprag("history", "add", str(one_more(place, run, number)), timed=False)
                 taken, cpu, memory, _ = place.sprag("site")
                 say(f"site, {what}", f"{taken:.1f} s, {cpu:.1f} s of CPU, {memory}")
             say("site", f"{place.size(place.root / '_site'):.0f} MB")
+
+        if "site" in parts:
+            sites(number + 100)
         if "archive" in parts:
-            end = f"{START.year + YEARS - 1}-01"
-            taken, cpu, memory, done = place.sprag("history", "archive", "--before", end, "--out", "../snapshots")
-            say(f"archive before {end}", f"{taken:.0f} s, {cpu:.0f} s of CPU, {memory}, {place.size(folder / 'snapshots'):.0f} MB")
+            taken, cpu, memory, done = place.sprag("history", "archive", "--before", options.before, "--out", "../snapshots")
+            say(f"archive before {options.before}", f"{taken:.0f} s, {cpu:.0f} s of CPU, {memory}, {place.size(folder / 'snapshots'):.0f} MB")
             print(done.stdout, flush=True)
             say("load without the snapshots", "{:.1f} s, {:.1f} s of CPU, {}".format(*place.sprag("history", "cache")[:3]))
+            sites(number + 150)
             taken, _, _ = place.git("clone", "-q", "--bare", "--depth", "1", "--no-single-branch", f"file://{place.root}",
                                     str(folder / "shallow-archived"), root=folder)
             say("clone --depth 1", f"{taken:.0f} s, {place.size(folder / 'shallow-archived'):.0f} MB")
