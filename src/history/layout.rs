@@ -19,6 +19,7 @@ pub(crate) const DEEPEST: usize = 16;
 
 /// The mode of a plain file in a tree.
 pub(crate) const PLAIN: i32 = 0o100_644;
+pub(crate) const EXECUTABLE: i32 = 0o100_755;
 
 /// What a path below [`RECORD_ROOT`] is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -148,10 +148,13 @@ impl<'r> Examined<'r> {
         present.extend(faults.iter().map(|fault| (fault.file.text(), fault.file.id)));
         let mut set_aside = read.set_aside;
         set_aside.extend(content::settled(repository, &past, &present));
+        // A copy of a note in quarantine says nothing of the note at its place.
+        let here: HashSet<Oid> = tip.auxiliary.iter().map(|file| file.id).collect();
+        let gone = set_aside.difference(&here).copied().collect();
         let mut findings = std::mem::take(&mut tip.findings);
         findings.extend(read.findings);
         let mut contents = Contents { digests, unreadable: Vec::new() };
-        let (archived, invalid, unknown) = valid_notes(repository, &tip, &past, &set_aside, &promises, &mut contents);
+        let (archived, invalid, unknown) = valid_notes(repository, &tip, &past, &gone, &promises, &mut contents);
         faults.extend(invalid);
         findings.extend(unknown);
         if archived.has_newer_notes {

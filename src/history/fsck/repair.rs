@@ -17,7 +17,7 @@ use crate::fsck::check::Examined;
 use crate::fsck::content;
 use crate::fsck::tip::{Tip, TipFile};
 use crate::inherited;
-use crate::layout::PLAIN;
+use crate::layout::{EXECUTABLE, PLAIN};
 use crate::objects::{self, Edit, Edits, Promises, Swapped, compare_and_swap, edited};
 use crate::past::MISSING;
 use crate::repository::{Store, signature_at};
@@ -27,7 +27,6 @@ use sprag_model::fsck::FindingKind;
 
 const ATTEMPTS: u32 = 8;
 
-const EXECUTABLE: i32 = 0o100_755;
 const SUBMODULE: i32 = 0o160_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -93,9 +93,8 @@ impl Plan {
             None => Ok((Vec::new(), Vec::new())),
         };
         let ((mut here, _), (mut there, unread)) = (notes_at(local)?, notes_at(base)?);
-        for notes in [&mut here, &mut there] {
-            notes.retain(|note| !repairs.set_aside_note(note));
-        }
+        here.retain(|note| !repairs.set_aside_note(note, there.contains(note)));
+        there.retain(|note| !repairs.set_aside_note(note, true));
         let mut digests = Digests::new(repository)?;
         let mut faults: Vec<String> = unread.iter().map(|file| format!("`{}` {}", file.path, file.reason)).collect();
         let mut is_valid = |archived: &Archived<'_>, note: &Archive| {

@@ -1,8 +1,9 @@
 //! What a repair of one side changed, which the other side follows.
 //!
-//! A damaged file that a repair moved to the quarantine is not lost. Yet a clone follows only if it finds the file damaged as well:
-//! by mode, name and content, about which all clones agree, or, of a note of an archive, by the history below it. A clone that lacks
-//! that history follows. What both sides lacked where they met after the last sync, and one has again, need not be explained either.
+//! A damaged file that a repair moved to the quarantine is not lost. Yet a clone takes a file off the remote only if it finds the file
+//! damaged as well: by mode, name and content, or, of a note of an archive, by the history below it. A clone that lacks that content
+//! or history only lets go of what the remote no longer has. What both sides lacked where they met after the last sync, and one has
+//! again, need not be explained.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -11,7 +12,7 @@ use git2::{ObjectType, Oid, Repository};
 use crate::archived::{Archived, NoteFit};
 use crate::error::{self, HistoryError};
 use crate::fsck::content::{is_damaged, name_of};
-use crate::layout::PLAIN;
+use crate::layout::{EXECUTABLE, PLAIN};
 use crate::listing::plain_files_below;
 use crate::objects::{self, Promises, TreeItem, TreeLookup};
 use crate::past::{Contents, Digests, Past, QUARANTINE};
@@ -28,8 +29,17 @@ pub(crate) struct Repairs<'r> {
     met: Option<TreeLookup<'r>>,
     /// The name in quarantine and the content of each file there.
     quarantined: HashSet<(String, String)>,
-    /// Whether these files were set aside.
-    answers: HashMap<(TreePath, Oid), bool>,
+    answers: HashMap<(TreePath, Oid), Answer>,
+}
+
+/// Whether a repair set a file aside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// It is in quarantine, and damaged.
+    Yes,
+    No,
+    /// It is in quarantine, and what shows whether it is damaged is not here.
+    Unknown,
 }
 
 impl<'r> Repairs<'r> {
@@ -60,20 +70,21 @@ impl<'r> Repairs<'r> {
         against: &mut Difference,
     ) -> BTreeMap<TreePath, TreeItem> {
         let Difference { left, right, changed } = against;
-        left.retain(|path, item| !self.is_aside(path, *item));
+        left.retain(|path, item| !self.may_be_aside(path, *item));
         let mut leaving: BTreeMap<_, _> = right.extract_if(.., |path, item| self.is_aside(path, *item)).collect();
         let is_made_plain = |from: TreeItem, to: TreeItem| from.id == to.id && from.mode != PLAIN && to.mode == PLAIN;
         for (path, (ours, theirs)) in std::mem::take(changed) {
-            let mut counts = |one, other, at_one: &Difference, at_other: &Difference| {
+            let (theirs_is_aside, ours_may_be) = (self.is_aside(&path, theirs), self.may_be_aside(&path, ours));
+            let mut counts = |one, other, is_aside, at_one: &Difference, at_other: &Difference| {
                 let was = |side: &Difference| side.changed.get(&path).map(|(before, _)| *before);
                 (is_made_plain(other, one) && was(at_one) == Some(other))
-                    || self.is_aside(&path, other)
+                    || is_aside
                     || (was(at_other) == Some(one) && self.is_back(&path, one))
             };
-            if counts(ours, theirs, at_left, at_right) {
+            if counts(ours, theirs, theirs_is_aside, at_left, at_right) {
                 leaving.insert(path.clone(), theirs);
                 left.insert(path.clone(), ours);
-            } else if counts(theirs, ours, at_right, at_left) {
+            } else if counts(theirs, ours, ours_may_be, at_right, at_left) {
                 right.insert(path.clone(), theirs);
             } else {
                 changed.insert(path, (ours, theirs));
@@ -82,11 +93,14 @@ impl<'r> Repairs<'r> {
             at_left.changed.remove(&path);
             at_right.changed.remove(&path);
         }
-        for (side, opposite) in [(at_left, right), (at_right, left)] {
-            side.changed.retain(|path, (before, now)| !(is_made_plain(*before, *now) || self.is_aside(path, *before)));
-            side.left.retain(|path, item| {
-                !(self.is_aside(path, *item) || (opposite.get(path) == Some(item) && self.is_back(path, *item)))
-            });
+        for (side, opposite, at_remote) in [(at_left, &*right, Some(&*right)), (at_right, &*left, None)] {
+            let mut is_aside = |path: &TreePath, item: TreeItem| match at_remote.and_then(|files| files.get(path)) {
+                Some(theirs) if *theirs == item => self.is_aside(path, item),
+                _ => self.may_be_aside(path, item),
+            };
+            side.changed.retain(|path, (before, now)| !(is_made_plain(*before, *now) || is_aside(path, *before)));
+            side.left.retain(|path, item| !is_aside(path, *item));
+            side.left.retain(|path, item| !(opposite.get(path) == Some(item) && self.is_back(path, *item)));
         }
         leaving
     }
@@ -97,46 +111,59 @@ impl<'r> Repairs<'r> {
         met.zip(path.ok()).is_some_and(|(met, path)| met.get(path).is_ok_and(|had| had != Some(item)))
     }
 
-    pub(crate) fn set_aside_note(&mut self, note: &Archive) -> bool {
+    pub(crate) fn set_aside_note(&mut self, note: &Archive, is_at_remote: bool) -> bool {
         let (path, bytes, _) = note.to_file();
-        let id = Oid::hash_object(ObjectType::Blob, &bytes);
-        id.is_ok_and(|id| self.is_aside(path.as_bytes(), TreeItem { id, mode: PLAIN }))
+        let Ok(id) = Oid::hash_object(ObjectType::Blob, &bytes) else { return false };
+        let item = TreeItem { id, mode: PLAIN };
+        if is_at_remote { self.is_aside(path.as_bytes(), item) } else { self.may_be_aside(path.as_bytes(), item) }
     }
 
     /// A line for people, where there are any.
     pub(crate) fn warning(&self) -> Option<String> {
         let paths: BTreeSet<&TreePath> =
-            self.answers.iter().filter(|(_, is)| **is).map(|((path, _), _)| path).collect();
-        let (files, names) = (error::count(paths.len(), "damaged file"), quoted(&texts(paths.iter().copied())));
-        (!paths.is_empty()).then(|| format!("{files} that a repair set aside leave both sides: {names}"))
+            self.answers.iter().filter(|(_, answer)| **answer == Answer::Yes).map(|((path, _), _)| path).collect();
+        let (files, names) = (error::count(paths.len(), "file"), quoted(&texts(paths.iter().copied())));
+        (!paths.is_empty()).then(|| format!("{files}, set aside as damaged by a repair: {names}"))
     }
 
     fn is_aside(&mut self, path: &[u8], item: TreeItem) -> bool {
+        self.answer(path, item) == Answer::Yes
+    }
+
+    fn may_be_aside(&mut self, path: &[u8], item: TreeItem) -> bool {
+        self.answer(path, item) != Answer::No
+    }
+
+    fn answer(&mut self, path: &[u8], item: TreeItem) -> Answer {
         let text = String::from_utf8_lossy(path);
         if self.quarantined.is_empty() || !self.quarantined.contains(&(name_of(&text, ""), item.id.to_string())) {
-            return false;
+            return Answer::No;
         }
         let key = (path.to_vec(), item.id);
         if let Some(answer) = self.answers.get(&key) {
             return *answer;
         }
         let blob = objects::check(self.repository, item.id).and_then(|()| self.repository.find_blob(item.id));
-        let is_aside = match &blob {
+        // A repair makes an executable file plain, and sets it aside only for its content.
+        let mode = if item.mode == EXECUTABLE { PLAIN } else { item.mode };
+        let answer = match &blob {
             Ok(blob) => match Archive::from_file(&text, blob.content()) {
-                Ok(note) if item.mode == PLAIN => self.is_wrong(&note),
-                _ => is_damaged(&text, item.mode, blob.content()),
+                Ok(note) if mode == PLAIN => self.is_wrong(&note),
+                _ if is_damaged(&text, mode, blob.content()) => Answer::Yes,
+                _ => Answer::No,
             },
-            Err(_) => self.promises.cover(item.id),
+            Err(_) if self.promises.cover(item.id) => Answer::Unknown,
+            Err(_) => Answer::No,
         };
-        self.answers.insert(key, is_aside);
-        is_aside
+        self.answers.insert(key, answer);
+        answer
     }
 
-    fn is_wrong(&self, note: &Archive) -> bool {
+    fn is_wrong(&self, note: &Archive) -> Answer {
         let archived = Archived::by(self.repository, vec![note.clone()]);
         for tip in &self.tips {
             let (Ok(past), Ok(digests)) = (Past::read(self.repository, *tip), Digests::new(self.repository)) else {
-                return false;
+                return Answer::No;
             };
             let mut contents = Contents { digests, unreadable: Vec::new() };
             let entries = contents.list(&past);
@@ -144,11 +171,12 @@ impl<'r> Repairs<'r> {
                 continue;
             }
             match archived.judge(self.repository, note, (&past, &entries), &mut contents) {
-                NoteFit::Valid => return false,
-                NoteFit::Invalid(_) => return true,
+                NoteFit::Valid => return Answer::No,
+                NoteFit::Invalid(_) => return Answer::Yes,
                 NoteFit::Unknown => {}
             }
         }
-        self.repository.is_shallow() || objects::is_partial(self.repository).unwrap_or(false)
+        let is_part = self.repository.is_shallow() || objects::is_partial(self.repository).unwrap_or(false);
+        if is_part { Answer::Unknown } else { Answer::No }
     }
 }

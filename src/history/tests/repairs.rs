@@ -246,3 +246,27 @@ fn notes_of_a_newer_build_are_left_alone_with_their_runs() {
     assert!(error.to_string().contains("has schema version 2"), "{error}");
     assert!(error.hint().unwrap().contains("read newer ones with a newer sprag"));
 }
+
+/// What a clone cannot read it takes off no remote, and a copy in quarantine says nothing of the file at its place.
+#[test]
+fn a_copy_in_quarantine_takes_nothing_off_the_remote() {
+    let (a, b, note) = with_archive();
+    let remote = a.at("remote.git");
+    for (name, how) in [("partial", "--filter=blob:none"), ("shallow", "--depth=1")] {
+        sync(&remote.cloned(name, &[how, "--bare"]), 1).unwrap();
+    }
+    let new = FEBRUARY + 2;
+    record(&a, &[run(new)]);
+    let (note_path, bytes, _) = note.to_file();
+    for (path, text) in [file(new), (note_path, String::from_utf8(bytes).unwrap())] {
+        let name = path.strip_prefix("history/v1/").unwrap().replace('/', "_");
+        let digits = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
+        a.commit(&format!("history/v1/_quarantine/{digits}/{name}"), &text, "Put a copy aside");
+    }
+    for clone in [&a, &a.at("partial"), &a.at("shallow"), &b] {
+        sync(clone, 1).unwrap();
+    }
+    assert_eq!(numbers(&b), paths(&[FEBRUARY, new, MARCH]));
+    assert_eq!(archives(&b.store(), &b.target()).unwrap(), [note]);
+    assert_ne!(checked(&b).status, FsckStatus::Damaged, "{:#?}", checked(&b).findings);
+}
