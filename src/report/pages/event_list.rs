@@ -180,14 +180,19 @@ fn short_name(catalog: &Catalog<'_>, of: &Event) -> Phrase {
     Phrase::default().name(catalog.event_page(&of.id), name).text(more)
 }
 
-/// Its worst benchmark, and how many more it changed, with the suite and the machines.
+/// Its worst benchmark, and how many more it changed, with the suites and the machines.
 pub(super) fn name_and_more(of: &Event) -> [String; 2] {
     let benchmark = event::lead(of).map_or_else(|| of.id.clone(), |lead| short_benchmark(&lead.benchmark));
     let more = match of.members.len().saturating_sub(1) {
         0 => String::new(),
         more => format!(" and {} more", count(more)),
     };
-    let suite = event::lead(of).map_or(String::new(), |lead| format!(" in {}", words::name(&lead.suite)));
+    let suites: BTreeSet<&str> = of.members.iter().map(|member| member.suite.as_str()).collect();
+    let suite = match (suites.first(), suites.len()) {
+        (Some(one), 1) => format!(" in {}", words::name(one)),
+        (_, 0) => String::new(),
+        (_, several) => format!(" in {}", counted(several, "suite", "suites")),
+    };
     let machines = match of.machines.as_slice() {
         [] => String::new(),
         [one] => format!(" on {}", words::name(&one.name)),

@@ -289,6 +289,7 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
     }
     let judged = all.iter().filter(|series| series.judged).count();
     let rest = match all.iter().all(|series| series.series.role.is_tracked()) {
+        true if judged == all.len() => "one metric a benchmark.",
         true => "one metric a benchmark. The others are reported only.",
         false => {
             "one metric of each tracked benchmark. Its other metrics, controls, calibration kernels and kernels on several \
