@@ -49,7 +49,7 @@ pub fn analyse_or<E>(
             .series
             .par_iter()
             .zip(&pooled)
-            .map(|(one, pooled)| detector.detect_in(one, pooled, input.cache))
+            .map(|(one, pooled)| detector.detect_in(one, pooled, Some(input.cache)))
             .collect()
     };
     let detections = elsewhere(&outline)?.unwrap_or_else(detect);

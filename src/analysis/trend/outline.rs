@@ -197,18 +197,24 @@ impl<'o> Detector<'o> {
 
     /// What is found in a series of the outline that has these points.
     pub(super) fn detect(&self, listed: &ListedSeries, series: &Series) -> Detection {
-        self.detect_in(listed, &axis::pooled(series, &self.axis(listed)), &DetectionCache::default())
+        self.detect_in(listed, &axis::pooled(series, &self.axis(listed)), None)
     }
 
-    pub(super) fn detect_in(&self, listed: &ListedSeries, pooled: &Pooled, cache: &DetectionCache) -> Detection {
+    pub(super) fn detect_in(
+        &self,
+        listed: &ListedSeries,
+        pooled: &Pooled,
+        cache: Option<&DetectionCache>,
+    ) -> Detection {
         let (series, axis) = (&listed.series, self.axis(listed));
         let reported = identity::reported_ranges(&self.recorded, &series.id, &axis);
         let values = AnalysedValues::new(series, pooled, &self.outline.common);
+        let Some(cache) = cache else { return self.compute(listed, axis, &reported, pooled, values).thinned() };
         let points: Vec<_> =
             pooled.points.iter().map(|point| (point.place, point.time, point.runs, &point.environment_key)).collect();
         let named = rmp_serde::to_vec(&(series, &listed.setting)).expect("plain values can be written");
-        let left_out = [pooled.dirty, pooled.elsewhere, self.outline.orders];
-        let detection = cache.detections.get(&(named, listed.judged, &reported, points, &values, left_out), || {
+        let counts = [pooled.dirty, pooled.elsewhere, self.outline.orders];
+        let detection = cache.detections.get(&(named, listed.judged, &reported, points, &values, counts), || {
             self.compute(listed, axis, &reported, pooled, values.clone()).without_points()
         });
         detection.with_points(pooled, values).thinned()

@@ -84,7 +84,7 @@ impl Plan {
             (Some(met), Some(synced)) if contains(repository, met, synced)? => Some(met),
             _ => None,
         };
-        let mut repairs = Repairs::of(repository, [local, base], met_since)?;
+        let mut repairs = Repairs::new(repository, [local, base], met_since)?;
         let mut leaving = repairs.settle(&mut at_local, &mut at_remote, &mut against);
         let new = [&at_remote.right, &at_local.right, &against.left, &against.right];
         let has_notes = new.iter().any(|files| files.keys().any(|path| path.starts_with(ARCHIVE_ROOT.as_bytes())));

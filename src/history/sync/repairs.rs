@@ -43,7 +43,7 @@ enum Answer {
 }
 
 impl<'r> Repairs<'r> {
-    pub(crate) fn of(
+    pub(crate) fn new(
         repository: &'r Repository,
         tips: [Option<Oid>; 2],
         met: Option<Oid>,
