@@ -392,7 +392,8 @@ impl Checkout {
             };
             let removed = match content == Some(*blob) {
                 true => fs::remove_file(&place).map_err(|error| error.to_string()),
-                false => Err("it has a content of its own".to_owned()),
+                // An empty folder is all that a checkout makes of a submodule.
+                false => fs::remove_dir(&place).map_err(|_| "it has a content of its own".to_owned()),
             };
             match removed {
                 Ok(()) => remove_empty_folders(&self.folder, path),

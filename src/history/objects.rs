@@ -283,6 +283,14 @@ impl<'r> TreeLookup<'r> {
         }
     }
 
+    /// Whether the folder of a path has a name that differs by case or Unicode form alone.
+    pub(crate) fn has_alike(&mut self, path: &str) -> bool {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let is_alike = |other: &str| other != name && case_folded(other) == case_folded(name);
+        let folder = self.folder(parent).ok().flatten();
+        folder.is_some_and(|folder| folder.iter().any(|entry| entry.name().is_ok_and(is_alike)))
+    }
+
     fn folder(&mut self, path: &str) -> Result<Option<&Tree<'r>>, git2::Error> {
         if !self.folders.contains_key(path) {
             let tree = match self.get(path)?.filter(|item| item.is_folder()) {

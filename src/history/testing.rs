@@ -110,7 +110,8 @@ impl Fixture {
     /// Where git keeps the object that a revision names.
     pub(crate) fn object(&self, revision: &str) -> PathBuf {
         let id = self.git(&["rev-parse", revision]);
-        self.root.join(".git/objects").join(&id[..2]).join(&id[2..])
+        let folder = self.root.join(self.git(&["rev-parse", "--git-path", "objects"]));
+        folder.join(&id[..2]).join(&id[2..])
     }
 
     /// Runs git in the repository; fails the test where git fails.

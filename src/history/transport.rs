@@ -89,12 +89,13 @@ impl Transport {
         }
     }
 
-    /// Fetches objects that a partial clone lacks, as git itself does: what the commits here would have counts for nothing.
-    pub(crate) fn fetch_objects(&self, remote: &str, ids: &[String]) -> Result<(), CallError> {
-        let options = [
-            "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
-            "--filter=blob:none", "--end-of-options", remote,
-        ];
+    /// Fetches objects as git does for a partial clone: what the commits here would have counts for nothing. A filter would make a
+    /// clone a partial one.
+    pub(crate) fn fetch_objects(&self, remote: &str, ids: &[String], is_partial: bool) -> Result<(), CallError> {
+        let mut options =
+            vec!["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
+        options.extend(is_partial.then_some("--filter=blob:none"));
+        options.extend(["--end-of-options", remote]);
         let ended = self.call_with(&["fetch.negotiationAlgorithm=noop"], "fetch", &options, ids)?;
         let words = words(&ended.stderr);
         let fault = RemoteFault::from_message(&words);

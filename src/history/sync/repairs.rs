@@ -1,9 +1,10 @@
 //! What a repair of one side changed, which the other side follows.
 //!
 //! A damaged file that a repair moved to the quarantine is not lost. Yet a clone takes a file off the remote only if it finds the file
-//! damaged as well: by mode, name and content, or, of a note of an archive, by the history below it. A clone that lacks that content
-//! or history only lets go of what the remote no longer has. What both sides lacked where they met after the last sync, and one has
-//! again, need not be explained.
+//! damaged as well: by mode, name and content, by a path that is the same without case, or, of a note of an archive, by the history
+//! below it. A clone that lacks that content or history only lets go of what the remote no longer has. A file that one clone could not
+//! read comes back from another one that can. What both sides lacked where they met after the last sync, and one has again, need not
+//! be explained.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -11,12 +12,12 @@ use git2::{ObjectType, Oid, Repository};
 
 use crate::archived::{Archived, NoteFit};
 use crate::error::{self, HistoryError};
-use crate::fsck::content::{is_damaged, name_of};
-use crate::layout::{EXECUTABLE, PLAIN};
+use crate::fsck::content::{SUBMODULE, is_damaged, name_of};
+use crate::layout::{EXECUTABLE, PLAIN, check_mode, check_path};
 use crate::listing::plain_files_below;
 use crate::objects::{self, Promises, TreeItem, TreeLookup};
-use crate::past::{Contents, Digests, Past, QUARANTINE};
-use crate::sync::compare::{Difference, TreePath, texts, tree_of};
+use crate::past::{Contents, Digests, MISSING, Past, QUARANTINE, is_here};
+use crate::sync::compare::{Difference, TreePath, compare, texts, tree_of};
 use crate::sync::outcome::quoted;
 use sprag_model::archive::Archive;
 use sprag_model::run::RECORD_ROOT;
@@ -25,6 +26,7 @@ pub(crate) struct Repairs<'r> {
     repository: &'r Repository,
     promises: Promises<'r>,
     tips: Vec<Oid>,
+    trees: Vec<TreeLookup<'r>>,
     /// The tree of the commit at which both sides met, where that is later than the last sync.
     met: Option<TreeLookup<'r>>,
     /// The name in quarantine and the content of each file there.
@@ -40,6 +42,23 @@ enum Answer {
     No,
     /// It is in quarantine, and what shows whether it is damaged is not here.
     Unknown,
+    /// A repair could not read it, and this clone can.
+    Back,
+}
+
+/// Contents of files that the remote has and a repair set aside, as far as they are not here.
+pub(crate) fn unread(
+    repository: &Repository,
+    local: Option<Oid>,
+    remote: Option<Oid>,
+) -> Result<Vec<Oid>, HistoryError> {
+    let mut repairs = Repairs::new(repository, [local, remote], None)?;
+    if repairs.quarantined.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut files = compare(repository, local, remote)?.right;
+    files.retain(|path, item| repairs.answer(path, *item) == Answer::Unknown && !is_here(repository, item.id));
+    Ok(files.into_values().map(|item| item.id).collect())
 }
 
 impl<'r> Repairs<'r> {
@@ -48,17 +67,18 @@ impl<'r> Repairs<'r> {
         tips: [Option<Oid>; 2],
         met: Option<Oid>,
     ) -> Result<Repairs<'r>, HistoryError> {
-        let mut quarantined = HashSet::new();
+        let (mut quarantined, mut trees) = (HashSet::new(), Vec::new());
         for tip in tips {
             let Some(tree) = tree_of(repository, tip)? else { continue };
             for file in plain_files_below(repository, &tree, &format!("{RECORD_ROOT}/{QUARANTINE}")) {
                 let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
                 quarantined.insert((name, file.blob));
             }
+            trees.push(TreeLookup::new(repository, tree));
         }
         let met = tree_of(repository, met)?.map(|tree| TreeLookup::new(repository, tree));
         let (promises, tips) = (Promises::new(repository)?, tips.into_iter().flatten().collect());
-        Ok(Repairs { repository, promises, tips, met, quarantined, answers: HashMap::new() })
+        Ok(Repairs { repository, promises, tips, trees, met, quarantined, answers: HashMap::new() })
     }
 
     /// Drops what repairs explain from what each side lost or changed. In the comparison of both, a path with two contents becomes
@@ -94,12 +114,13 @@ impl<'r> Repairs<'r> {
             at_right.changed.remove(&path);
         }
         for (side, opposite, at_remote) in [(at_left, &*right, Some(&*right)), (at_right, &*left, None)] {
-            let mut is_aside = |path: &TreePath, item: TreeItem| match at_remote.and_then(|files| files.get(path)) {
-                Some(theirs) if *theirs == item => self.is_aside(path, item),
-                _ => self.may_be_aside(path, item),
+            let mut is_explained = |path: &TreePath, item: TreeItem| match self.answer(path, item) {
+                Answer::Yes | Answer::Back => true,
+                Answer::Unknown => at_remote.and_then(|files| files.get(path)) != Some(&item),
+                Answer::No => false,
             };
-            side.changed.retain(|path, (before, now)| !(is_made_plain(*before, *now) || is_aside(path, *before)));
-            side.left.retain(|path, item| !is_aside(path, *item));
+            side.changed.retain(|path, (before, now)| !(is_made_plain(*before, *now) || is_explained(path, *before)));
+            side.left.retain(|path, item| !is_explained(path, *item));
             side.left.retain(|path, item| !(opposite.get(path) == Some(item) && self.is_back(path, *item)));
         }
         leaving
@@ -131,32 +152,47 @@ impl<'r> Repairs<'r> {
     }
 
     fn may_be_aside(&mut self, path: &[u8], item: TreeItem) -> bool {
-        self.answer(path, item) != Answer::No
+        matches!(self.answer(path, item), Answer::Yes | Answer::Unknown)
     }
 
     fn answer(&mut self, path: &[u8], item: TreeItem) -> Answer {
+        if self.quarantined.is_empty() {
+            return Answer::No;
+        }
         let text = String::from_utf8_lossy(path);
-        if self.quarantined.is_empty() || !self.quarantined.contains(&(name_of(&text, ""), item.id.to_string())) {
+        let has = |ending, id: Oid| self.quarantined.contains(&(name_of(&text, ending), id.to_string()));
+        let note = Oid::hash_object(ObjectType::Blob, format!("{}\n", item.id).as_bytes());
+        let is_unread = note.is_ok_and(|note| has(MISSING, note) || has(SUBMODULE, note));
+        if !is_unread && !has("", item.id) {
             return Answer::No;
         }
         let key = (path.to_vec(), item.id);
         if let Some(answer) = self.answers.get(&key) {
             return *answer;
         }
-        let blob = objects::check(self.repository, item.id).and_then(|()| self.repository.find_blob(item.id));
         // A repair makes an executable file plain, and sets it aside only for its content.
         let mode = if item.mode == EXECUTABLE { PLAIN } else { item.mode };
-        let answer = match &blob {
-            Ok(blob) => match Archive::from_file(&text, blob.content()) {
-                Ok(note) if mode == PLAIN => self.is_wrong(&note),
-                _ if is_damaged(&text, mode, blob.content()) => Answer::Yes,
-                _ => Answer::No,
-            },
-            Err(_) if self.promises.cover(item.id) => Answer::Unknown,
+        let is_misplaced = check_mode(mode).is_err() || check_path(&text).is_err() || self.collides(&text);
+        let blob = objects::check(self.repository, item.id).and_then(|()| self.repository.find_blob(item.id));
+        let answer = match blob {
+            _ if is_misplaced => Answer::Yes,
+            Err(_) if is_unread || self.promises.cover(item.id) => Answer::Unknown,
             Err(_) => Answer::No,
+            Ok(blob) => match Archive::from_file(&text, blob.content()).map(|note| self.is_wrong(&note)) {
+                Ok(Answer::No) | Err(_) if is_unread && !is_damaged(&text, mode, blob.content()) => Answer::Back,
+                Ok(answer) => answer,
+                Err(_) if is_damaged(&text, mode, blob.content()) => Answer::Yes,
+                Err(_) => Answer::No,
+            },
         };
         self.answers.insert(key, answer);
         answer
+    }
+
+    /// Whether both sides have another path that is the same on file systems that do not know case.
+    fn collides(&mut self, path: &str) -> bool {
+        let mut ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        ends.any(|end| self.trees.iter_mut().all(|tree| tree.has_alike(&path[..end])))
     }
 
     fn is_wrong(&self, note: &Archive) -> Answer {

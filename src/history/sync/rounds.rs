@@ -23,6 +23,7 @@ use crate::state::{Lock, Pending, StateFolder};
 use crate::sync::compare::{Difference, TreePath, compare, meeting, outside, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 use crate::sync::plan::{Plan, RemoteBranch, Tips, Verdicts, commit_of, odd_graph, set};
+use crate::sync::repairs::unread;
 use crate::target::Target;
 use crate::transport::{CallError, Fetched, Place, Pushed, RemoteFault, Transport};
 use sprag_model::archive::Archive;
@@ -147,7 +148,7 @@ impl Rounds<'_> {
         };
         let (local, synced) = (commit_of(repository, &branch.reference)?, commit_of(repository, &branch.synced())?);
         let tips = Tips { local, remote, synced };
-        self.fetch_notes(&[local, remote])?;
+        self.fetch_absent(local, remote)?;
         let plan = Plan::make(repository, tips, options.after_rewrite, branch, verdicts)?;
         let mut done = Synced {
             branch: branch.name(),
@@ -218,18 +219,20 @@ impl Rounds<'_> {
         }
     }
 
-    /// Fetches notes of archives that a partial clone lacks. Without them the plan says which are not here.
-    fn fetch_notes(&self, tips: &[Option<Oid>]) -> Result<(), HistoryError> {
+    /// Fetches notes of archives that a partial clone lacks, and contents that a repair could not read. Where the remote gives none,
+    /// the plan says which are not here.
+    fn fetch_absent(&self, local: Option<Oid>, remote: Option<Oid>) -> Result<(), HistoryError> {
         let promises = Promises::new(self.repository)?;
-        let mut absent = BTreeSet::new();
-        for tip in tips {
-            if let Some(tree) = tree_of(self.repository, *tip)? {
-                absent.extend(absent_notes(self.repository, &tree, &promises).iter().map(Oid::to_string));
+        let mut absent = BTreeSet::from_iter(unread(self.repository, local, remote)?);
+        for tip in [local, remote] {
+            if let Some(tree) = tree_of(self.repository, tip)? {
+                absent.extend(absent_notes(self.repository, &tree, &promises));
             }
         }
         if !absent.is_empty() {
-            let absent: Vec<String> = absent.into_iter().collect();
-            let _ = self.transport.fetch_objects(&self.branch.remote, &absent);
+            let absent: Vec<String> = absent.iter().map(Oid::to_string).collect();
+            let is_partial = objects::is_partial(self.repository).unwrap_or(false);
+            let _ = self.transport.fetch_objects(&self.branch.remote, &absent, is_partial);
         }
         Ok(())
     }

@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 
 use crate::testing::{Fixture, checked, commit, file, minute, record, repaired, run};
 use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, numbers};
 use crate::tests::archiving::{paths, two};
 use crate::tests::syncing::sync;
-use crate::{Leaf, archive, archives};
+use crate::{Leaf, Record, archive, archives};
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
 use sprag_model::fsck::{FindingKind, FsckStatus};
@@ -17,7 +18,7 @@ use sprag_model::fsck::{FindingKind, FsckStatus};
 /// Commits damage to a history of which January was archived by this note.
 type Damage = fn(&Fixture, &Archive);
 
-const DAMAGES: [(&str, Damage); 15] = [
+const DAMAGES: [(&str, Damage); 18] = [
     ("a note of trees that never were", |a, _| drop(archived_as(a, "03", &FORGERIES[0]))),
     ("a note of other runs", |a, _| drop(archived_as(a, "03", &FORGERIES[2]))),
     ("a note of another size of the history", |a, _| drop(archived_as(a, "03", &FORGERIES[4]))),
@@ -63,7 +64,26 @@ const DAMAGES: [(&str, Damage); 15] = [
         a.commit("history/v1/_archive/2026/01/0123456789abcdef.json", "{}\n", "Add a file");
     }),
     ("a file with another name", |a, _| drop(a.commit("history/v1/cpu/2026/01/Readme", "words\n", "Add a file"))),
+    ("a submodule in the place of a record", |a, _| link(a, &file(FEBRUARY).0)),
+    ("a submodule next to the records", |a, _| {
+        link(a, "history/v1/cpu/2026/01/0123456789ab-01234567-0123456789abcdef.json")
+    }),
+    ("a suite that differs in case", |a, _| {
+        let mut run = run(2);
+        run.suite = "CPU".to_owned();
+        Arc::make_mut(&mut run.measurements[0].benchmark).suite = run.suite.clone();
+        let record = Record::from_run(&run);
+        a.commit(&record.path, str::from_utf8(&record.bytes).unwrap(), "Shout");
+    }),
 ];
+
+/// Commits a link to a submodule, with the folder that a checkout makes of it.
+fn link(fixture: &Fixture, path: &str) {
+    let _ = fs::remove_file(fixture.root.join(path));
+    fixture.git(&["update-index", "--add", "--replace", "--cacheinfo", &format!("160000,{},{path}", fixture.head())]);
+    fixture.git(&["commit", "-q", "-m", "Add a submodule"]);
+    fs::create_dir_all(fixture.root.join(path)).unwrap();
+}
 
 fn with_archive() -> (Fixture, Fixture, Archive) {
     let (a, b) = two();
@@ -145,6 +165,59 @@ fn check(
         assert_eq!(archives(&clone.store(), &clone.target()).unwrap(), std::slice::from_ref(note), "{case}");
         assert_eq!(sync(clone, 1).unwrap().sent, [""; 0], "{case}");
     }
+}
+
+/// Removes the content of that run.
+fn lose(fixture: &Fixture, number: i64) {
+    let path = file(number).0;
+    fs::remove_file(fixture.object(&format!("main:{path}"))).unwrap();
+    let _ = fs::remove_file(fixture.root.join(path));
+}
+
+#[test]
+fn a_content_that_one_clone_lost_comes_back_from_another() {
+    let all = [FEBRUARY, FEBRUARY + 1, MARCH];
+    for is_pushed in [true, false] {
+        let (a, b, _) = with_archive();
+        lose(&a, FEBRUARY);
+        repaired(&a);
+        record(&b, &[run(FEBRUARY + 1)]);
+        if is_pushed {
+            a.git(&["push", "-q", "origin", "main"]);
+        }
+        let order = if is_pushed { [&b, &a, &b] } else { [&a, &b, &a] };
+        order.iter().for_each(|clone| drop(sync(clone, 1).unwrap()));
+        agree([&a, &b], &all);
+        assert!(!a.git(&["config", "--list"]).contains("promisor"));
+    }
+    // The remote lost it.
+    let (a, b, _) = with_archive();
+    let remote = a.at("remote.git");
+    let partial = remote.cloned("partial", &["--filter=blob:none", "--bare"]);
+    sync(&partial, 1).unwrap();
+    lose(&remote, FEBRUARY);
+    repaired(&remote);
+    sync(&partial, 1).unwrap();
+    assert_eq!(numbers(&partial), paths(&[MARCH]));
+    record(&b, &[run(FEBRUARY + 1)]);
+    [&b, &a, &partial].iter().for_each(|clone| drop(sync(clone, 1).unwrap()));
+    agree([&a, &b], &all);
+    assert_eq!((numbers(&partial), numbers(&remote)), (paths(&all), paths(&all)));
+    assert_ne!(checked(&remote).status, FsckStatus::Damaged, "{:#?}", checked(&remote).findings);
+}
+
+#[test]
+fn a_content_that_all_lost_is_let_go_of_once_the_remote_has_no_file_of_it() {
+    let (a, b, _) = with_archive();
+    let (remote, lost) = (a.at("remote.git"), FEBRUARY + 2);
+    record(&a, &[run(lost)]);
+    [&a, &b].iter().for_each(|clone| drop(sync(clone, 1).unwrap()));
+    [&remote, &a, &b].iter().for_each(|clone| lose(clone, lost));
+    repaired(&a);
+    assert!(sync(&a, 1).unwrap_err().is_integrity());
+    repaired(&remote);
+    [&a, &b, &a].iter().for_each(|clone| drop(sync(clone, 1).unwrap()));
+    agree([&a, &b], &[FEBRUARY, MARCH]);
 }
 
 /// As after `git filter-repo`: all commits have other ids, and those before are still there.
