@@ -396,7 +396,7 @@ function makeChart(figure, rows, given) {
   const printed = [...svg.childNodes], heading = printed.filter((one) => one.localName === "title" || one.localName === "desc");
   const cross = document.createElementNS(svg.namespaceURI, "path"), own = svg.dataset.places.split(" ").map(Number);
   const label = document.createElementNS(svg.namespaceURI, "text");
-  let from = null, other = null, yOf = given?.y;
+  let from = null, other = null, taken = null, yOf = given?.y;
   if (!yOf) {
     const [low, high] = svg.dataset.values.split(" ").map(Number);
     yOf = (x) => bottom - (bottom - top) * (Math.min(high, Math.max(low, x)) - low) / (high - low);
@@ -415,6 +415,7 @@ function makeChart(figure, rows, given) {
     svg.replaceChildren(...(drawn ? [...heading, ...drawn] : printed), cross, label);
     legend.replaceChildren(sample, other?.name ?? "");
     if (other) figure.querySelector(".key")?.append(legend); else legend.remove();
+    taken = null;
     if (cross.hasAttribute("d")) point();
   };
   const point = () => {
@@ -425,11 +426,22 @@ function makeChart(figure, rows, given) {
     const level = line && along(line, runs[at].place);
     const change = level > 0 ? `, ${percent(runs[at].value / level - 1)} from its level` : "";
     label.textContent = isShown ? quantity([trend.factor, trend.symbol], runs[at].value) + change : "";
-    label.setAttribute("x", isLeft ? x - 6 : x + 6);
-    // Above the point, or below it where it is near the top.
-    const y = yOf(runs[at].value);
-    label.setAttribute("y", Math.round(y - 10 < top + SIZE ? y + SIZE + 10 : y - 10));
-    label.setAttribute("text-anchor", isLeft ? "end" : "start");
+    if (label.textContent) clear(x, yOf(runs[at].value), isLeft);
+  };
+  // Puts the label next to its run, where it lies over no line and no other words; else where it does so least.
+  const clear = (x, y, isLeft) => {
+    const wide = label.getComputedTextLength(), ups = [-10, SIZE + 10, -26, SIZE + 26, -42, SIZE + 42].map((up) => Math.round(y + up));
+    taken ??= [...svg.querySelectorAll("text:not(.pointer), circle, .level, .base, .limit, .rise")].map((one) => one.getBBox());
+    const over = ([begin, base]) => taken.filter((one) => one.x < begin + wide + 3 && one.x + one.width > begin - 3 && one.y < base + 4 && one.y + one.height > base - SIZE).length;
+    const places = ups.filter((up) => up >= top + SIZE && up <= bottom - 4)
+      .flatMap((up) => [[x + 6, up], [x - 6 - wide, up]].sort(([a], [b]) => (isLeft ? a - b : b - a))).filter(([begin]) => begin >= left && begin + wide <= right);
+    const best = places.reduce((best, one) => (over(one) < over(best) ? one : best), places[0] ?? [left, top + SIZE]);
+    label.setAttribute("x", Math.round(best[0]));
+    label.setAttribute("y", best[1]);
+  };
+  const leave = () => {
+    cross.removeAttribute("d");
+    label.replaceChildren();
   };
   const placeOf = (event) => {
     const box = svg.getBoundingClientRect(), share = ((event.clientX - box.left) * width / box.width - left) / (right - left);
@@ -448,7 +460,13 @@ function makeChart(figure, rows, given) {
     svg.setPointerCapture(event.pointerId);
     from = event.button === 0 && touches.size < 2 ? { x: event.clientX, place, view: part && !event.shiftKey ? part : null } : null;
   });
-  for (const kind of ["pointercancel", "pointerleave"]) svg.addEventListener(kind, (event) => { touches.delete(event.pointerId); from = null; });
+  for (const kind of ["pointercancel", "pointerleave"]) svg.addEventListener(kind, (event) => {
+    touches.delete(event.pointerId);
+    from = null;
+    // A finger leaves when it is lifted, and keys have no pointer.
+    if (kind === "pointerleave" && event.pointerType !== "touch" && !svg.matches(":focus-visible")) leave();
+  });
+  svg.addEventListener("blur", leave);
   svg.addEventListener("pointerup", (event) => {
     touches.delete(event.pointerId);
     if (from?.view && Math.abs(event.clientX - from.x) > 8) { from = null; return; }
