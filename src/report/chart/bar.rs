@@ -4,12 +4,18 @@ use super::svg::{Svg, rectangle};
 
 const WIDTH: i32 = 110;
 
+/// A share of more than all is an arrow: it goes on.
 pub fn draw(share: f64, is_clear: bool, label: &str) -> String {
     let mut svg = Svg::new(WIDTH, 14);
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    let length = (f64::from(10 * WIDTH) * share).round() as i32;
-    svg.area("bar track", rectangle((0, 10 * WIDTH), (30, 110)));
-    svg.area(if is_clear { "bar worse" } else { "bar" }, rectangle((0, length), (30, 110)));
+    let end = 10 * WIDTH;
+    svg.area("bar track", rectangle((0, end), (30, 110)));
+    if share > 1.0 && share.is_finite() {
+        svg.area("bar beyond", [(0, 30), (end - 60, 30), (end, 70), (end - 60, 110), (0, 110)]);
+    } else {
+        let share = if share.is_finite() { share.max(0.0) } else { 0.0 };
+        let length = (f64::from(end) * share).round() as i32;
+        svg.area(if is_clear { "bar worse" } else { "bar" }, rectangle((0, length), (30, 110)));
+    }
     svg.labelled("share", label)
 }
 
@@ -45,7 +51,7 @@ mod tests {
     fn a_bar_is_as_long_as_its_share() {
         assert!(draw(0.72, true, "72 %").contains("<path class=\"bar worse\" d=\"M0 3L79.2 3L79.2 11L0 11Z\"/>"));
         assert!(draw(f64::NAN, false, "").contains("<path class=\"bar\" d=\"M0 3L0 3L0 11L0 11Z\"/>"));
-        assert!(draw(7.0, false, "").contains("M0 3L110 3L110 11"));
+        assert!(draw(7.0, false, "").contains("class=\"bar beyond\" d=\"M0 3L104 3L110 7L104 11L0 11Z\""));
     }
 
     #[test]

@@ -7,7 +7,6 @@ pub mod bar;
 mod fitted;
 mod labels;
 pub mod mini;
-pub mod roofline;
 pub mod script;
 pub mod spark;
 pub mod spread;

@@ -96,13 +96,18 @@ pub(super) fn way(fit: Option<&Fit<'_>>, metric: &Metric) -> &'static str {
 /// A share of a limit, marked where it is more than all of it.
 pub(super) fn of_limit(share: f64) -> Phrase {
     let figure = number::percent_size(share);
-    if share > 1.0 { Mark::new(Tone::Doubt, "?", figure).into() } else { figure.into() }
+    match share > 1.0 {
+        true => Mark::new(Tone::Doubt, "?", format!("{figure} > limit")).into(),
+        false => figure.into(),
+    }
 }
 
 /// What a share of more than all says; nothing where none has one.
 pub(super) fn beyond_limit(mut shares: impl Iterator<Item = f64>) -> &'static str {
     match shares.any(|share| share > 1.0) {
-        true => " More than 100\u{202f}% (?): the limit was measured too low, or the data stayed in a cache.",
+        true => {
+            " More than 100\u{202f}% (> limit) cannot be: the data stayed in a cache, or the clock was lower while the limit was measured."
+        }
         false => "",
     }
 }

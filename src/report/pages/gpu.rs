@@ -70,7 +70,8 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
     };
     let [tuned, incumbent, default] = ["tuned", "incumbent", "default"].map(|word| count(sources(word)));
     let choices = runs.iter().map(|run| run.run.autotune.len()).sum();
-    let near = shares.iter().filter(|share| **share >= 0.8).count();
+    let beyond = shares.iter().filter(|share| **share > 1.0).count();
+    let near = shares.iter().filter(|share| **share >= 0.8).count() - beyond;
     vec![
         Fact::new(
             "On which devices?",
@@ -80,7 +81,13 @@ fn facts(runs: &[&RecordedRun], shares: &[f64]) -> Vec<Fact> {
         Fact::new(
             "How near to the limit?",
             format!("{} of {} at 80\u{202f}% or more", count(near), count(shares.len())),
-            "A kernel near its limit has little left to gain.",
+            match beyond {
+                0 => "A kernel near its limit has little left to gain.".to_owned(),
+                some => format!(
+                    "A kernel near its limit has little left to gain. Without {} above the limit, which cannot be.",
+                    count(some)
+                ),
+            },
         ),
         Fact::new(
             "Without a known limit",

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 
 use super::frame::prelude::*;
-use crate::chart::roofline::{self, Bar, Roofline};
+use crate::chart::bar;
 use crate::compare::data::Data;
 use crate::compare::pairs::{Newest, Pairs, newest as compared_newest};
 use crate::compare::words::{ComparedRow, Kind};
@@ -315,7 +315,10 @@ fn cell(
         class,
         value: if is_missing { number::NONE.to_owned() } else { number::value(scale, value(series, row)) },
         below,
-        share: share.map_or(String::new(), |share| format!("{} of limit", cell::of_limit(share).words())),
+        share: share.map_or(String::new(), |share| match share > 1.0 {
+            true => cell::of_limit(share).words(),
+            false => format!("{} of limit", percent_size(share)),
+        }),
         ..HeatCell::default()
     }
 }
@@ -348,7 +351,7 @@ fn below(row: &ComparedRow) -> String {
     format!("{glyph} {words}")
 }
 
-/// The kernels that the picture and the table of shares have.
+/// The kernels that the table of shares has.
 const MOST: usize = 30;
 
 /// By benchmark, the series of its share of the limit, and that share: the newest level, else the newest value.
@@ -364,7 +367,7 @@ fn shares<'a>(
     result.map(share).collect()
 }
 
-/// A picture and a table of the shares, those nearest to the limit first.
+/// A table of the shares, those nearest to the limit first.
 fn limits(catalog: &Catalog<'_>, place: &MachineSeries<'_>, number: usize) -> Option<Section> {
     let mut all: Vec<(&str, &str, f64)> =
         place.shares.iter().map(|(benchmark, (series, share))| (*benchmark, *series, *share)).collect();
@@ -376,25 +379,16 @@ fn limits(catalog: &Catalog<'_>, place: &MachineSeries<'_>, number: usize) -> Op
     let beyond = cell::beyond_limit(all.iter().map(|(.., share)| *share));
     let note = format!("{kernels} {range} of the limit on this machine.{beyond} {rest}").trim_end().to_owned();
     all.truncate(MOST);
-    let bar = |(name, _, share): &(&str, &str, f64)| Bar {
-        name: short_benchmark(name),
-        share: *share,
-        figure: percent_size(*share),
-    };
     let heading = format!("Kernels against their limits on {}", place.name);
-    let roofline = Roofline {
-        id: format!("roof-{number}"),
-        title: heading.clone(),
-        description: note.clone(),
-        bars: all.iter().map(bar).collect(),
-    };
-    let picture = format!("<figure>\n{}\n</figure>", roofline::draw(&roofline));
     let rows = Rows::new(format!("{heading}: share of the limit by kernel"), all)
         .column("Kernel", "any", |(name, series, _)| {
             Phrase::page_name(Some(catalog.series_place(series)), short_benchmark(name))
         })
-        .column("Share of the limit", "n", |(.., share)| cell::of_limit(*share));
-    Some(Section::new(format!("limits-{number}"), heading).paragraph(note).drawn(picture).rows(rows))
+        .column("Share of the limit, drawn", "g", |(.., share)| {
+            Cell::Drawn(bar::draw(*share, false, &percent_size(*share)))
+        })
+        .column("Of the limit", "n", |(.., share)| cell::of_limit(*share));
+    Some(Section::new(format!("limits-{number}"), heading).paragraph(note).rows(rows))
 }
 
 #[cfg(test)]
@@ -443,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_limits_are_in_cells_in_a_picture_and_in_a_table() {
+    fn shares_of_limits_are_in_cells_and_in_a_table() {
         let mut sample = sample_data::rich();
         assert!(!html(&sample).contains("against their limits"));
         let judged = sample.analysis.series.iter().find(|one| one.judged && one.series.suite == "cpu");
@@ -456,6 +450,10 @@ mod tests {
         assert_eq!(page.matches("class=\"bar\"").count(), 1, "one bar");
         assert!(page.contains("<td class=\"n\">85.7\u{202f}%</td>") && page.contains("series/cpu-share.html"));
         assert!(page.contains("1 kernel reaches 85.7\u{202f}% of the limit"), "{page}");
+        sample.analysis.series.last_mut().expect("it is there").latest.current = 1.3;
+        let page = html(&sample);
+        assert!(page.contains("<span class=\"of\">130.0\u{202f}% &#62; limit</span>"), "{page}");
+        assert!(page.contains("class=\"bar beyond\"") && page.contains("cannot be"), "{page}");
     }
 
     #[test]
