@@ -73,8 +73,6 @@ pub struct ListedSeries {
     pub(super) at_tip: bool,
     pub(super) last: DateTime<Utc>,
     pub(super) setting: Setting,
-    /// How many points it has on its axis, and how many runs are left out: of changed trees, and of other commits.
-    pub(super) counts: [usize; 3],
 }
 
 /// The newest state of a suite on a machine.
@@ -113,12 +111,6 @@ impl Outline {
         self.series.iter().all(|listed| of_machine(listed).is_some_and(|axis| *axis < self.axes.len()))
     }
 
-    /// Whether it can be what was found in a series.
-    pub(super) fn is_possible(&self, listed: &ListedSeries, detection: &Detection) -> bool {
-        let commits = self.axes[self.machines[&listed.series.machine]].commits.len();
-        detection.id == listed.series.id && detection.is_possible(listed.counts, commits, self.orders, self.as_of)
-    }
-
     /// And the points of each of its series.
     pub(super) fn with_points(input: &Input<'_>) -> (Outline, Vec<Pooled>) {
         let analysis = input.analysis;
@@ -153,20 +145,19 @@ impl Outline {
             orders: self_test::orders(pooled.iter().map(|one| one.points.len()).sum()),
             records: input.records.to_vec(),
             tables: input.tables.clone(),
-            series: series.iter().zip(&pooled).map(|(one, pooled)| listed(one, pooled, input)).collect(),
+            series: series.iter().map(|one| listed(one, input)).collect(),
         };
         (outline, pooled)
     }
 }
 
-fn listed(one: &SeriesAnalysis, pooled: &Pooled, input: &Input<'_>) -> ListedSeries {
+fn listed(one: &SeriesAnalysis, input: &Input<'_>) -> ListedSeries {
     ListedSeries {
         series: one.series.bare(),
         judged: one.judged,
         at_tip: one.at_tip,
         last: one.last,
         setting: (input.setting)(&one.series.benchmark, &one.series.metric.name),
-        counts: [pooled.points.len(), pooled.dirty, pooled.elsewhere],
     }
 }
 

@@ -17,9 +17,10 @@ use crate::changes::detectable::detectable;
 use crate::changes::exact;
 use crate::changes::newest::{self, Apart};
 use crate::changes::sensitivity::Sensitivity;
+use sprag_base::digest::sha256_hex;
 use sprag_model::metric::{ABOVE_FLOOR, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
 use sprag_model::sample::CALIBRATION;
-use sprag_model::{Better, Changes, Level, Metric, PooledPoint, Role, Series, Unit};
+use sprag_model::{Better, Changes, Metric, PooledPoint, Role, Series, Unit};
 
 /// The most by which the self-test raises the limits of a series.
 pub(super) const MOST_RAISE: f64 = 2.0;
@@ -129,64 +130,22 @@ struct Border {
 }
 
 impl Detection {
+    /// What is found, after the SHA-256 of it: the bytes may come from anywhere, and what joins them relies on each index.
     pub fn to_bytes(&self) -> Vec<u8> {
-        rmp_serde::to_vec(self).expect("plain values can be written")
+        let found = rmp_serde::to_vec(self).expect("plain values can be written");
+        [sha256_hex(&found).as_bytes(), &found].concat()
+    }
+
+    /// Reads what [`Detection::to_bytes`] wrote; absent for other bytes.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Detection> {
+        let (digest, found) = bytes.split_at_checked(64)?;
+        if sha256_hex(found).as_bytes() == digest { rmp_serde::from_slice(found).ok() } else { None }
     }
 
     /// Whether nothing was found, so that no event depends on its points.
     fn is_quiet(&self) -> bool {
         let Changes { points, drifts, modes, .. } = &self.changes;
         points.is_empty() && drifts.is_empty() && modes.is_empty() && self.apart.is_none()
-    }
-
-    /// Whether it can be what [`Detection::thinned`] left of a series of these [`counts`](super::outline::Listed) along so many
-    /// commits, tested in so many orders: bytes may come from anywhere, and what joins them relies on each index.
-    pub(super) fn is_possible(
-        &self,
-        counts: [usize; 3],
-        commits: usize,
-        orders: usize,
-        as_of: Option<DateTime<Utc>>,
-    ) -> bool {
-        let Changes { points: changes, drifts, modes, levels, noise } = &self.changes;
-        let count = self.count;
-        if [count, self.dirty, self.elsewhere] != counts {
-            return false;
-        }
-        let is_within = |begin: usize, end: usize| begin < end && end <= count;
-        let is_place = changes.is_sorted_by(|one, next| one.index < next.index)
-            && changes.iter().all(|one| 0 < one.index && one.index < count)
-            && changes.iter().all(|one| 0 < one.first && one.first <= one.last && one.last < count)
-            && drifts.iter().all(|one| is_within(one.begin, one.end))
-            && modes.iter().all(|one| is_within(one.begin, one.end))
-            && self.borders.iter().all(|one| 0 < one.index && one.index < count)
-            && self.apart.is_none_or(|one| one.begin < count)
-            && (changes.last().map_or(0, |one| one.index)..=count).contains(&self.fitted)
-            && self.points.is_sorted_by_key(|point| point.place)
-            && self.points.iter().all(|point| point.place < commits && Some(point.time) <= as_of);
-        let (of_points, of_values) = if self.is_quiet() { (2 * count.min(1), 0) } else { (count, count) };
-        let is_length = || {
-            (self.points.len(), self.values.len()) == (of_points, of_values)
-                && self.environments.max(self.tested.points) <= count
-                && self.tested.alarms.len() == if noise.is_some() { orders } else { 0 }
-                && self.tested.alarms.iter().all(|alarms| *alarms <= 2 * count)
-                && (levels.is_empty() || levels.len() == changes.len() + 1)
-                && changes.iter().all(|one| one.likelihoods.len() == one.last - one.first + 1)
-        };
-        let is_level = |level: &Level| [level.value, level.lower, level.upper].iter().all(|value| value.is_finite());
-        let chances = changes.iter().map(|one| one.chance).chain(drifts.iter().map(|one| one.chance));
-        let mut chances = chances.chain(modes.iter().flat_map(|one| [one.chance, one.share]));
-        let is_number = self.values.iter().chain([&self.newest]).chain(&self.raw_noise).all(|value| value.is_finite())
-            && noise.is_none_or(|one| one.deviation.is_finite() && one.inflation.is_finite())
-            && levels.iter().chain(changes.iter().flat_map(|one| [&one.before, &one.after])).all(is_level)
-            && changes.iter().flat_map(|one| &one.likelihoods).all(|likelihood| *likelihood >= 0.0)
-            && changes.iter().all(|one| !one.score.is_nan())
-            && drifts.iter().all(|one| one.before.is_finite() && one.after.is_finite())
-            && modes.iter().all(|one| one.low.is_finite() && one.high.is_finite())
-            && chances.all(|chance| (0.0..=1.0).contains(&chance))
-            && self.apart.is_none_or(|one| is_level(&one.level))
-            && (1.0..=MOST_RAISE).contains(&self.raised);
-        is_place && is_length() && is_number
     }
 
     /// Without what [`Detection::with_points`] puts back.
