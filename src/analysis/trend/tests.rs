@@ -94,74 +94,12 @@ fn a_new_environment_is_no_commits_fault() {
     assert_eq!((facts[0].fact.as_str(), facts[0].was.as_str(), facts[0].is.as_str()), ("libc", "2.41", "2.42"));
 }
 
-#[test]
-fn controls_or_many_series_show_that_the_machine_moved() {
-    let both = |machine: &str| -> Vec<Series> {
-        (0..6_u64)
-            .map(|seed| {
-                let step = if seed % 2 == 0 { 1.1 } else { 0.9 };
-                let one = noisy(&format!("s{seed}"), 160, 1, &[(0, 1.0), (80, step)], seed);
-                if machine == MACHINE { one } else { elsewhere(one, machine) }
-            })
-            .collect()
-    };
-    let quiet_there: Vec<Series> =
-        (0..6).map(|seed| elsewhere(noisy(&format!("s{seed}"), 160, 1, &[], 60 + seed), OTHER)).collect();
-    let detected = events([both(MACHINE), quiet(4, 160), quiet_there.clone()].concat());
-    assert_eq!(shape(&detected[0]), (EventKind::Environment, Direction::Mixed, 6, vec![80]));
-    assert!(detected[0].machine_signs[0].starts_with("6 of 10 benchmarks of this machine moved together, in both"));
-    // Another machine saw the same: so it is the code.
-    let detected = events([both(MACHINE), both(OTHER)].concat());
-    assert_eq!(detected.len(), 1);
-    assert_eq!((detected[0].kind, detected[0].members.len(), detected[0].machines.len()), (EventKind::Change, 12, 2));
-    // All in one direction may be either: the commit is named, with a sign.
-    let all: Vec<Series> =
-        (0..6).map(|seed| noisy(&format!("s{seed}"), 160, 1, &[(0, 1.0), (80, 1.1)], seed)).collect();
-    let detected = events(all.clone());
-    assert_eq!(detected[0].kind, EventKind::Change);
-    assert!(detected[0].machine_signs[0].contains("6 of 6 benchmarks"), "{:?}", detected[0].machine_signs);
-    // But where another machine measured the same commits and stayed, it is the machine.
-    let detected = events([all, quiet_there].concat());
-    assert_eq!(shape(&detected[0]), (EventKind::Environment, Direction::Worse, 6, vec![80]));
-    // A calibration kernel that moves is the machine's doing, however many moved with it.
-    let mut calibration = noisy("calibration", 160, 1, &[(0, 1.0), (80, 1.2)], 30);
-    (calibration.variant, calibration.metric) = (CALIBRATION.to_owned(), Metric::time());
-    let mut control = noisy("control", 160, 1, &[], 31);
-    control.role = Role::Control;
-    let detected = events(vec![noisy("s", 160, 1, &[(0, 1.0), (80, 0.9)], 32), calibration, control]);
-    assert_eq!((detected[0].kind, detected[0].members.len()), (EventKind::Environment, 2));
-}
-
 /// Series of that machine that all move at the 80th of 160 commits, each by its factor.
 fn all_moved(machine: &str, factors: &[f64]) -> Vec<Series> {
     let one = |(seed, factor): (usize, &f64)| {
         elsewhere(noisy(&format!("s{seed}"), 160, 1, &[(0, 1.0), (80, *factor)], seed as u64), machine)
     };
     factors.iter().enumerate().map(one).collect()
-}
-
-#[test]
-fn what_moves_all_of_many_times_alike_is_the_machine_where_nobody_else_measured_them() {
-    let check = |factors: &[f64], kind: EventKind, sign: &str| {
-        let detected = events(all_moved(MACHINE, factors));
-        assert_eq!((detected[0].kind, detected[0].members.len()), (kind, factors.len()), "{factors:?}");
-        assert!(detected[0].machine_signs.iter().any(|one| one.contains(sign)), "{:?}", detected[0].machine_signs);
-    };
-    let alike: Vec<f64> = (0..12).map(|number| 1.18 + 0.005 * f64::from(number)).collect();
-    check(
-        &alike,
-        EventKind::Environment,
-        "12 of 12 benchmarks of this machine moved together, by about the same factor",
-    );
-    check(&alike[..9], EventKind::Change, "a cause that they share");
-    let unlike: Vec<f64> = (0..12).map(|number| 1.1 * 1.08_f64.powi(number)).collect();
-    check(&unlike, EventKind::Change, "a cause that they share");
-    let both: Vec<f64> = (0..12).map(|number| if number % 2 == 0 { 1.2 } else { 0.8 }).collect();
-    check(&both, EventKind::Change, "in both directions, as when the machine moves, but");
-    // Sizes do not depend on a machine's speed.
-    let mut sizes = all_moved(MACHINE, &alike);
-    sizes.iter_mut().for_each(|one| one.metric = Metric::peak_memory());
-    assert_eq!(events(sizes)[0].kind, EventKind::Change);
 }
 
 #[test]
@@ -485,17 +423,52 @@ fn ratios(count: usize, shares: &[f64]) -> Vec<Series> {
     (0..count).map(|number| moved(&format!("s{number}"), Metric::ratio(), factor(number), number as u64)).collect()
 }
 
-/// The only event, and what it says of the machine.
-fn only(series: Vec<Series>) -> (Event, String) {
-    let mut detected = events(series);
-    assert_eq!(detected.len(), 1, "{detected:#?}");
-    let event = detected.remove(0);
-    let signs = event.machine_signs.join(" ");
-    (event, signs)
-}
-
 #[test]
-fn metrics_of_one_benchmark_that_move_together_are_a_commits_doing() {
+fn signs_show_whether_the_machine_moved_or_a_commit_changed_it() {
+    use EventKind::{Change, Environment};
+    let check = |series: &[&[Series]], kind: EventKind, members: usize, sign: &str| {
+        let detected = events(series.concat());
+        let event = &detected[0];
+        let found = (event.kind, event.members.len(), event.is_ongoing_regression());
+        assert_eq!((detected.len(), found), (1, (kind, members, kind == Change)), "{sign}: {detected:#?}");
+        assert!(event.machine_signs.join(" ").contains(sign), "`{sign}` is not in {:?}", event.machine_signs);
+        event.clone()
+    };
+    let there = |series: &[Series]| -> Vec<Series> { series.iter().map(|one| elsewhere(one.clone(), OTHER)).collect() };
+    let series = |name: &str, metric: Metric, numbers: std::ops::Range<u64>, factor: f64| -> Vec<Series> {
+        numbers.map(|number| moved(&format!("{name}{number}"), metric.clone(), factor, number)).collect()
+    };
+    let both = all_moved(MACHINE, &[1.1, 0.9, 1.1, 0.9, 1.1, 0.9]);
+    let still = there(&series("s", Metric::ratio(), 0..6, 1.0));
+    let mixed = check(
+        &[&both, &quiet(4, 160), &still],
+        Environment,
+        6,
+        "6 of 10 benchmarks of this machine moved together, in both",
+    );
+    assert_eq!(shape(&mixed), (Environment, Direction::Mixed, 6, vec![80]));
+    // Another machine saw the same: so it is the code.
+    assert_eq!(check(&[&both, &there(&both)], Change, 12, "").machines.len(), 2);
+    // All in one direction may be either: the commit is named, with a sign. Where another machine stayed, it is the machine.
+    let all = all_moved(MACHINE, &[1.1; 6]);
+    check(&[&all], Change, 6, "6 of 6 benchmarks");
+    assert_eq!(shape(&check(&[&all, &still], Environment, 6, "")), (Environment, Direction::Worse, 6, vec![80]));
+
+    // All of many times by one factor are the machine, if nobody else measured them.
+    let alike: Vec<f64> = (0..12).map(|number| 1.18 + 0.005 * f64::from(number)).collect();
+    let together = "12 of 12 benchmarks of this machine moved together, by about the same factor";
+    check(&[&all_moved(MACHINE, &alike)], Environment, 12, together);
+    check(&[&all_moved(MACHINE, &alike[..9])], Change, 9, "a cause that they share");
+    let unlike: Vec<f64> = (0..12).map(|number| 1.1 * 1.08_f64.powi(number)).collect();
+    check(&[&all_moved(MACHINE, &unlike)], Change, 12, "a cause that they share");
+    let either = [1.2, 0.8].repeat(6);
+    check(&[&all_moved(MACHINE, &either)], Change, 12, "in both directions, as when the machine moves, but");
+    // Sizes do not depend on a machine's speed.
+    let mut sizes = all_moved(MACHINE, &alike);
+    sizes.iter_mut().for_each(|one| one.metric = Metric::peak_memory());
+    check(&[&sizes], Change, 12, "");
+
+    // Metrics of a benchmark that move together are a commit's doing.
     for (benchmarks, changed) in [(1, 1), (4, 2), (8, 8), (8, 2)] {
         let of = |number: usize| {
             let (name, seed) = (format!("s{number}"), number as u64);
@@ -503,57 +476,38 @@ fn metrics_of_one_benchmark_that_move_together_are_a_commits_doing() {
             let memory = moved(&name, Metric::peak_memory(), factor, 50 + seed);
             [moved(&name, Metric::ratio(), factor, seed), counted(&name, factor), memory]
         };
-        let (event, signs) = only((0..benchmarks).flat_map(of).collect());
-        assert_eq!((event.kind, event.members.len()), (EventKind::Change, 3 * changed), "{changed} of {benchmarks}");
-        assert!(event.is_ongoing_regression() && !signs.contains("unlike"), "{changed} of {benchmarks}: {signs}");
+        let series: Vec<Series> = (0..benchmarks).flat_map(of).collect();
+        let event = check(&[&series], Change, 3 * changed, "");
+        assert!(!event.machine_signs.join(" ").contains("unlike"), "{changed} of {benchmarks}");
     }
-}
 
-#[test]
-fn a_mixed_change_that_no_other_machine_saw_stays_with_its_commit() {
-    let (event, signs) = only(ratios(8, &[0.3, -0.1, -0.1]));
-    assert_eq!((event.kind, event.direction), (EventKind::Change, Direction::Mixed));
-    assert!(event.is_ongoing_regression());
+    // A mixed change stays with its commit unless another machine stayed.
+    let three = ratios(8, &[0.3, -0.1, -0.1]);
     let doubt =
         "3 of 8 benchmarks of this machine moved together, in both directions, as when the machine moves, but no other";
-    assert!(signs.starts_with(doubt), "{signs}");
-    // Some in their times, others in their sizes.
-    let unlike = ratios(3, &[0.1; 3])
-        .into_iter()
-        .chain((3..6).map(|number| moved(&format!("s{number}"), Metric::peak_memory(), 1.1, number)));
-    let (event, signs) = only(unlike.collect());
-    assert!(event.is_ongoing_regression() && signs.contains("in unlike quantities, as when the machine"), "{signs}");
+    assert_eq!(check(&[&three], Change, 3, doubt).direction, Direction::Mixed);
+    let memory = series("s", Metric::peak_memory(), 3..6, 1.1);
+    check(&[&ratios(3, &[0.1; 3]), &memory], Change, 6, "in unlike quantities, as when the machine");
     // Two of eight are not many, and time that is bought with memory is not a sign of the machine.
-    assert_eq!(only(ratios(8, &[0.3, -0.1])).1, "");
-    let bargain = ratios(4, &[-0.1; 4]).into_iter().chain((0..4).map(|number| {
-        let name = format!("s{number}");
-        moved(&name, Metric::peak_memory(), 1.2, 70 + number)
-    }));
-    let (event, signs) = only(bargain.collect());
-    assert!(event.is_ongoing_regression() && signs.ends_with("in the code or in the machine."), "{signs}");
-}
+    assert!(check(&[&ratios(8, &[0.3, -0.1])], Change, 2, "").machine_signs.is_empty());
+    let bought: Vec<Series> =
+        (0..4).map(|number| moved(&format!("s{number}"), Metric::peak_memory(), 1.2, 70 + number)).collect();
+    check(&[&ratios(4, &[-0.1; 4]), &bought], Change, 8, "in the code or in the machine.");
 
-#[test]
-fn another_machine_that_stayed_and_controls_say_whose_doing_it_is() {
-    let series = ratios(8, &[0.1, -0.1, -0.12]);
-    let stayed: Vec<Series> = ratios(8, &[]).into_iter().map(|one| elsewhere(one, OTHER)).collect();
-    let (event, signs) = only([series.clone(), stayed.clone()].concat());
-    assert!(event.kind == EventKind::Environment && signs.ends_with("no other machine showed it."), "{signs}");
+    let (three, stayed) = (ratios(8, &[0.1, -0.1, -0.12]), there(&ratios(8, &[])));
+    check(&[&three, &stayed], Environment, 3, "no other machine showed it.");
     // No machine moves what is counted.
-    let (event, signs) = only([series.clone(), vec![counted("s0", 1.1)], stayed.clone()].concat());
-    assert!(event.is_ongoing_regression() && signs.contains("exact values did, too"), "{signs}");
+    check(&[&three, &[counted("s0", 1.1)], &stayed], Change, 4, "exact values did, too");
     // The controls stayed, unless they are too noisy.
-    let mut control = moved("control", Metric::ratio(), 1.0, 30);
-    control.role = Role::Control;
-    let (event, signs) = only([series.clone(), vec![control.clone()], stayed.clone()].concat());
-    assert!(event.is_ongoing_regression() && signs.contains("control and calibration kernels stayed"), "{signs}");
+    let mut control = Series { role: Role::Control, ..moved("control", Metric::ratio(), 1.0, 30) };
+    check(&[&three, &[control.clone()], &stayed], Change, 3, "control and calibration kernels stayed");
     control.points.iter_mut().for_each(|point| point.value = point.value.powi(40));
-    assert_eq!(only([series.clone(), vec![control.clone()], stayed].concat()).0.kind, EventKind::Environment);
-    // That it moved is enough, whoever else was there.
-    let mut calibration = moved("calibration", Metric::time(), 1.2, 31);
-    calibration.variant = CALIBRATION.to_owned();
-    let (event, signs) = only([series, vec![calibration]].concat());
-    assert!(event.kind == EventKind::Environment && signs.contains("moved, too: cpu/calibration"), "{signs}");
+    check(&[&three, &[control.clone()], &stayed], Environment, 3, "");
+    // That a calibration kernel moved is enough, whoever else was there, and however many moved with it.
+    let variant = CALIBRATION.to_owned();
+    let calibration = Series { variant, ..moved("calibration", Metric::time(), 1.2, 31) };
+    check(&[&three, &[calibration.clone()]], Environment, 4, "moved, too: cpu/calibration");
+    check(&[&ratios(1, &[-0.1]), &[calibration, control]], Environment, 2, "");
 }
 
 #[test]
