@@ -51,7 +51,6 @@ const signed = (change) => {
   const digits = thousands(fixed(size, 1));
   return isZero(digits) ? digits : (percent < 0 ? "\u2212" : "+") + digits;
 };
-const times = (factor) => (Number.isFinite(factor) ? `×${thousands(fixed(factor, factor < 9.95 ? 1 : 0))}` : NONE);
 const percent = (change) => (Number.isFinite(change) ? signed(change) + (asFactor(change) ? "" : NARROW + "%") : NONE);
 
 // Texts in the order of their code points, as Rust has it.

@@ -41,8 +41,8 @@ const pointsFor = (data, series, number) => {
 const isReached = ([number, ...before], point) =>
   point.number > number || (point.number === number && !before.includes(point.environment));
 
-const outcomeFrom = ([kind, mark, reason, before, after, relative, low, high, share]) =>
-  ({ kind, mark, reason, before, after, relative, interval: low === null ? null : [low, high], share });
+const outcomeFrom = ([kind, mark, reason, before, after, relative, low, high, times]) =>
+  ({ kind, mark, reason, before, after, relative, interval: low === null ? null : [low, high], times });
 
 const verdictOf = ({ places, outcomes, table }, a, b) => {
   const placeOf = (point) => places.filter((spot) => isReached(spot, point)).length;
@@ -114,7 +114,7 @@ const rowOf = (data, { series, outcome, kind }) => {
     change: relative !== null ? percent(relative) : NONE,
     interval: low < high ? `${signed(low)} to ${signed(high)}` : "",
     shows: series.shows === null ? NONE : percent(Math.abs(series.shows)).replace(/^\+/, ""),
-    times: relative !== null && series.shows > 0 ? times(Math.abs(relative) / series.shows) : "",
+    times: outcome.times,
     measured_before: measured(outcome.a),
     measured_after: measured(outcome.b),
     figures: [outcome.before, outcome.after, relative, ...(low < high ? [low, high] : [null, null]), outcome.a?.value, outcome.b?.value, series.shows]
@@ -158,25 +158,17 @@ const gathered = (judged, keyOf) => {
   return [...groups.values()].sort(([a], [b]) => byTexts(a, b));
 };
 
+// How small a change would have shown, from the first to the last.
+const detectableOf = (judged, words) => {
+  const all = judged.map(({ series }) => series.shows).sort((a, b) => a - b), [least, most] = [all[0], all.at(-1)].map((one) => percent(one).replace(/^\+/, ""));
+  return !all.length || all.includes(null) ? "" : filled(words.detectable, least === most ? least : `${least} to ${most}`);
+};
+
 const bannersOf = (data, judged) => {
   const differ = judged.filter(({ kind }) => kind === "environment");
   const [of, facts] = data.words.different;
   return gathered(differ, ({ series, outcome }) => [series.machineName, outcome.reason])
     .map(([[machine, reason], { length }]) => [filled(of, machine), filled(facts, reason, count(length), length === 1 ? "gets" : "get")]);
-};
-
-// The geometric mean and its interval: the mean of what each outcome adds by the data. An unchanged series adds none, and how far it may
-// have moved is what was measured at the two commits, within the reach of its noise.
-const shareOf = ({ series: { lower, reach }, outcome: { a, b, share: [log, ends] }, kind }) => {
-  if (kind !== "same") return { log, ends };
-  const moved = a.value === b.value ? 0 : Math.log(b.value / a.value), both = [reach - moved, reach + moved].map((end) => Math.max(0, end));
-  return { log, ends: reach !== null && both.every(Number.isFinite) ? (lower ? both : both.reverse()) : null };
-};
-const meanOf = (judged) => {
-  const shares = judged.filter(({ outcome }) => outcome.share).map(shareOf), mean = (of) => shares.reduce((all, one) => all + of(one), 0) / shares.length;
-  if (!shares.length) return { mean: NONE, interval: "" };
-  const log = mean((one) => one.log), [down, up] = shares.every(({ ends }) => ends) ? [0, 1].map((side) => mean(({ ends }) => ends[side])) : [0, 0];
-  return { mean: percent(Math.expm1(log)), interval: down + up > 0 ? `${signed(Math.expm1(log - down))} to ${signed(Math.expm1(log + up))}` : "" };
 };
 
 // The changes on one scale, as src/report/compare/words.rs has it.
@@ -206,9 +198,9 @@ function table(data, a, b) {
     (kind === "worse" || kind === "better" ? Math.abs(outcome.relative ?? Number.MAX_VALUE) : 0);
   const groups = data.words.groups.map(([kind, heading], i) => {
     const rows = kernels.filter((one) => one.kind === kind).sort((one, other) => size(other) - size(one));
-    return { heading: heading || capital(words[i]), rows: rows.map((one) => rowOf(data, one)) };
+    return { heading: heading || capital(words[i]), detectable: kind === "same" ? detectableOf(rows, data.words) : "", rows: rows.map((one) => rowOf(data, one)) };
   });
-  groups.push({ heading: data.words.auxiliary, rows: auxiliary.map((one) => rowOf(data, one)) });
+  groups.push({ heading: data.words.auxiliary, detectable: "", rows: auxiliary.map((one) => rowOf(data, one)) });
   const rows = groups.flatMap((group) => group.rows), scale = drawOn(rows.filter((row) => row.drawn));
   for (const row of rows) delete row.drawn;
   return {
@@ -216,8 +208,11 @@ function table(data, a, b) {
     words,
     banners: bannersOf(data, kernels),
     summary: gathered(kernels, ({ series }) => [series.suite, series.dtype ?? "", series.machineName, series.machine])
-      .map(([[suite, dtype, machine], judged]) =>
-        ({ suite: dtype ? `${suite}, ${dtype}` : suite, machine, counts: countsOf(judged), ...meanOf(judged) })),
+      .map(([[suite, dtype, machine], judged], i) => {
+        const [mean, interval] = data.averages[`${a} ${b}`]?.[i] ?? [NONE, ""];
+        return { suite: dtype ? `${suite}, ${dtype}` : suite, machine, counts: countsOf(judged), mean, interval };
+      }),
+    hasMeans: `${a} ${b}` in data.averages,
     scale,
     groups: groups.filter(({ rows }) => rows.length),
   };
@@ -267,7 +262,7 @@ function markdown(data, a, b) {
     lines.push("");
     if (rows.length > 60) lines.push(`And ${count(rows.length - 60)} more.`, "");
   }
-  lines.push(groups.filter((group) => !isReported(group)).map(({ heading, rows }) => `${heading}: ${count(rows.length)}.`).join(" "));
+  lines.push(groups.filter((group) => !isReported(group)).map(({ heading, rows, detectable }) => `${heading}: ${count(rows.length)}${detectable && `, ${detectable}`}.`).join(" "));
   return `${lines.map((text) => text.trimEnd()).join("\n")}\n`;
 }
 
@@ -295,14 +290,14 @@ const scrolled = (label, made) => element("section", { class: "scroll", tabindex
 
 const below = (text, kind) => (text ? [" ", element("span", { class: `${kind} below`.trim() }, text)] : []);
 
-function summaryTable({ summary, words }) {
+function summaryTable({ summary, words, hasMeans }) {
   const heads = [["Suite", ""], ["Machine", ""], ["Series", "n opt2"], [capital(words[0]), "n"], [capital(words[1]), "n"],
-    ["No change", "n opt2"], ["No verdict", "n"], ["Mean", "n"]];
+    ["No change", "n opt2"], ["No verdict", "n"], ...(hasMeans ? [["Mean", "n"]] : [])];
   const tinted = (n, tone) => (n ? element("b", { class: tone }, count(n)) : "0");
   const rows = summary.map(({ suite, machine, counts, mean, interval }) => element("tr", {}, element("th", { scope: "row" }, suite),
     ...cells("td", [[machine, "any"], [count(counts[0]), "n opt2"], [tinted(counts[1], "worse"), "n"],
-      [tinted(counts[2], "better"), "n"], [count(counts[3]), "n opt2"], [count(counts[4]), "n"]]), element("td", { class: "n" }, mean, ...below(interval, "ci"))));
-  return element("table", {}, element("caption", { class: "sr" }, "Counts and geometric mean by suite, element type and machine"),
+      [tinted(counts[2], "better"), "n"], [count(counts[3]), "n opt2"], [count(counts[4]), "n"]]), ...(hasMeans ? [element("td", { class: "n" }, mean, ...below(interval, "ci"))] : [])));
+  return element("table", {}, element("caption", { class: "sr" }, `Counts${hasMeans ? " and geometric mean" : ""} by suite, element type and machine`),
     element("thead", {}, element("tr", {}, ...cells("th", heads))), element("tbody", {}, ...rows));
 }
 
@@ -359,9 +354,9 @@ function rowsTable({ groups, scale }) {
       make() { return made(one, this.of); },
     };
   };
-  const bodies = groups.map(({ heading, rows }) => element("tbody", { class: "group" },
+  const bodies = groups.map(({ heading, rows, detectable }) => element("tbody", { class: "group" },
     element("tr", {}, element("th", { scope: "rowgroup", colspan: String(head.cells.length) }, `${heading} `,
-      element("span", { class: "q" }, `(${count(rows.length)})`)))));
+      element("span", { class: "q" }, `(${count(rows.length)})`), ...(detectable ? [" ", element("span", { class: "q" }, detectable)] : [])))));
   const table = element("table", { class: "cards compared" },
     element("caption", { class: "sr" }, "Series between the two commits, by verdict"), element("thead", {}, head), ...bodies);
   modelOf(table).groups.forEach((one, i) => { one.rows = one.printed = groups[i].rows.map(rowOfData); });
@@ -401,7 +396,14 @@ function exported(a, b) {
 // The commit that is meant where several begin as what was written.
 const SEVERAL = "several";
 
-function makeCompare(box) {
+async function makeCompare(box) {
+  if ("later" in box.dataset) {
+    const output = box.querySelector("output"), asked = new Promise((done) => { box.addEventListener("focusin", done, { once: true }); });
+    box.hidden = false;
+    output.textContent = "The commits and series load once you choose a field.";
+    if (!address.get("a") && !address.get("b")) await asked;
+    try { await Promise.all(["commits.js", "series.js"].map(load)); } catch (error) { output.textContent = error.message; return; }
+  }
   const { data } = sprag, [form, filter] = box.querySelectorAll(".filter");
   const field = (name) => form.querySelector(`[name=${name}]`);
   const said = form.querySelector("output"), result = document.getElementById("result");
@@ -465,7 +467,7 @@ function makeCompare(box) {
     rows.replaceChildren();
     if (!made.groups.length) return;
     const [ofMeans, ofRows] = [...document.getElementById("notes").children].map((note) => note.cloneNode(true));
-    result.append(ofMeans, scrolled("Summary by suite and machine, table", summaryTable(made)));
+    result.append(...(made.hasMeans ? [ofMeans] : []), scrolled("Summary by suite and machine, table", summaryTable(made)));
     const list = rowsTable(made);
     rows.append(ofRows, scrolled("Compared series, table", list));
     filter.hidden = false;
@@ -478,8 +480,8 @@ function makeCompare(box) {
     list.append(element("option", { value: tags[0] ?? sha.slice(0, 12), label }));
   }
   const written = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 12);
-  field("b").value = address.get("b") || written(data.commits[newest]);
-  field("a").value = address.get("a");
+  field("b").value = address.get("b") || field("b").value || written(data.commits[newest]);
+  field("a").value = address.get("a") || field("a").value;
   if (!field("a").value) {
     // Without another it is the one measured before; before the first there is none, so it is the other side.
     const named = numberOfCommit(field("b").value), at = named === null || named === SEVERAL ? newest : named;

@@ -25,11 +25,9 @@ pub const RELEASE_LIST: &str = "releases/index.html";
 pub const MACHINE_LIST: &str = "machines/index.html";
 pub const MISSING: &str = "404.html";
 pub const STYLE: &str = "style.css";
-pub const ICON: &str = "icon.svg";
 
 pub const SCRIPT: &str = "app.js";
 pub const CHART_SCRIPT: &str = "chart.js";
-pub const SPREAD_SCRIPT: &str = "spread.js";
 pub const COMPARE_SCRIPT: &str = "compare.js";
 pub const COMPARE: &str = "compare/index.html";
 pub const COMMITS_DATA: &str = "data/commits.js";
@@ -38,7 +36,15 @@ pub const SEARCH_DATA: &str = "data/search.js";
 /// Shows any series without a page of its own.
 pub const VIEWER: &str = "series/view.html";
 pub const VIEWER_SCRIPT: &str = "view.js";
-pub const GONE_SCRIPT: &str = "gone.js";
+
+/// The icon as an address that holds it, so that nobody asks for it.
+pub fn icon() -> String {
+    let encoded = include_str!("../../site/icon.svg").trim_end().replace('"', "'");
+    let encoded = ["<", ">", "#", " ", ":"]
+        .iter()
+        .fold(encoded, |text, one| text.replace(one, &format!("%{:02X}", one.as_bytes()[0])));
+    format!("data:image/svg+xml,{encoded}")
+}
 
 /// A page of a list but the first.
 pub fn list_page(name: &str, number: usize) -> String {

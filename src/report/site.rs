@@ -7,21 +7,13 @@ use rayon::prelude::*;
 use super::catalog::{Catalog, SiteInput};
 use super::compare::data::Data;
 use super::compare::script;
-use super::{ReportError, Settings, link, pages};
+use super::{ReportError, Settings, link, pages, text};
 use sprag_model::{Page, RecordedRun, SeriesAnalysis};
 
-const ASSETS: [(&str, &str); 6] = [
+const ASSETS: [(&str, &str); 3] = [
     (link::STYLE, include_str!("../../site/style.css")),
-    (link::ICON, include_str!("../../site/icon.svg")),
     (link::SCRIPT, include_str!("../../site/app.js")),
-    (link::CHART_SCRIPT, include_str!("../../site/chart.js")),
-    (link::SPREAD_SCRIPT, include_str!("../../site/spread.js")),
-    (link::COMPARE_SCRIPT, include_str!("../../site/compare.js")),
-];
-
-const VIEWER: [(&str, &str); 2] = [
-    (link::VIEWER_SCRIPT, include_str!("../../site/view.js")),
-    (link::GONE_SCRIPT, include_str!("../../site/gone.js")),
+    (link::CHART_SCRIPT, concat!(include_str!("../../site/spread.js"), include_str!("../../site/chart.js"))),
 ];
 
 const BATCH: usize = 64;
@@ -74,7 +66,7 @@ impl<'a> Site<'a> {
         site.add_all(&with_page, |series| pages::series(catalog, series))?;
         if catalog.has_viewer() && !analysis.series.is_empty() {
             site.add([pages::viewer(catalog)?])?;
-            site.add(VIEWER.map(asset))?;
+            site.add([asset((link::VIEWER_SCRIPT, include_str!("../../site/view.js")))])?;
             site.add_all(&pages::rest_files(catalog), |file| Ok(vec![pages::rest(catalog, file)]))?;
         }
         let data = Data::new(catalog);
@@ -83,7 +75,12 @@ impl<'a> Site<'a> {
         }
         let compared = catalog.is_compared().then_some(&data);
         if let Some(data) = compared {
-            site.add(script::pages(data))?;
+            let are_few = data.series_counts().0 <= script::AT_ONCE;
+            site.add(
+                script::pages(data, &pages::averaged_pairs(catalog, data))
+                    .into_iter()
+                    .flat_map(|page| with_script(page, are_few)),
+            )?;
             site.add(pages::compare(catalog, data)?)?;
         }
         site.add(pages::commits(catalog, compared)?)?;
@@ -116,16 +113,19 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Scripts go without their comments and indentation, which are a seventh of what a reader loads.
 fn asset((path, text): (&str, &str)) -> Page {
-    let is_read = |line: &&str| !line.is_empty() && !line.starts_with("//");
-    let bytes = match path.ends_with(".js") {
-        true => {
-            text.lines().map(str::trim).filter(is_read).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
-        }
-        false => text.as_bytes().to_vec(),
-    };
-    Page { path: path.to_owned(), bytes }
+    let text = if path.ends_with(".js") { text::bare(text) } else { text.replace("icon.svg", &link::icon()) };
+    Page { path: path.to_owned(), bytes: text.into_bytes() }
+}
+
+/// Few series are in the file of the script that compares them.
+fn with_script(page: Page, are_few: bool) -> Vec<Page> {
+    let script = || asset((link::COMPARE_SCRIPT, include_str!("../../site/compare.js")));
+    match page.path == link::SERIES_DATA {
+        false => vec![page],
+        true if are_few => vec![Page { bytes: [script().bytes, page.bytes].concat(), ..script() }],
+        true => vec![script(), page],
+    }
 }
 
 struct Pages<'t, E> {

@@ -78,23 +78,15 @@ fn every_page_is_there() {
     let sample = sample_data::rich();
     let paths: BTreeSet<&str> = rich().iter().map(|page| page.path.as_str()).collect();
     // Links lead to the other pages, which another test follows.
-    for path in [link::JSON_FEED, link::BADGE, link::MISSING, link::SERIES_DATA, &link::values(0)] {
+    for path in [link::JSON_FEED, link::BADGE, link::MISSING, link::COMPARE_SCRIPT, &link::values(0)] {
         assert!(paths.contains(path), "{path}");
     }
     let linked = [
         [link::DIGEST, link::EVENT_LIST, link::SERIES_LIST, link::RUN_LIST, link::COVERAGE, link::LEDGER],
         [link::MACHINE_LIST, link::RELEASE_LIST, link::COMMIT_LIST, link::WEEK_LIST, link::METHOD, link::GPU],
-        [link::ATOM_FEED, link::STYLE, link::ICON, link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT],
-        [
-            link::COMPARE_SCRIPT,
-            link::COMPARE,
-            link::COMMITS_DATA,
-            "matrix/cpu.html",
-            "matrix/gpu.html",
-            "data/series.js",
-        ],
+        [link::ATOM_FEED, link::STYLE, link::SCRIPT, link::CHART_SCRIPT, link::COMPARE_SCRIPT, link::COMPARE],
     ];
-    for path in linked.iter().flatten() {
+    for path in linked.iter().flatten().chain(&[link::COMMITS_DATA, "matrix/cpu.html", "matrix/gpu.html"]) {
         assert!(paths.contains(path), "{path}");
     }
     let count = |folder: &str, end: &str| {
@@ -192,7 +184,7 @@ fn series_without_a_page_are_shown_by_one() {
     assert!(asked.filter(|one| one.series.metric.name == "time").all(|one| own.contains(&one.series.id)));
     // Two commits are compared by script for them, too; of very many values only for series with a page.
     let named = |data: &str| others.iter().filter(|id| data.contains(&format!("\"{id}\""))).count();
-    let compared = page(&site, link::SERIES_DATA);
+    let compared = page(&site, link::COMPARE_SCRIPT);
     assert!(named(compared) > 0 && named(compared) == compared.matches("\"viewed\":true").count());
     let mut catalog = sample.catalog();
     let (scripted, all) = Data::new(&catalog).series_counts();
@@ -230,7 +222,9 @@ fn check_links(site: &[Page]) -> usize {
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
     let mut links = 0;
     for (path, html) in html(site) {
-        for target in attributes(html, "href").into_iter().chain(attributes(html, "src")) {
+        let targets = attributes(html, "href").into_iter().chain(attributes(html, "src"));
+        // The page for missing pages knows no place.
+        for target in targets.filter(|one| *one != link::icon() && path != link::MISSING) {
             assert!(!target.contains(':') && !target.starts_with('/'), "{path} links to {target}");
             let target = target.replace("&#38;", "&");
             let (file, fragment) = target.split_once('#').unwrap_or((&target, ""));
@@ -250,11 +244,11 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
     for (path, html) in html(rich()) {
         let lower = html.to_lowercase();
         for banned in [" style=", "<style", " onclick", "javascript:", "http:", "https:", "url("] {
-            // The page for missing pages may be shown at any address, from which no path leads to the style sheet.
+            // The page for missing pages may be shown at any address, from which no path leads to a file.
             let is_own = banned == "<style" && path == link::MISSING;
             assert!(is_own || !lower.contains(banned), "{path} holds {banned}");
         }
-        for script in lower.split("<script").skip(1) {
+        for script in lower.split("<script").skip(1).filter(|_| path != link::MISSING) {
             // Data for the script, which no browser runs.
             if let Some(json) =
                 script.strip_prefix(" type=\"application/json\">").and_then(|rest| rest.split('<').next())
@@ -281,8 +275,8 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
 
 #[test]
 fn the_script_is_small_and_writes_text_only() {
-    for path in [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT] {
-        let script = page(rich(), path);
+    for path in [link::SCRIPT, link::CHART_SCRIPT, link::COMPARE_SCRIPT] {
+        let script = page(rich(), path).split("sprag.series(").next().unwrap_or_default();
         // Compressed it is a third of that; a page may cost a reader 40 KB of script.
         assert!(script.len() < 40 << 10, "{path} has {} bytes", script.len());
         for banned in
@@ -388,8 +382,8 @@ fn every_class_has_a_rule() {
 fn an_empty_history_has_a_page_that_helps() {
     let site = empty(None).expect("it renders");
     let paths: BTreeSet<&str> = site.iter().map(|page| page.path.as_str()).collect();
-    let scripts = [link::SCRIPT, link::CHART_SCRIPT, link::SPREAD_SCRIPT, link::COMPARE_SCRIPT];
-    let others = [link::MISSING, link::BADGE, link::ICON, link::DIGEST, link::STYLE];
+    let scripts = [link::SCRIPT, link::CHART_SCRIPT];
+    let others = [link::MISSING, link::BADGE, link::DIGEST, link::STYLE];
     assert_eq!(paths, scripts.into_iter().chain(others).collect());
     assert_eq!(paths.len(), site.len());
     assert!(page(&site, link::BADGE).contains("No runs yet"));
@@ -402,14 +396,10 @@ fn an_empty_history_has_a_page_that_helps() {
 #[test]
 fn the_page_for_missing_pages_is_safe_under_any_path() {
     let without = page(rich(), link::MISSING);
-    assert!(attributes(without, "href") == ["index.html"] && without.contains("<style>body{"));
+    assert_eq!(attributes(without, "href"), ["../index.html", "index.html", "../../index.html"]);
     let with = |url: &str| empty(Some(url));
     let site = with("https://example.org/kernels").expect("it renders");
-    let links = attributes(page(&site, link::MISSING), "href");
-    assert_eq!(
-        links,
-        ["style.css", "icon.svg", "index.html"].map(|file| format!("https://example.org/kernels/{file}"))
-    );
+    assert_eq!(attributes(page(&site, link::MISSING), "href"), ["https://example.org/kernels/index.html"]);
     for bad in ["example.org", "javascript:alert(1)", "https://a b", "https://a\n"] {
         assert!(matches!(with(bad), Err(ReportError::Url(_))), "{bad}");
     }
@@ -418,15 +408,10 @@ fn the_page_for_missing_pages_is_safe_under_any_path() {
 #[test]
 fn links_to_series_that_lost_their_page_lead_to_the_viewer() {
     let sample = Sample { asked: Some(Vec::new()), ..sample_data::rich() };
-    let render = |url| {
-        let input = SiteInput { url, ..sample.catalog().input };
-        sample_data::rendered(&input, &Settings::default()).expect("it renders")
-    };
-    let script = ["https://example.org/k/gone.js"];
-    let site = render(Some("https://example.org/k"));
-    assert_eq!(attributes(page(&site, link::MISSING), "src"), script);
-    assert!(page(&site, link::GONE_SCRIPT).contains(&format!("`{}", link::viewed("${id}"))));
-    assert!(attributes(page(&render(None), link::MISSING), "src").is_empty());
+    let site = sample_data::rendered(&sample.catalog().input, &Settings::default()).expect("it renders");
+    let missing = page(&site, link::MISSING);
+    assert!(missing.contains("<body data-viewer>") && missing.contains(&link::viewed("${id}")), "{missing}");
+    assert!(!page(rich(), link::MISSING).contains("<body data-viewer>"));
 }
 
 #[test]

@@ -33,6 +33,12 @@ pub fn script(json: &str) -> String {
     escaped
 }
 
+/// A script without its comments and indentation, which are a seventh of what a reader loads.
+pub(crate) fn bare(script: &str) -> String {
+    let is_read = |line: &&str| !line.is_empty() && !line.starts_with("//");
+    script.lines().map(str::trim).filter(is_read).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// The id of a benchmark without its suite, as a reader may see it.
 pub(crate) fn short_benchmark(id: &str) -> String {
     decoded(id.split_once('/').map_or(id, |(_, rest)| rest)).into_owned()

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -15,8 +16,8 @@ use super::words::Kind;
 use super::{export, script};
 use crate::catalog::Catalog;
 use crate::compare::segments::{Segment, SegmentStep};
-use crate::link;
 use crate::sample_data::{self, Sample};
+use crate::{link, number};
 
 /// Runs the script of the site over the data of the site, without a page.
 const HARNESS: &str = r#"
@@ -39,7 +40,8 @@ fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
     let folder = std::env::temp_dir().join(format!("sprag-{name}-{}", std::process::id()));
     fs::create_dir_all(folder.join("data")).expect("the folder can be made");
     let write = |path: &str, bytes: &[u8]| fs::write(folder.join(path), bytes).expect("the folder can be written to");
-    script::pages(data).iter().for_each(|page| write(&page.path, &page.bytes));
+    let averaged: BTreeSet<(usize, usize)> = pairs.iter().copied().step_by(2).collect();
+    script::pages(data, &averaged).iter().for_each(|page| write(&page.path, &page.bytes));
     write(link::SCRIPT, include_bytes!("../../../site/app.js"));
     write(link::COMPARE_SCRIPT, include_bytes!("../../../site/compare.js"));
     let mut node = Command::new("node");
@@ -50,7 +52,10 @@ fn check(name: &str, data: &Data, pairs: &[(usize, usize)]) {
     assert!(output.status.success(), "the script failed");
     let results: Vec<Value> = serde_json::from_slice(&output.stdout).expect("it prints JSON");
     for ((a, b), result) in pairs.iter().zip(results) {
-        let table = table(data, *a, *b);
+        let mut table = table(data, *a, *b);
+        for row in table.summary.iter_mut().filter(|_| !averaged.contains(&(*a, *b))) {
+            (row.mean, row.interval) = (number::NONE.to_owned(), String::new());
+        }
         let expected = serde_json::to_value(&table).expect("a table is JSON");
         assert_same(&format!("{a} to {b}"), &expected, &result["table"]);
         assert_eq!(result["markdown"].as_str(), Some(&*export::markdown(data, [*a, *b], &table)), "{a} to {b}");
@@ -105,7 +110,10 @@ fn verdicts_and_their_words_are_in_the_data_and_not_in_the_script() {
     let own: Vec<&str> = all.filter(|word| *word != "no change" && script.contains(word)).collect();
     assert_eq!(own, Vec::<&str>::new());
     with(&sample_data::rich(), |data, _| {
-        let page = script::pages(data).into_iter().find(|page| page.path == link::COMMITS_DATA).expect("it is there");
+        let page = script::pages(data, &BTreeSet::new())
+            .into_iter()
+            .find(|page| page.path == link::COMMITS_DATA)
+            .expect("it is there");
         let text = String::from_utf8(page.bytes).expect("it is UTF-8");
         for words in ["not measured at A", "not measured between the two", "not comparable", "the environment differs"]
         {
@@ -230,7 +238,7 @@ fn long(data: &Data, times: usize) -> Data {
 #[test]
 fn a_chunk_is_data_and_nothing_else() {
     with(&sample_data::rich(), |data, _| {
-        for page in script::pages(data) {
+        for page in script::pages(data, &BTreeSet::new()) {
             let text = String::from_utf8(page.bytes).expect("it is UTF-8");
             let json = text.strip_prefix("sprag.").and_then(|rest| rest.split_once('('));
             let json = json.and_then(|(_, json)| json.strip_suffix(");\n")).expect("it is one call");
@@ -244,7 +252,10 @@ fn a_chunk_is_data_and_nothing_else() {
         one.benchmark = "cpu/</script><!--\u{2028}\u{2029}\"'`${x}&".to_owned();
     }
     with(&hostile, |data, _| {
-        let series = script::pages(data).into_iter().find(|page| page.path == link::SERIES_DATA).expect("it is there");
+        let series = script::pages(data, &BTreeSet::new())
+            .into_iter()
+            .find(|page| page.path == link::SERIES_DATA)
+            .expect("it is there");
         let text = String::from_utf8(series.bytes).expect("it is UTF-8");
         assert!(text.contains("\\u003c/script\\u003e\\u003c!--"), "{text}");
         assert!(!text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));

@@ -37,7 +37,10 @@ pub(crate) fn markdown(data: &Data, [a, b]: [usize; 2], table: &Table) -> String
         top = top.with(summary(table)).paragraph(AVERAGES_NOTE);
     }
     let (listed, counted): (Vec<&Group>, Vec<&Group>) = table.groups.iter().partition(|group| is_listed(group));
-    let rest = counted.iter().map(|group| format!("{}: {}.", group.heading, number::count(group.count)));
+    let rest = counted.iter().map(|group| {
+        let detectable = [if group.detectable.is_empty() { "" } else { ", " }, &group.detectable].concat();
+        format!("{}: {}{detectable}.", group.heading, number::count(group.count))
+    });
     let rest = Section::default().paragraph(rest.collect::<Vec<String>>().join(" "));
     let groups = listed.into_iter().map(|group| {
         let section = Section::new("", format!("{} ({})", group.heading, number::count(group.count)));

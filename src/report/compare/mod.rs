@@ -16,8 +16,8 @@
 //!    disagree the row is **inconclusive**, else the most likely pair is shown.
 //!
 //! A commit with a tag that was not measured has of each series what was measured last in the fifty measured commits before it; the
-//! row names that commit, unless it is the nearest of all. The script of the site looks the verdicts and their words up, and averages what each adds to the
-//! mean; a test compares the two.
+//! row names that commit, unless it is the nearest of all. The script of the site looks up the verdicts and their words,
+//! and the means of pairs with a page; a test compares the two.
 
 pub(super) mod commits;
 pub(super) mod data;

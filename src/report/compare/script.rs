@@ -12,18 +12,21 @@ use super::data::{Data, PointData, SeriesData};
 use super::rounding::{in_units, packed};
 use super::rule::{Levels, MOST_BACK, Outcome, Verdict, judge_levels};
 use super::segments::Segment;
-use super::table::Change;
 use super::{export, table, words};
 use crate::{link, mark, text};
-use sprag_model::{Better, Metric, Page};
+use sprag_model::{Metric, Page};
 
 pub(super) const CHUNK: usize = MOST_BACK;
 
-pub(crate) fn pages(data: &Data) -> Vec<Page> {
+/// The most series whose data the page that compares loads at once; of more they come once a reader asks.
+pub(crate) const AT_ONCE: usize = 150;
+
+/// `pairs` are those of which the script gives a mean.
+pub(crate) fn pages(data: &Data, pairs: &BTreeSet<(usize, usize)>) -> Vec<Page> {
     let scripted: Vec<&SeriesData> = data.scripted().collect();
     let all_series = scripted.par_iter().map(|one| series(data, one)).collect();
     let mut pages = vec![
-        page(link::COMMITS_DATA.to_owned(), "commits", &commits(data)),
+        page(link::COMMITS_DATA.to_owned(), "commits", &commits(data, pairs)),
         page(link::SERIES_DATA.to_owned(), "series", &Value::Array(all_series)),
     ];
     let chunks = 0..data.commits.len().div_ceil(CHUNK);
@@ -36,7 +39,7 @@ pub(crate) fn page(path: String, function: &str, value: &Value) -> Page {
     Page { path, bytes: format!("sprag.{function}({});\n", text::script(&value.to_string())).into_bytes() }
 }
 
-fn commits(data: &Data) -> Value {
+fn commits(data: &Data, pairs: &BTreeSet<(usize, usize)>) -> Value {
     let one = |commit: &ComparedCommit| {
         let ComparedCommit { sha, day, subject, tags, place, measured_before } = commit;
         match measured_before {
@@ -47,8 +50,10 @@ fn commits(data: &Data) -> Value {
     let [commits, tagged]: [Vec<Value>; 2] = [&data.commits, &data.tagged].map(|of| of.iter().map(one).collect());
     let facts: BTreeSet<&str> = data.environments.values().flat_map(BTreeMap::keys).copied().collect();
     let facts: Vec<(&str, String)> = facts.into_iter().map(|name| (name, words::fact_name(name))).collect();
+    let averages = pairs.par_iter().map(|(a, b)| (format!("{a} {b}"), json!(table::averages(data, (*a, *b)))));
     json!({
         "chunk": CHUNK,
+        "averages": averages.collect::<Vec<(String, Value)>>().into_iter().collect::<Map<String, Value>>(),
         "commits": commits,
         "tagged": tagged,
         "environments": data.environments,
@@ -70,6 +75,7 @@ fn said(data: &Data) -> Value {
         "noVerdict": table::NO_VERDICT,
         "noChange": table::NO_CHANGE,
         "unchanged": table::UNCHANGED,
+        "detectable": table::DETECTABLE,
         "different": table::DIFFERENT,
         "noFact": words::NO_FACT,
         "unmeasured": export::UNMEASURED,
@@ -86,10 +92,8 @@ fn series(data: &Data, one: &SeriesData) -> Value {
         "machineName": one.machine_name,
         "metric": one.metric.name,
         "unit": one.metric.unit.symbol(),
-        "lower": one.metric.better == Better::Lower,
         "words": mark::words([&one.metric].into_iter()),
         "auxiliary": one.auxiliary,
-        "reach": one.deviation.map(|deviation| table::REACH * deviation),
         "shows": one.shows,
     });
     for (name, value) in verdict_fields(data, one) {
@@ -156,12 +160,11 @@ fn distances(series: &SeriesData, commits: usize) -> Vec<usize> {
     distances
 }
 
-/// Kind, mark, reason, levels, change, the ends of its interval, and what it adds to the mean: a change, and its reach down and up.
+/// Kind, mark, reason, levels, change, the ends of its interval, and how many times what is detectable the change is.
 fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Value {
     let (kind, up) = words::kind(series, outcome);
     let mark = words::mark_of(series, kind, up);
     let (relative, interval) = words::shown_change(outcome);
-    let share = table::share(series, outcome, kind);
     json!([
         kind,
         [mark.class(), mark.glyph, &mark.word],
@@ -171,7 +174,7 @@ fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Val
         relative,
         interval.map(|(low, _)| low),
         interval.map(|(_, high)| high),
-        share.map(|Change { log, reach }| (log, reach)),
+        words::times(series, relative),
     ])
 }
 

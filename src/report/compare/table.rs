@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::data::{Data, SeriesData};
-use super::rounding::rounded;
 use super::rule::{self, Moment, Outcome, Verdict};
 use super::words::{self, ComparedRow, Kind};
 use crate::mark;
@@ -30,6 +29,7 @@ pub(super) const NOTHING_MEASURED: &str = "Nothing was measured at either commit
 pub(super) const NO_VERDICT: &str = "No verdict of {} series";
 pub(super) const NO_CHANGE: &str = "No change found:";
 pub(super) const UNCHANGED: &str = "{} unchanged, {} without verdict";
+pub(super) const DETECTABLE: &str = "minimum detectable effect {}";
 pub(super) const DIFFERENT: [&str; 2] = ["Environments differ on {}:", "{}. {} series of it {} no verdict."];
 
 /// How far a scale of drawn changes may reach to either side.
@@ -39,7 +39,7 @@ const SPANS: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 const USUAL: f64 = 0.9;
 
 /// How far a difference of two points may lie from none, in deviations of one: the bound of 95 % of a normal distribution.
-pub(super) const REACH: f64 = 1.959_964 * std::f64::consts::SQRT_2;
+const REACH: f64 = 1.959_964 * std::f64::consts::SQRT_2;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Table {
@@ -72,6 +72,8 @@ pub(crate) struct Group {
     pub(crate) heading: String,
     #[serde(skip)]
     pub(crate) count: usize,
+    /// Of what did not change: how small a change would have shown.
+    pub(crate) detectable: String,
     /// May be only the first ones.
     pub(crate) rows: Vec<ComparedRow>,
 }
@@ -112,14 +114,20 @@ pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize)
                 Kind::Better => capital(words[1]),
                 _ => heading.to_owned(),
             };
-            let count = kernels.iter().filter(|one| one.kind == kind).count();
-            Group { heading, count, rows: rows(data, &kernels, kind, most(kind, count), span) }
+            let of_kind = || kernels.iter().filter(|one| one.kind == kind);
+            let count = of_kind().count();
+            let detectable = match kind {
+                Kind::Same => detectable(of_kind().map(|one| one.series.shows)),
+                _ => String::new(),
+            };
+            Group { heading, count, detectable, rows: rows(data, &kernels, kind, most(kind, count), span) }
         })
         .collect();
     let row = |one: &Judged<'_>| words::row(data, one.series, &one.outcome, span);
     groups.push(Group {
         heading: AUXILIARY.to_owned(),
         count: auxiliary.len(),
+        detectable: String::new(),
         rows: auxiliary.iter().map(row).collect(),
     });
     groups.retain(|group| group.count > 0);
@@ -131,6 +139,21 @@ pub(crate) fn listed(data: &Data, a: usize, b: usize, most: impl Fn(Kind, usize)
         scale: span.map_or(String::new(), |span| format!("±{:.0}{NARROW}%", span * 100.0)),
         groups,
     }
+}
+
+/// From the smallest to the largest; nothing where one of a series is unknown.
+fn detectable(shows: impl Iterator<Item = Option<f64>>) -> String {
+    let Some(mut all) = shows.collect::<Option<Vec<f64>>>().filter(|all| !all.is_empty()) else {
+        return String::new();
+    };
+    all.sort_by(f64::total_cmp);
+    let [least, most] = [all[0], all[all.len() - 1]].map(number::percent_size);
+    filled(DETECTABLE, &[&if least == most { least } else { format!("{least} to {most}") }])
+}
+
+/// The geometric means and their intervals in the order of the summary.
+pub(super) fn averages(data: &Data, (a, b): (usize, usize)) -> Vec<[String; 2]> {
+    summary(&judged(data, a, b)[0]).into_iter().map(|row| [row.mean, row.interval]).collect()
 }
 
 /// The headline, and the rows of what got worse and better.
@@ -251,10 +274,10 @@ fn summary(kernels: &[Judged<'_>]) -> Vec<SummaryRow> {
 
 /// A change on the scale of logarithms, positive is worse.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Change {
-    pub(super) log: f64,
+struct Change {
+    log: f64,
     /// How far the interval reaches down and up from there.
-    pub(super) reach: Option<(f64, f64)>,
+    reach: Option<(f64, f64)>,
 }
 
 /// The geometric mean of changes less 1, positive is worse, and its 95 % interval; that is absent where one of a change is, and
@@ -272,36 +295,23 @@ fn mean(changes: &[Change]) -> Option<(f64, Option<(f64, f64)>)> {
     (!changes.is_empty()).then(|| (log.exp_m1(), interval))
 }
 
-/// Nothing of a series that is not judged or has no verdict.
+/// What a series adds to the mean: nothing where it is not judged or has no verdict.
 fn change(one: &Judged<'_>) -> Option<Change> {
     let Judged { series, outcome, kind } = one;
-    let share = share(series, outcome, *kind)?;
-    if *kind != Kind::Same {
-        return Some(share);
-    }
-    let reach = unchanged(series.deviation, [outcome.a?.value, outcome.b?.value]);
-    let reach = reach.filter(|(down, up)| down.is_finite() && up.is_finite());
-    Some(Change { reach: if series.metric.better == Better::Lower { reach } else { reach.map(turned) }, ..share })
-}
-
-/// What a series adds to the mean, rounded as for the script; the reach of an unchanged one depends on its two points.
-pub(super) fn share(series: &SeriesData, outcome: &Outcome<'_>, kind: Kind) -> Option<Change> {
-    let change = match kind {
+    let (log, reach) = match kind {
         _ if !series.judged => return None,
         Kind::Worse | Kind::Better => {
             let log = (1.0 + outcome.relative?).ln();
-            let reach = outcome.interval.map(|(low, high)| (log - (1.0 + low).ln(), (1.0 + high).ln() - log));
-            Change { log, reach: reach.filter(|(down, up)| down.is_finite() && up.is_finite()) }
+            (log, outcome.interval.map(|(low, high)| (log - (1.0 + low).ln(), (1.0 + high).ln() - log)))
         }
-        Kind::Same => Change { log: 0.0, reach: None },
+        Kind::Same => (0.0, unchanged(series.deviation, [outcome.a?.value, outcome.b?.value])),
         Kind::Doubt | Kind::Environment | Kind::Missing => return None,
     };
-    let change = match series.metric.better {
-        Better::Lower => change,
-        Better::Higher => Change { log: -change.log, reach: change.reach.map(turned) },
-    };
-    let Change { log, reach } = change;
-    log.is_finite().then(|| Change { log: rounded(log), reach: reach.map(|(down, up)| (rounded(down), rounded(up))) })
+    let reach = reach.filter(|(down, up)| down.is_finite() && up.is_finite());
+    log.is_finite().then(|| match series.metric.better {
+        Better::Lower => Change { log, reach },
+        Better::Higher => Change { log: -log, reach: reach.map(turned) },
+    })
 }
 
 fn turned((down, up): (f64, f64)) -> (f64, f64) {

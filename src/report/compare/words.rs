@@ -91,7 +91,6 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span:
     let none = || number::NONE.to_owned();
     let level = |level: Option<f64>| level.map_or_else(none, |level| number::quantity(scale, level));
     let (relative, interval) = shown_change(outcome);
-    let times = relative.zip(series.shows.filter(|shows| *shows > 0.0)).map(|(change, shows)| change.abs() / shows);
     ComparedRow {
         id: series.id.clone(),
         page: series.page.clone(),
@@ -107,7 +106,7 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span:
         change: relative.map_or_else(none, number::percent),
         interval: interval.filter(|(low, high)| low < high).map_or(String::new(), number::percent_interval),
         shows: series.shows.map_or_else(none, number::percent_size),
-        times: times.map_or(String::new(), number::times),
+        times: times(series, relative),
         measured_before: measured_words(scale, outcome.a),
         measured_after: measured_words(scale, outcome.b),
         levels: [outcome.before, outcome.after],
@@ -115,6 +114,12 @@ pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span:
         measured: measured(outcome.b),
         places: relative.zip(span).map(|(change, span)| places(series, change, interval, span)),
     }
+}
+
+/// How many times as large as what is detectable a change is, or empty.
+pub(super) fn times(series: &SeriesData, relative: Option<f64>) -> String {
+    let shows = series.shows.filter(|shows| *shows > 0.0);
+    relative.zip(shows).map_or(String::new(), |(change, shows)| number::times(change.abs() / shows))
 }
 
 /// The place of no change on a scale, and how far the scale reaches from there, in tenths of a unit.

@@ -1,6 +1,6 @@
 //! Two commits against each other, for the pairs that have a page; the script shows any other pair alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use rayon::prelude::*;
@@ -12,10 +12,10 @@ use super::list;
 use crate::chart::bar;
 use crate::compare::commits::ComparedCommit;
 use crate::compare::data::Data;
-use crate::compare::export;
 use crate::compare::pairs::{Pair, Pairs};
 use crate::compare::table::{self, Group, SummaryRow};
 use crate::compare::words::{ComparedRow, Kind};
+use crate::compare::{export, script};
 use crate::sheet::{Banner, Block, Filter};
 use crate::text::{capital, commit_digits};
 
@@ -54,6 +54,7 @@ struct Side<'a> {
 struct Shown {
     heading: String,
     count: String,
+    detectable: String,
     /// How many more only the script shows.
     rest: String,
     rows: Vec<ComparedRow>,
@@ -95,6 +96,11 @@ pub(crate) fn compare(catalog: &Catalog<'_>, data: &Data) -> Result<Vec<Page>, R
     let headlines = all.into_iter().zip(headlines).collect();
     pages.push(index(catalog, data, &pairs, &headlines)?);
     Ok(pages)
+}
+
+/// The pairs of which the script gives the mean, too: those with a page.
+pub(crate) fn averaged_pairs(catalog: &Catalog<'_>, data: &Data) -> BTreeSet<(usize, usize)> {
+    Pairs::new(data, catalog).all().into_iter().map(|pair| (pair.a, pair.b)).collect()
 }
 
 fn path(data: &Data, pair: Pair) -> Result<String, ReportError> {
@@ -193,7 +199,7 @@ fn most(kind: Kind, all: usize) -> usize {
 
 fn shown(group: Group) -> Shown {
     let is_auxiliary = group.is_auxiliary();
-    let Group { heading, count: all, mut rows } = group;
+    let Group { heading, count: all, detectable, mut rows } = group;
     match rows.first().map(|row| row.kind).filter(|_| !is_auxiliary) {
         None => {
             rows.sort_by_key(|row| !matches!(row.kind, Kind::Worse | Kind::Better));
@@ -209,7 +215,7 @@ fn shown(group: Group) -> Shown {
         hidden if hidden == all => String::new(),
         more => format!("{} more with script", count(more)),
     };
-    Shown { heading, count: count(all), rest, rows }
+    Shown { heading, count: count(all), detectable, rest, rows }
 }
 
 #[derive(Template)]
@@ -219,6 +225,7 @@ struct CompareIndexPage {
     sheet: Sheet,
     notes: [&'static str; 2],
     can_compare: bool,
+    are_few: bool,
     filter: Filter,
 }
 
@@ -276,6 +283,7 @@ fn index(
         },
         notes: [SUMMARY_NOTE, ROWS_NOTE],
         can_compare: data.commits.len() > 1,
+        are_few: scripted <= script::AT_ONCE,
         filter: list::filter(),
     };
     page(link::COMPARE.to_owned(), &template)
@@ -290,7 +298,12 @@ mod tests {
         let row = |kind: Kind, name: &str| ComparedRow { kind, name: name.to_owned(), ..ComparedRow::default() };
         let mut rows = vec![row(Kind::Doubt, "quiet"); 12];
         rows.push(row(Kind::Worse, "slow"));
-        let of = shown(Group { heading: "Controls and calibration".to_owned(), count: rows.len(), rows });
+        let of = shown(Group {
+            heading: "Controls and calibration".to_owned(),
+            count: rows.len(),
+            detectable: String::new(),
+            rows,
+        });
         assert_eq!((&*of.rows[0].name, of.rows.len(), &*of.rest), ("slow", OTHER_ROWS, "3 more with script"));
     }
 }

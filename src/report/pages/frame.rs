@@ -204,14 +204,17 @@ pub(super) fn subject_page(
 struct MissingPage<'a> {
     project: &'a str,
     root: String,
-    /// Whether a script leads to the viewer of series without a page.
+    /// Whether its script leads to the viewer of series without a page.
     viewer: bool,
+    script: String,
 }
 
 pub(crate) fn missing(catalog: &Catalog<'_>, root: Option<String>) -> Result<Page, ReportError> {
-    let viewer = root.is_some() && catalog.has_viewer();
-    page(
-        link::MISSING.to_owned(),
-        &MissingPage { project: &catalog.analysis.project, root: root.unwrap_or_default(), viewer },
-    )
+    let missing = MissingPage {
+        project: &catalog.analysis.project,
+        root: root.unwrap_or_default(),
+        viewer: catalog.has_viewer(),
+        script: text::bare(include_str!("../../../site/gone.js")),
+    };
+    page(link::MISSING.to_owned(), &missing)
 }

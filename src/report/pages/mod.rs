@@ -28,7 +28,7 @@ mod viewer;
 mod week;
 
 pub(super) use commit::commits;
-pub(super) use compare::compare;
+pub(super) use compare::{averaged_pairs, compare};
 pub(super) use coverage::coverage;
 pub(super) use digest::digest;
 pub use digest::{digest_markdown, digest_text};
