@@ -157,6 +157,17 @@ test("the script compares as the page of a pair does, and draws the same", async
   assert.deepEqual(made.filter((row) => expected.includes(row)).length, expected.length);
   const [drawn, ends] = [await places(tab), await places(printed.tab)];
   assert.ok(ends.length > 0 && ends.every((end) => drawn.includes(end)), `${ends} are not all in ${drawn}`);
+  // The mean and what would have shown are the page's.
+  const means = (where) => where.locator("main table", { has: where.locator("th", { hasText: /^Mean/ }) }).first().locator("tr td:last-child").allTextContents();
+  const shows = async (where) => (await where.locator("main").textContent()).match(/minimum detectable effect [\d.]+[^\d]+to [\d.]+/)?.[0];
+  assert.ok((await means(tab)).length > 0);
+  assert.deepEqual(await means(tab), await means(printed.tab));
+  assert.ok(await shows(tab));
+  assert.equal(await shows(tab), await shows(printed.tab));
+  // Other pairs have none.
+  await tab.getByRole("button", { name: "Swap" }).click();
+  await tab.waitForFunction((a) => document.querySelector("#compare .sides .id").textContent !== a, commits[0]);
+  assert.equal(await tab.locator("#result th", { hasText: /^Mean/ }).count(), 0);
   assert.deepEqual(said, []);
   await printed.context.close();
   await context.close();

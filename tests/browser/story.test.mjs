@@ -1,7 +1,9 @@
 // What the pages of the demonstration tell: events first and in one line each, sentences as titles, and no page against another.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import path from "node:path";
 import { after, before, test } from "node:test";
-import { browser, openIn, pages, text } from "./site.mjs";
+import { browser, files, openIn, pages, text } from "./site.mjs";
 
 let chromium;
 before(async () => (chromium = await browser()));
@@ -85,6 +87,16 @@ test("a kernel of the matrix leads to its series, and tables of one column stand
   }
 });
 
+test("ten sizes of a matrix fit the window", async () => {
+  const { context, tab } = await openIn(chromium, pages.find((page) => page.startsWith("matrix/")));
+  const [inside, all] = await tab.locator(".heatbox").first().evaluate((box) => {
+    for (const row of box.querySelectorAll("tr")) while (row.cells.length < 11) row.append(row.cells[row.cells.length - 1].cloneNode(true));
+    return [box.clientWidth, box.scrollWidth];
+  });
+  assert.ok(all <= inside, `${all} of ${inside}`);
+  await context.close();
+});
+
 test("pages have an icon, what other sites show of them, and feeds that name themselves", () => {
   for (const page of ["index.html", events[0], series[0]]) {
     const head = text(page).split("</head>")[0];
@@ -92,7 +104,44 @@ test("pages have an icon, what other sites show of them, and feeds that name the
   }
   assert.match(text("events/feed.atom"), /<link rel="self"/);
   assert.match(text("events/feed.atom"), /<id>[^<]*e-[0-9a-f]+/);
-  assert.match(text("404.html"), /<style>|rel="stylesheet"/);
+  // Crawlers ignore a picture of a relative address: without \`[site] url\` there is none.
+  const [, url] = text("404.html").match(/href="(https?:[^"]*\/)index.html"/) ?? [];
+  assert.equal(text("index.html").match(/property="og:image" content="([^"]*)"/)?.[1], url && `${url}card.svg`);
+  assert.equal(files.includes("card.svg"), Boolean(url));
+});
+
+test("the page for missing pages leads to the digest from every folder of the site, and to the viewer", async () => {
+  const root = "/a/kernels/", isSite = (name) => files.includes(name), missing = text("404.html"), viewed = missing.replace("<body", "<body data-viewer");
+  if (/href="https?:/.test(missing)) return;
+  const server = createServer((asked, answer) => {
+    const name = asked.url.slice(root.length).split("?")[0], isThere = asked.url.startsWith(root) && isSite(name);
+    answer.writeHead(isThere ? 200 : 404, { "content-type": name.endsWith(".css") ? "text/css" : "text/html" });
+    answer.end(isThere ? text(name) : asked.url.includes("lost") ? viewed : missing);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const at = (path) => `http://127.0.0.1:${server.address().port}${root}${path}`;
+  const folders = [...new Set(files.map((file) => path.dirname(file)))].map((folder) => (folder === "." ? "gone.html" : `${folder}/gone.html`));
+  assert.ok(folders.includes("data/records/gone.html") || !isSite("release"));
+  const context = await chromium.newContext(), tab = await context.newPage(), said = [];
+  tab.on("console", (message) => said.push(message.text()));
+  for (const one of [...folders, "series/lost.html/more"]) {
+    await tab.goto(at(one));
+    assert.equal(await tab.locator("main a").evaluate((link) => link.href), at("index.html"), one);
+  }
+  await tab.goto(at("events/gone.html"));
+  await tab.locator("main a").click();
+  await tab.waitForSelector("header.top");
+  await tab.goto(at("series/lost-1.html"));
+  await tab.waitForURL(at("series/view.html#lost-1"), { waitUntil: "commit" });
+  assert.deepEqual(said.filter((words) => !/404/.test(words)), []);
+  await context.close();
+  const plain = await chromium.newContext({ javaScriptEnabled: false }), without = await plain.newPage();
+  for (const [one, which] of [["events/gone.html", 0], ["gone.html", 1], ["data/records/gone.html", 2]]) {
+    await without.goto(at(one));
+    assert.equal(await without.locator("main a").nth(which).evaluate((link) => link.href), at("index.html"), one);
+  }
+  await plain.close();
+  server.close();
 });
 
 test("the label at the pointer is next to its run, and an overlay is named in the key", async () => {
@@ -111,11 +160,29 @@ test("the label at the pointer is next to its run, and an overlay is named in th
       return Math.abs(Number(label.getAttribute("y")) - best[1]);
     });
   };
-  assert.ok((await near()) <= 26, `${await near()} units from its run`);
+  assert.ok((await near()) <= 54, `${await near()} units from its run`);
+  // It lies over no other words and no fitted level, wherever the pointer is, and goes with it.
+  const svg = tab.locator("svg[data-points]:visible"), { width } = await svg.boundingBox();
+  for (let x = 70; x < width - 90; x += 45) {
+    await svg.hover({ position: { x, y: 150 } });
+    const over = await svg.evaluate((one) => {
+      const box = one.querySelector(".pointer").getBBox();
+      const isOver = (other) => other.x < box.x + box.width && other.x + other.width > box.x && other.y < box.y + box.height - 3 && other.y + other.height > box.y + 3;
+      return [...one.querySelectorAll("text:not(.pointer), .level")].filter((other) => isOver(other.getBBox())).map((other) => other.textContent || other.getAttribute("d"));
+    });
+    assert.deepEqual(over, [], `at ${x}`);
+  }
+  await tab.mouse.move(5, 5);
+  assert.equal(await svg.locator(".pointer").textContent(), "", "the pointer left");
+  assert.equal(await svg.locator(".cross[d]").count(), 0);
+  await svg.focus();
+  assert.notEqual(await svg.locator(".pointer").textContent(), "");
+  await svg.blur();
+  assert.equal(await svg.locator(".pointer").textContent(), "", "the focus left");
   await tab.locator("select[name=over]").selectOption({ index: 1 });
   const name = await tab.locator("select[name=over] option:checked").textContent();
   await tab.locator(".key li", { hasText: name }).waitFor();
-  assert.ok((await near()) <= 26, "in a drawn view, too");
+  assert.ok((await near()) <= 54, "in a drawn view, too");
   await tab.locator("select[name=over]").selectOption({ index: 0 });
   await tab.waitForFunction((name) => ![...document.querySelectorAll(".key li")].some((one) => one.textContent === name), name);
   assert.deepEqual(said, []);
