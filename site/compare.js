@@ -475,10 +475,14 @@ async function makeCompare(box) {
     makeSortable(list, 0);
   };
   const list = document.getElementById("commits");
-  for (const [sha, day, subject, tags] of [...data.tagged, ...data.commits].reverse().sort((x, y) => y[4] - x[4])) {
-    const label = `${day} ${tags.length ? `${sha.slice(0, 12)} ` : ""}${subject}`;
-    list.append(element("option", { value: tags[0] ?? sha.slice(0, 12), label }));
-  }
+  // A thousand choices cost a slow machine a third of a second, so they are made once a field is entered.
+  const offer = () => {
+    if (list.options.length) return;
+    list.append(...[...data.tagged, ...data.commits].reverse().sort((x, y) => y[4] - x[4]).map(([sha, day, subject, tags]) =>
+      element("option", { value: tags[0] ?? sha.slice(0, 12), label: `${day} ${tags.length ? `${sha.slice(0, 12)} ` : ""}${subject}` })));
+  };
+  form.addEventListener("focusin", offer);
+  if (form.contains(document.activeElement)) offer();
   const written = ([sha, , , tags]) => tags[0] ?? sha.slice(0, 12);
   field("b").value = address.get("b") || field("b").value || written(data.commits[newest]);
   field("a").value = address.get("a") || field("a").value;

@@ -164,6 +164,10 @@ test("the script compares as the page of a pair does, and draws the same", async
   assert.deepEqual(await means(tab), await means(printed.tab));
   assert.ok(await shows(tab));
   assert.equal(await shows(tab), await shows(printed.tab));
+  // Commits are offered once a field is entered.
+  assert.equal(await tab.locator("#commits option").count(), 0);
+  await tab.locator("#compare [name=a]").focus();
+  assert.equal(await tab.locator("#commits option").count(), await tab.evaluate(() => sprag.data.commits.length + sprag.data.tagged.length));
   // Other pairs have none.
   await tab.getByRole("button", { name: "Swap" }).click();
   await tab.waitForFunction((a) => document.querySelector("#compare .sides .id").textContent !== a, commits[0]);
