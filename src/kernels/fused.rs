@@ -207,19 +207,6 @@ mod tests {
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 4 };
 
     #[test]
-    fn chosen_pixels_are_gated_and_the_rest_is_copied() {
-        let choice = FusedChoice { indices: &[0, 1, 3], tile_size: 1, require_unique: true };
-        let affine = Affine { value_scale: 2.0, value_bias: 1.0, gate_scale: -1.0, gate_bias: 3.0 };
-        for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
-            let mut merged = [0.0f32; 4];
-            let map = [1.0, 5.0, 7.0, f32::NAN];
-            run(form, &map, SHAPE, &choice, &affine, &mut merged, &mut Scratch::default()).unwrap();
-            assert_eq!(merged[..3], [6.0, 0.0, 7.0]);
-            assert!(merged[3].is_nan());
-        }
-    }
-
-    #[test]
     fn repeated_ids_are_refused_where_asked() {
         let check = |indices: &[u32], require_unique, expected| {
             let choice = FusedChoice { indices, tile_size: 1, require_unique };

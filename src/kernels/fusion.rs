@@ -290,34 +290,6 @@ mod tests {
 
     const PIXEL: MapShape = MapShape { batch: 1, channels: 2, height: 1, width: 1 };
 
-    fn one(boundary: f32, uncertainty: f32) -> (f32, [f32; 2]) {
-        let inputs =
-            FusionInputs { base: &[0.0, 1.0], detail: &[1.0, 3.0], boundary: &[boundary], uncertainty: &[uncertainty] };
-        let (mut alpha, mut fused) = ([0.0], [0.0; 2]);
-        run(Form::Reference, &inputs, PIXEL, &Mix::default(), &mut alpha, &mut fused).unwrap();
-        (alpha[0], fused)
-    }
-
-    #[test]
-    fn the_gate_is_a_logistic_of_the_weighted_proxies() {
-        // softplus(1) = ln(1 + e) = 1.3132617.
-        assert!((softplus(1.0) - 1.313_261_7).abs() < 1e-6);
-        assert_eq!(softplus(25.0), 25.0);
-        let (alpha, fused) = one(0.5, 0.25);
-        let expected = 1.0 / (1.0 + (-0.75f64 * 1.313_261_687_518_222_8).exp());
-        assert!((f64::from(alpha) - expected).abs() < 1e-6);
-        assert_eq!(fused, [alpha, 1.0 + alpha * 2.0]);
-    }
-
-    #[test]
-    fn only_proxies_that_are_not_finite_are_replaced() {
-        assert_eq!(one(f32::NAN, 0.0), one(0.0, 0.0));
-        assert_eq!(one(f32::NEG_INFINITY, 0.0), one(0.0, 0.0));
-        assert_eq!(one(f32::INFINITY, 0.0), one(1.0, 0.0));
-        assert!(one(-4.0, 0.0).0 < one(0.0, 0.0).0);
-        assert!(one(7.5, 0.0).0 > one(1.0, 0.0).0);
-    }
-
     #[test]
     fn slices_of_the_wrong_length_are_refused() {
         let right = [2, 2, 1, 1, 1, 2];

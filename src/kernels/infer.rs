@@ -345,22 +345,6 @@ mod tests {
     const IMAGE: MapShape = MapShape { batch: 1, channels: 2, height: 128, width: 256 };
 
     #[test]
-    fn a_constant_image_by_hand() {
-        let mut model = Model::new(IMAGE).unwrap();
-        let frame = run(Form::Fast(()), &vec![0.5; IMAGE.elements()], &mut model).unwrap();
-        assert_eq!(frame.signals, [0.5, 0.5]);
-        assert_eq!((frame.selected_tiles.as_slice(), frame.spent_budget), ([0, 1].as_slice(), 2.0));
-        assert_eq!(frame.hysteresis_mask, [false, false]);
-        assert!(frame.pv16.iter().chain(&frame.ff8).all(|&pixel| pixel == 0.5));
-        // The scan gives 0.15 * 0.5 = 0.075, then 0.85 * 0.075 + 0.075 = 0.13875, the same in both channels.
-        let check = |got: f32, expected: f64| assert!((f64::from(got) - expected).abs() < 1e-6, "{got}");
-        check(frame.ssm_state[1], 0.13875);
-        check(frame.merged[0], 0.5 * (1.0 + 0.075f64.tanh()) + 0.075);
-        check(frame.merged[16], 0.5 * (1.0 + 0.13875f64.tanh()) + 0.13875);
-        check(frame.det_score, 0.5 * (1.0 + 0.13875f64.tanh()) + 0.13875);
-    }
-
-    #[test]
     fn the_mask_is_carried_from_frame_to_frame() {
         let mut model = Model::new(IMAGE).unwrap();
         let masks = [0.5, 0.7, 0.5, 0.4].map(|value| {

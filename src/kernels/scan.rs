@@ -472,54 +472,6 @@ mod tests {
     const HALF: Recurrence<'_> =
         Recurrence { decay: &[0.5], input_gain: &[1.0], output_gain: &[2.0], state_bias: &[0.0] };
 
-    fn one_channel(tokens: &[f32], direction: &ScanOrder<'_>, init_state: Option<&[f32]>) -> (Vec<f32>, Vec<f32>) {
-        let shape = ScanShape { batch: 1, steps: tokens.len(), channels: 1 };
-        let inputs = ScanInputs { tokens, shape, init_state, clamp: 8.0 };
-        let [plain, quick] = [Form::Reference, Form::Fast(CANDIDATES[0])].map(|form| {
-            let (mut y, mut state) = (vec![9.0; tokens.len()], vec![9.0; direction.final_states(shape)]);
-            run(form, &inputs, direction, &mut y, &mut state, &mut Buffers::default()).unwrap();
-            (y, state)
-        });
-        assert_eq!(plain, quick);
-        plain
-    }
-
-    #[test]
-    fn the_recurrence_by_hand() {
-        let check = |tokens: &[f32], direction: &ScanOrder<'_>, y: &[f32], state: &[f32]| {
-            assert_eq!(one_channel(tokens, direction, None), (y.to_vec(), state.to_vec()), "{direction:?}");
-        };
-        check(&[4.0, 0.0], &ScanOrder::Forward(HALF), &[4.0, 2.0], &[1.0]);
-        check(&[4.0, 0.0], &ScanOrder::Backward(HALF), &[4.0, 0.0], &[2.0]);
-        let both = |merge| ScanOrder::Bidirectional { forward: HALF, backward: HALF, merge };
-        check(&[4.0, 0.0], &both(Merge::Sum), &[8.0, 2.0], &[1.0, 2.0]);
-        check(&[4.0, 0.0], &both(Merge::Average), &[4.0, 1.0], &[1.0, 2.0]);
-        check(&[4.0, 0.0], &both(Merge::Gated(None)), &[4.0, 1.0], &[1.0, 2.0]);
-        check(&[4.0, 0.0], &both(Merge::Gated(Some(&[7.0]))), &[4.0, 2.0], &[1.0, 2.0]);
-        // NaN is treated as zero, infinities as the limit.
-        check(&[f32::NAN, f32::INFINITY, -9.0], &ScanOrder::Forward(HALF), &[0.0, 8.0, -4.0], &[-2.0]);
-        check(&[], &ScanOrder::Forward(HALF), &[], &[0.0]);
-    }
-
-    #[test]
-    fn initial_states_feed_their_direction() {
-        let both = ScanOrder::Bidirectional { forward: HALF, backward: HALF, merge: Merge::Sum };
-        assert_eq!(one_channel(&[0.0], &both, Some(&[4.0])), (vec![8.0], vec![2.0, 2.0]));
-        assert_eq!(one_channel(&[0.0], &both, Some(&[4.0, 0.0])), (vec![4.0], vec![2.0, 0.0]));
-        assert_eq!(one_channel(&[0.0], &ScanOrder::Backward(HALF), Some(&[4.0, 2.0])), (vec![2.0], vec![1.0]));
-    }
-
-    #[test]
-    fn decays_are_clamped_to_the_open_interval() {
-        let scan = |decay: f32| {
-            let parameters = Recurrence { decay: &[decay], ..HALF };
-            one_channel(&[1.0], &ScanOrder::Forward(parameters), Some(&[0.5])).1[0]
-        };
-        assert_eq!(scan(-0.5), scan(DECAY_MARGIN as f32));
-        assert_eq!(scan(2.0), scan((1.0 - DECAY_MARGIN) as f32));
-        assert!(scan(2.0) > 0.5 && scan(2.0) < 0.500_01);
-    }
-
     #[test]
     fn wrong_lengths_and_limits_are_refused() {
         let shape = ScanShape { batch: 1, steps: 2, channels: 1 };

@@ -314,68 +314,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_channels_are_modulated_by_hand() {
-        // The token (3, 1) normalises to (1, -1) within the epsilon; the hidden layer swaps and doubles it.
-        let film = Film {
-            norm_weight: vec![1.0, 1.0],
-            norm_bias: vec![0.0, 0.0],
-            hidden_weight: vec![0.0, 2.0, 2.0, 0.0],
-            hidden_bias: vec![0.0, 0.0],
-            output_weight: vec![1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0],
-            output_bias: vec![0.0, 0.0, 0.5, 0.0],
-        };
-        let mut tile = [1.0, 10.0, 1.0, 10.0];
-        modulate(&mut tile, &[3.0, 1.0], &film, &mut Scratch::default());
-        let silu = |x: f64| x / (1.0 + (-x).exp());
-        let (low, high) = (silu(-2.0), silu(2.0));
-        let channel = |beta: f64, gamma: f64| [1.0, 10.0].map(|x| x * (1.0 + gamma.tanh()) + beta);
-        let expected = [channel(low + 0.5, low), channel(high, high)].concat();
-        for (got, expected) in tile.into_iter().zip(expected) {
-            assert!((f64::from(got) - expected).abs() < 1e-4, "{got} and {expected}");
-        }
-    }
-
-    fn filter(tap: usize) -> Refine {
-        let mut depthwise_weight = vec![0.0; 9];
-        depthwise_weight[tap] = 1.0;
-        Refine {
-            depthwise_weight,
-            depthwise_bias: vec![0.5],
-            pointwise_weight: vec![1.0, -2.0],
-            pointwise_bias: vec![0.0, 1.0],
-            norm_weight: vec![2.0, 1.0],
-            norm_bias: vec![0.25, 0.5],
-        }
-    }
-
-    #[test]
-    fn a_tap_reads_in_its_direction_and_zero_outside() {
-        let tile = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
-        let check = |tap: usize, expected: [f32; 9]| {
-            let mut convolved = [0.0; 9];
-            depthwise(&tile, 3, &filter(tap), &mut convolved);
-            assert_eq!(convolved.map(|value| value - 0.5), expected, "tap {tap}");
-        };
-        check(4, tile);
-        check(0, [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 4.0, 5.0]);
-        check(5, [2.0, 3.0, 0.0, 5.0, 6.0, 0.0, 8.0, 9.0, 0.0]);
-        check(7, [4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 0.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn a_single_pixel_is_refined_by_hand() {
-        // 2 -> 2 * 1 + 0.5 = 2.5 -> (2.5, -4): mean -0.75, deviation 3.25 -> (1, -1) -> (2.25, -0.5): the gate is shut.
-        let identity = filter(4);
-        let mut tile = [2.0];
-        refine(&mut tile, 1, &identity, &mut Scratch::default());
-        assert_eq!(tile, [2.0]);
-        // With the pointwise signs turned the value is (-2 + 0.25) and the gate open at 1.5.
-        let turned = Refine { pointwise_weight: vec![-1.0, 2.0], ..identity };
-        refine(&mut tile, 1, &turned, &mut Scratch::default());
-        assert!((tile[0] - (2.0 - 1.75 * 1.5)).abs() < 1e-4, "{}", tile[0]);
-    }
-
-    #[test]
     fn tokens_that_are_not_finite_are_clamped() {
         let film = Film {
             norm_weight: vec![1.0; 2],

@@ -255,25 +255,6 @@ mod tests {
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 1, width: 2 };
 
     #[test]
-    fn the_highest_level_wins_then_the_later_tile() {
-        let check = |levels: Option<&[i32]>, overlap: Overlap, expected: f32| {
-            for form in [Form::Reference, Form::Fast(CANDIDATES[0])] {
-                let mut merged = [0.0; 2];
-                let tiles = Tiles { packed: &[1.0, 2.0, 4.0], placement: Placement::Indices(&[1; 3]), tile_size: 1 };
-                let rule = LevelsRule { levels, assume_priority_sorted: true, overlap };
-                run(form, Some(&[8.0; 2]), SHAPE, &tiles, rule, &mut merged, &mut UnpackScratch::default()).unwrap();
-                assert_eq!(merged, [8.0, expected], "{levels:?}");
-            }
-        };
-        check(None, Overlap::Override, 4.0);
-        check(Some(&[0, 0, 0]), Overlap::Override, 4.0);
-        check(Some(&[-3, 7, -3]), Overlap::Override, 2.0);
-        check(Some(&[5, 5, 4]), Overlap::Override, 2.0);
-        // 8 -> (8+4)/2 = 6 -> (6+1)/2 = 3.5 -> (3.5+2)/2 = 2.75.
-        check(Some(&[1, 2, 0]), Overlap::blend(0.5).unwrap(), 2.75);
-    }
-
-    #[test]
     fn levels_are_needed_and_must_fit_the_key() {
         let tiles = Tiles { packed: &[1.0f32, 2.0], placement: Placement::Indices(&[0, 1]), tile_size: 1 };
         let unsorted = LevelsRule { levels: None, assume_priority_sorted: false, overlap: Overlap::Override };

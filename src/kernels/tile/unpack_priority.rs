@@ -96,26 +96,6 @@ mod tests {
     const SHAPE: MapShape = MapShape { batch: 1, channels: 1, height: 2, width: 3 };
 
     #[test]
-    fn higher_priority_stays_and_equal_priority_overwrites_or_blends() {
-        let check = |base, packed: [f32; 8], columns: [u32; 2], priorities, overlap, expected, left: [i8; 6]| {
-            let origins = columns.map(|x| Corner { y: 0, x });
-            let tiles = Tiles { packed: &packed, placement: Placement::Origins(&origins), tile_size: 2 };
-            let rule = PriorityRule { level_priority: 1, overlap };
-            for form in [Form::Reference, Form::Fast(())] {
-                let (mut merged, mut map): ([f32; 6], [i8; 6]) = ([0.0; 6], priorities);
-                run(form, &[base; 6], SHAPE, &tiles, rule, &mut merged, &mut map).unwrap();
-                assert_eq!((merged, map), (expected, left), "{form:?}");
-            }
-        };
-        let packed = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
-        let expected = [1.0, 9.0, 6.0, 3.0, 7.0, 8.0];
-        check(9.0, packed, [0, 1], [0, 2, 0, 0, 0, 0], Overlap::Override, expected, [1, 2, 1, 1, 1, 1]);
-        let packed = [4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0, 8.0];
-        let expected = [5.0, 5.0, 0.0, 5.0, 5.0, 0.0];
-        check(0.0, packed, [0, 0], [0; 6], Overlap::blend(0.5).unwrap(), expected, [1, 1, 0, 1, 1, 0]);
-    }
-
-    #[test]
     fn wrong_lengths_are_refused_and_no_tiles_leave_the_base() {
         let rule = PriorityRule { level_priority: 1, overlap: Overlap::Override };
         let merged = |packed: &[f32], origins: &[Corner], pixels: usize| {
