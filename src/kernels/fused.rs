@@ -44,8 +44,8 @@ pub struct Scratch {
     starts: Vec<usize>,
 }
 
-/// `map` and `merged` are `[B,C,H,W]`. All forms give the same bits; the fast ones copy a block of planes and operate on
-/// its chosen tiles, each once, while the block is in the cache.
+/// `map` and `merged` are `[B,C,H,W]`. All forms give the same bits; for tiles of 8 and 16 pixels the fast ones copy a block
+/// of planes and operate on its chosen tiles, each once, while the block is in the cache.
 pub fn run<T: Element>(
     form: Form<ChannelBlock>,
     map: &[T],
@@ -56,7 +56,7 @@ pub fn run<T: Element>(
     scratch: &mut Scratch,
 ) -> Result<(), KernelError> {
     let per_sample = check(map, shape, choice, merged, scratch)?;
-    if form == Form::Reference {
+    if form == Form::Reference || !matches!(choice.tile_size, 8 | 16) {
         reference(map, shape, choice, affine, merged, per_sample);
         return Ok(());
     }
@@ -64,7 +64,9 @@ pub fn run<T: Element>(
     each_block(form, shape, merged, |sample, channel, merged| {
         let map = &map[shape.at(sample, channel, 0, 0)..][..merged.len()];
         let starts = &starts[sample * per_sample..][..per_sample];
-        Block { map, shape, starts, tile_size: choice.tile_size, affine, merged }.run();
+        merged.copy_from_slice(map);
+        let block = Block { shape, starts, affine, merged };
+        if choice.tile_size == 8 { block.rows::<8>() } else { block.rows::<16>() }
     });
     Ok(())
 }
@@ -105,43 +107,19 @@ fn starts<'a>(shape: MapShape, choice: &FusedChoice<'_>, per_sample: usize, star
 
 /// Some planes of one sample, and where the tiles of the sample begin in each.
 struct Block<'a, T> {
-    map: &'a [T],
     shape: MapShape,
     starts: &'a [usize],
-    tile_size: usize,
     affine: &'a Affine,
     merged: &'a mut [T],
 }
 
 impl<T: Element> Block<'_, T> {
-    fn run(self) {
-        self.merged.copy_from_slice(self.map);
-        match self.tile_size {
-            4 => self.rows::<4>(),
-            8 => self.rows::<8>(),
-            16 => self.rows::<16>(),
-            _ => self.any(),
-        }
-    }
-
-    /// For sides that the compiler knows. Tiles lie on the grid, so planes are arrays of rows of tiles.
+    /// Tiles lie on the grid, so planes are arrays of rows of tiles.
     fn rows<const SIDE: usize>(self) {
         let (plane, stride) = (self.shape.plane() / SIDE, self.shape.width / SIDE);
         let rows = self.merged.as_chunks_mut::<SIDE>().0;
         for start in once_each(self.starts) {
             operate_tile(&mut rows[start / SIDE..], plane, stride, self.affine);
-        }
-    }
-
-    fn any(self) {
-        let (plane, width, side) = (self.shape.plane(), self.shape.width, self.tile_size);
-        for start in once_each(self.starts) {
-            for first in (start..self.merged.len()).step_by(plane) {
-                for dy in 0..side {
-                    let row = &mut self.merged[first + dy * width..][..side];
-                    row.iter_mut().for_each(|pixel| *pixel = operate(*pixel, self.affine));
-                }
-            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 pub use super::WALKS as CANDIDATES;
-use super::{Placement, Rows, Walk, copy_block};
+use super::{Placement, Rows, Walk};
 use crate::element::Element;
 use crate::shape::{Grid, MapShape, check_length, per_sample};
 use crate::stream::READ;
@@ -18,7 +18,7 @@ use crate::{Form, KernelError};
 /// Tiles whose places are found together.
 const GROUP: usize = 64;
 
-/// `indices` is `[B,K]`, `packed` is `[B,K,C,t,t]`. All forms give the same bits.
+/// `indices` is `[B,K]`, `packed` is `[B,K,C,t,t]`. All forms give the same bits; they differ for tiles of 8 and 16 pixels.
 pub fn run<T: Element>(
     form: Form<Walk>,
     map: &[T],
@@ -29,16 +29,18 @@ pub fn run<T: Element>(
 ) -> Result<(), KernelError> {
     let per_sample = check(map, shape, tile_size, indices, packed)?;
     let gather = |config, first, packed: &mut [T]| {
-        Gather { map, shape, tile_size, indices, per_sample, first, config, packed }.run();
+        let part = Gather { map, shape, tile_size, indices, per_sample, first, config, packed };
+        if tile_size == 8 { part.rows::<8>() } else { part.rows::<16>() }
     };
+    let is_fast = matches!(tile_size, 8 | 16);
     match form {
-        Form::Reference => reference(map, shape, tile_size, indices, packed, per_sample),
-        Form::Fast(config) => gather(config, 0, packed),
-        Form::Parallel(config) => {
+        Form::Fast(config) if is_fast => gather(config, 0, packed),
+        Form::Parallel(config) if is_fast => {
             let tiles = indices.len().div_ceil(rayon::current_num_threads()).max(1);
             let parts = packed.par_chunks_mut(tiles * shape.channels * tile_size * tile_size).enumerate();
             parts.for_each(|(index, packed)| gather(config, index * tiles, packed));
         }
+        _ => reference(map, shape, tile_size, indices, packed, per_sample),
     }
     Ok(())
 }
@@ -78,16 +80,7 @@ struct Gather<'a, T> {
 }
 
 impl<T: Element> Gather<'_, T> {
-    fn run(self) {
-        match self.tile_size {
-            4 => self.rows::<4>(),
-            8 => self.rows::<8>(),
-            16 => self.rows::<16>(),
-            _ => self.any(),
-        }
-    }
-
-    /// For sides that the compiler knows. Tiles lie on the grid, so the map is an array of rows of tiles.
+    /// Tiles lie on the grid, so the map is an array of rows of tiles.
     fn rows<const SIDE: usize>(self) {
         let Gather { map, shape, config, .. } = self;
         let rows = map.as_chunks::<SIDE>().0;
@@ -96,20 +89,6 @@ impl<T: Element> Gather<'_, T> {
             let (plane, stride) = (shape.plane() / SIDE, shape.width / SIDE);
             let walked = Rows { map: rows.as_ptr(), prefetch: config.prefetch, plane, stride };
             gather(rows, starts, channels, shape.channels, walked, packed);
-        });
-    }
-
-    fn any(self) {
-        let Gather { map, shape, tile_size, .. } = self;
-        let pixels = tile_size * tile_size;
-        self.blocks(|starts, channels, packed| {
-            for (start, tile) in starts.iter().zip(packed.chunks_exact_mut(shape.channels * pixels)) {
-                let first = start + channels.start * shape.plane();
-                let targets = tile[channels.start * pixels..channels.end * pixels].chunks_exact_mut(pixels);
-                for (channel, target) in targets.enumerate() {
-                    copy_block(&map[first + channel * shape.plane()..], shape.width, target, tile_size, tile_size);
-                }
-            }
         });
     }
 

@@ -6,11 +6,11 @@
 //! `(level - lowest) << bits | k` with `bits = max(1, bit length of K-1)`, because implementations on a device decide
 //! the winner by an atomic maximum.
 //!
-//! Channels are independent, so the fast forms apply all tiles to a block of planes while it is in the cache. Maps are
-//! `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
+//! Channels are independent, so the fast forms apply all tiles to a block of planes while it is in the cache; they take tiles of
+//! 8 and 16 pixels on the grid that override. Maps are `[B,C,H,W]`, tiles `[B,K,C,t,t]`.
 
 pub use super::WALKS as CANDIDATES;
-use super::{Blend, Overlap, Placement, Rows, Tiles, Walk, copy_block, each_block};
+use super::{Blend, Overlap, Placement, Rows, Tiles, Walk, each_block};
 use crate::element::Element;
 use crate::shape::{MapShape, check_length};
 use crate::stream::WRITE;
@@ -39,27 +39,23 @@ pub fn run<T: Element>(
     // Tiles on a grid are disjoint or in the same place. Where they override, they may be applied by place, so that
     // neighbours find their lines in the cache.
     let is_plain = matches!((tiles.placement, rule.overlap), (Placement::Indices(_), Overlap::Override));
-    find_order(shape, tiles, rule, scratch, is_plain && form != Form::Reference)?;
-    if form == Form::Reference {
+    let is_fast = is_plain && matches!(tiles.tile_size, 8 | 16) && form != Form::Reference;
+    find_order(shape, tiles, rule, scratch, is_fast)?;
+    if !is_fast {
         base.into_iter().for_each(|base| merged.copy_from_slice(base));
         scatter_pixels(shape, tiles, rule.overlap, merged, scratch);
         return Ok(());
     }
     let applied = scratch.applied.as_slice();
-    let blend = match rule.overlap {
-        Overlap::Override => None,
-        Overlap::Blend(factor) => Some(Blend::new(factor)),
-    };
     let prefetch = matches!(form, Form::Fast(config) | Form::Parallel(config) if config.prefetch);
-    let all_starts = applied.iter().fold(0, |all, applied| all | applied.start);
     each_block(form.map(|walk| walk.block), shape, merged, |sample, channel, planes| {
         if let Some(base) = base {
             planes.copy_from_slice(&base[shape.at(sample, channel, 0, 0)..][..planes.len()]);
         }
         let per_sample = applied.len() / shape.batch;
         let applied = &applied[sample * per_sample..][..per_sample];
-        let Tiles { packed, tile_size, .. } = *tiles;
-        Block { shape, packed, tile_size, blend, prefetch, applied, all_starts, channel, planes }.run();
+        let block = Block { shape, packed: tiles.packed, prefetch, applied, channel, planes };
+        if tiles.tile_size == 8 { block.apply_rows::<8>() } else { block.apply_rows::<16>() }
     });
     Ok(())
 }
@@ -166,58 +162,21 @@ fn scatter_pixels<T: Element>(
 struct Block<'a, T> {
     shape: MapShape,
     packed: &'a [T],
-    tile_size: usize,
-    blend: Option<Blend<T>>,
     prefetch: bool,
     applied: &'a [Applied],
-    /// The disjunction of all starts: a power of two divides it where it divides each.
-    all_starts: usize,
     channel: usize,
     planes: &'a mut [T],
 }
 
 impl<T: Element> Block<'_, T> {
-    fn run(self) {
-        match self.tile_size {
-            4 => self.apply_rows::<4>(),
-            8 => self.apply_rows::<8>(),
-            16 => self.apply_rows::<16>(),
-            _ => self.apply_any(),
-        }
-    }
-
-    /// For sides that the compiler knows, where overriding tiles on the grid make a plane an array of rows of tiles.
+    /// Tiles lie on the grid, so planes are arrays of rows of tiles.
     fn apply_rows<const SIDE: usize>(self) {
         let Block { shape, packed, prefetch, .. } = self;
-        if self.blend.is_some() || !shape.width.is_multiple_of(SIDE) || !self.all_starts.is_multiple_of(SIDE) {
-            return self.apply_any();
-        }
         let tiles = packed.as_chunks::<SIDE>().0.as_chunks::<SIDE>().0;
         let rows = self.planes.as_chunks_mut::<SIDE>().0;
         let (plane, stride) = (shape.plane() / SIDE, shape.width / SIDE);
         let walked = Rows { map: rows.as_ptr(), prefetch, plane, stride };
         scatter(tiles, self.applied, self.channel, shape.channels, walked, rows);
-    }
-
-    fn apply_any(self) {
-        let Block { shape, tile_size: side, blend, packed, .. } = self;
-        let (plane, pixels) = (shape.plane(), side * side);
-        let channels = self.planes.len() / plane;
-        for applied in self.applied {
-            let first = (applied.tile * shape.channels + self.channel) * pixels;
-            for (channel, tile) in packed[first..][..channels * pixels].chunks_exact(pixels).enumerate() {
-                let target = &mut self.planes[channel * plane + applied.start..];
-                match blend {
-                    None => copy_block(tile, side, target, shape.width, side),
-                    Some(blend) => {
-                        for (row, new) in tile.chunks_exact(side).enumerate() {
-                            let current = &mut target[row * shape.width..][..side];
-                            current.iter_mut().zip(new).for_each(|(pixel, &new)| *pixel = blend.mix(*pixel, new));
-                        }
-                    }
-                }
-            }
-        }
     }
 }
 
