@@ -75,21 +75,6 @@ fn expected(_: &usize, dtype: Dtype, inputs: &HostInputs) -> Result<Vec<Expected
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::operation::checks;
-
-    #[test]
-    fn every_form_covers_every_element() {
-        for elements in [1, 15, 16, 4096, 100_003] {
-            checks::launches(&copy(elements), |launch, config| {
-                let (bytes, vector) = (elements * launch.kernel.dtype.bytes(), config.vector as usize);
-                let piece = (config.block * config.unroll * config.chunk) as usize * vector;
-                let blocks = launch.grid[0] as usize;
-                assert!(blocks * piece >= bytes / vector * vector && (blocks - 1) * piece <= bytes);
-                // The rest is less than a vector, and the first block has a thread for each element of it.
-                assert!(vector / launch.kernel.dtype.bytes() <= launch.block[0] as usize);
-            });
-        }
-    }
 
     #[test]
     fn the_empty_kernel_is_one_block() {

@@ -327,50 +327,6 @@ impl TileUnpack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::operation::checks;
-
-    #[test]
-    fn every_form_covers_the_map() {
-        for tiles in tiled::uneven_tiles() {
-            for overlap in tiled::overlaps() {
-                for levels in [Some(drawn_levels(tiles.ids().len(), 5)), None] {
-                    let unpack = TileUnpack::on_grid(tiles.clone(), levels, overlap).unwrap();
-                    checks::launches(&unpack.clone().operation(), |launch, config| {
-                        let cells = checks::bands_cover(&tiles, launch, 13);
-                        let tables = if unpack.blends() { 8 } else { 4 };
-                        assert_eq!((launch.shared as usize, config.block), (cells * tables, launch.block[0]));
-                    });
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_form_covers_a_map_with_tiles_anywhere() {
-        for (batch, channels, height, width, tile_size, count) in
-            [(1, 3, 7, 13, 3, 5), (2, 1, 33, 130, 8, 140), (2, 9, 8, 64, 8, 4), (1, 2, 5, 6, 1, 0)]
-        {
-            let map = MapShape { batch, channels, height, width };
-            let origins = drawn_origins(map, tile_size, count, 3);
-            for overlap in tiled::overlaps() {
-                let levels = Some(drawn_levels(count, 4));
-                let unpack = TileUnpack::anywhere(map, tile_size, origins.clone(), levels, overlap).unwrap();
-                checks::launches(&unpack.operation(), |launch, config| {
-                    let vector = launch.kernel.defines["VECTOR"] as usize;
-                    let (across, down) = (32 * vector / launch.kernel.dtype.bytes(), launch.block[0] as usize / 32);
-                    let [patches, groups, samples] = launch.grid.map(|blocks| blocks as usize);
-                    // As the kernel cuts them: as many patches in every row, and no row too few or too many.
-                    let in_row = width.div_ceil(across);
-                    assert!(patches % in_row == 0 && patches / in_row * down >= height);
-                    assert!((patches / in_row - 1) * down < height);
-                    assert!(groups * config.chunk as usize >= channels && samples == batch);
-                    assert_eq!(width * launch.kernel.dtype.bytes() % vector, 0);
-                    // Lists that alternate between two places need an even length.
-                    assert_eq!(launch.kernel.defines["LIST"] % 2, 0);
-                });
-            }
-        }
-    }
 
     #[test]
     fn invalid_tiles_are_refused() {

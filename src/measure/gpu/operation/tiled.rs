@@ -367,7 +367,6 @@ fn fused_expected(tiles: &Tiled, dtype: Dtype, inputs: &HostInputs) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::operation::checks;
 
     const MAP: MapShape = MapShape { batch: 2, channels: 3, height: 6, width: 8 };
 
@@ -415,42 +414,5 @@ mod tests {
         let tiled = Tiled::new(map, 8, [[0, 1, 2, 3], [4, 5, 6, 8]].concat()).unwrap();
         // Of eight pieces of four tiles, the first has none of the others.
         assert_eq!(tiled.bytes_of_others(Dtype::F16), 7 * PIECE * 8 * 3);
-    }
-
-    #[test]
-    fn bands_cover_all_columns_rows_and_channels() {
-        for (height, width, tile_size) in [(4, 4, 2), (3, 4099, 1), (8, 2048, 2), (16, 16, 16)] {
-            for (channels, vectors) in [1, 3, 64].into_iter().flat_map(|c| [1, 256, 100_000].map(|v| (c, v))) {
-                let map = MapShape { batch: 2, channels, height, width };
-                let tiled = Tiled::new(map, tile_size, Vec::new()).unwrap();
-                let Bands { cells, parts, group, grid } = tiled.bands(tile_size.min(4), vectors);
-                let (columns, rows) = (width / tile_size, height / tile_size);
-                assert!(parts * cells >= columns && (parts - 1) * cells < columns && cells <= MOST_CELLS);
-                let groups = grid[1];
-                assert!(groups * group >= channels && (groups - 1) * group < channels);
-                assert_eq!((grid[0], grid[2]), (rows * parts, 2));
-            }
-        }
-    }
-
-    #[test]
-    fn every_form_covers_every_tile_and_the_map() {
-        for tiles in uneven_tiles() {
-            checks::launches(&tile_pack(tiles.clone()), |launch, config| {
-                let [groups, parts, batch] = launch.grid.map(|blocks| blocks as usize);
-                let vector = launch.kernel.defines["VECTOR"] as usize;
-                let bytes = tiles.map().channels * tiles.tile_size().pow(2) * launch.kernel.dtype.bytes();
-                let (group, step) = (config.chunk as usize, (config.block / config.chunk * config.unroll) as usize);
-                assert!(32 % group == 0 && config.block % 32 == 0);
-                assert!(groups * group >= tiles.per_sample() && (groups - 1) * group < tiles.per_sample());
-                assert!(parts * step * vector >= bytes && (parts - 1) * step * vector < bytes);
-                assert_eq!(batch, tiles.map().batch);
-                assert_eq!((tiles.tile_size() * launch.kernel.dtype.bytes()) % vector, 0);
-            });
-            checks::launches(&fused_pack_op_unpack(tiles.clone()), |launch, _| {
-                let cells = checks::bands_cover(&tiles, launch, 11);
-                assert_eq!(launch.shared as usize, cells * 4);
-            });
-        }
     }
 }
