@@ -42,8 +42,8 @@ proptest! {
         check(&(hodges_lehmann::shift(&x, &y, share), hodges_lehmann::ratio(&x, &y, share)));
         let line = x.len().min(y.len());
         check(&rank_trend::theil_sen(&x[..line], &y[..line], share));
-        let processes = |values: &[f64]| median_ratio::of_processes(&[values, values], &[&y, values], 5, 1, share);
-        check(&processes(&x));
+        let (first, second) = (Vec::from_iter(0..x.len()), Vec::from_iter(0..y.len()));
+        check(&median_ratio::from_resamples(&x, &y, [(&*first, &*second); 2], share));
         let levels = |values: &[f64]| {
             let half = values.len() / 2;
             [vec![values.len()], vec![2, half]].map(|shape| kalibera_jones::VarianceLevels::new(values, &shape))
