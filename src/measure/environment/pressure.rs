@@ -320,9 +320,6 @@ mod tests {
 
     #[test]
     fn only_what_is_over_the_limits_is_a_reason() {
-        let check = |change: PressureChange, cores: usize, expected: &[&str]| {
-            assert_eq!(reasons(&change, cores), expected, "{change:?}");
-        };
         let quiet = PressureChange {
             steal_share: Some(0.01),
             throttled_periods: Some(0),
@@ -330,44 +327,27 @@ mod tests {
             load_after: Some(3.0),
             ..PressureChange::default()
         };
-        check(PressureChange::default(), 1, &[]);
-        check(PressureChange { others: Some((0.5, 2)), ..PressureChange::default() }, 2, &[]);
-        check(
-            PressureChange { others: Some((1.24, 2)), ..PressureChange::default() },
-            2,
-            &["the machine was busy: other programs used 1.2 of its processors on average"],
-        );
-        check(quiet.clone(), 2, &[]);
-        check(
-            quiet.clone(),
-            1,
-            &["the machine was busy: load 2.0 before the run and 3.0 after it on 1 core (1.0 of it from this run)"],
-        );
-        check(
-            PressureChange { load_after: None, ..quiet.clone() },
-            1,
-            &["the machine was busy: load 2.0 before the run on 1 core"],
-        );
-        check(
-            PressureChange { load_before: None, ..quiet.clone() },
-            1,
-            &["the machine was busy: load 3.0 after the run on 1 core (1.0 of it from this run)"],
-        );
-        check(
-            PressureChange { steal_share: Some(0.034), ..quiet.clone() },
-            2,
-            &["the host took 3.4 % of the processor time, over the limit of 1 %"],
-        );
-        check(
-            PressureChange { throttled_periods: Some(12), throttled_seconds: Some(0.5), ..quiet.clone() },
-            2,
-            &["the CPU limit of the control group stopped the processes 12 times, for 0.50 s in all"],
-        );
-        check(
-            PressureChange { throttled_periods: Some(1), ..quiet },
-            2,
-            &["the CPU limit of the control group stopped the processes once, for 0.00 s in all"],
-        );
+        let check = |alter: fn(&mut PressureChange), cores: usize, expected: &str| {
+            let mut change = quiet.clone();
+            alter(&mut change);
+            assert_eq!(reasons(&change, cores).join("; "), expected, "{change:?}");
+        };
+        check(|change| *change = PressureChange::default(), 1, "");
+        check(|change| change.others = Some((0.5, 2)), 2, "");
+        let busy = "the machine was busy: other programs used 1.2 of its processors on average";
+        check(|change| change.others = Some((1.24, 2)), 2, busy);
+        check(|_| (), 2, "");
+        let both = "the machine was busy: load 2.0 before the run and 3.0 after it on 1 core (1.0 of it from this run)";
+        check(|_| (), 1, both);
+        check(|change| change.load_after = None, 1, "the machine was busy: load 2.0 before the run on 1 core");
+        let after = "the machine was busy: load 3.0 after the run on 1 core (1.0 of it from this run)";
+        check(|change| change.load_before = None, 1, after);
+        let stolen = "the host took 3.4 % of the processor time, over the limit of 1 %";
+        check(|change| change.steal_share = Some(0.034), 2, stolen);
+        let often = "the CPU limit of the control group stopped the processes 12 times, for 0.50 s in all";
+        check(|change| (change.throttled_periods, change.throttled_seconds) = (Some(12), Some(0.5)), 2, often);
+        let once = "the CPU limit of the control group stopped the processes once, for 0.00 s in all";
+        check(|change| change.throttled_periods = Some(1), 2, once);
     }
 
     #[test]
