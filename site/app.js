@@ -329,9 +329,9 @@ const order = new Intl.Collator("en", { numeric: true });
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const PREFIXES = { n: 1e-9, "\u00b5": 1e-6, m: 1e-3, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 
-// A figure as a table shows it: `1 of 4 000` is a share, and the prefix of a unit counts, so that 2.9 G/s is more than 555 M/s.
+// A figure as a table shows it, also behind a glyph: `1 of 4 000` is a share, and the prefix of a unit counts, so that 2.9 G/s is more than 555 M/s.
 const numberOf = (text) => {
-  const plain = text.replace(/\s/g, "").replace(/\u2212/g, "-").replace("\u03bc", "\u00b5");
+  const plain = text.replace(/\s/g, "").replace(/^[=\u25b2\u25bc\u25c7\u2197\u2198]/, "").replace(/\u2212/g, "-").replace("\u03bc", "\u00b5");
   const factor = plain.match(/^x([\d.]+(?:e\d+)?)$/);
   // A factor where a change is large: x12 is more than any percentage before it.
   if (factor) return (Number(factor[1]) - 1) * 100;

@@ -145,7 +145,7 @@ fn derive(finding: &ItemFinding) -> (Derived, Option<Figures>) {
             (derived(Status::Pending, "the history has no series to look at"), figures("0 open", "no series", ""))
         }
         ItemFinding::Events { series, open, accepted } => events(*series, open, accepted),
-        ItemFinding::Coverage(coverage) => (covered(coverage), share("all judged", coverage.judged, coverage.total)),
+        ItemFinding::Coverage(coverage) => (covered(coverage), share("all examined", coverage.judged, coverage.total)),
         ItemFinding::Environments(runs) => {
             let complete = runs.iter().filter(|run| !run.dirty && run.missing.is_empty()).count();
             (worst(runs.iter().map(environment)), share("all recorded, clean", complete, runs.len()))
@@ -494,7 +494,7 @@ mod tests {
             (events(3, 0, 0), ["0 open", "0 open", ""]),
             (events(3, 0, 2), ["0 open", "0 open", "2 accepted"]),
             (events(3, 1, 2), ["0 open", "1 open", "1 over"]),
-            (coverage(52, 56, ""), ["all judged", "52 of 56", "4 short"]),
+            (coverage(52, 56, ""), ["all examined", "52 of 56", "4 short"]),
             (ItemFinding::Files(vec![file("ab"), file("cd")]), ["all present", "1 of 2", "1 short"]),
             (ItemFinding::Replay(vec![file("ab")], Ok(Vec::new())), ["verifies", "verifies", ""]),
             (parity(5, 1, 0), ["all within tolerance", "5 of 6", "1 short"]),

@@ -3,7 +3,7 @@
 use super::sample_data::{self, Sample};
 use super::site_checks::page;
 use super::{Settings, link};
-use sprag_model::{Counts, Effect, Page, Verdict};
+use sprag_model::{Counts, Direction, Effect, Member, Page, Verdict};
 
 fn site(change: impl FnOnce(&mut Sample)) -> Vec<Page> {
     let mut sample = sample_data::rich();
@@ -71,7 +71,7 @@ fn a_week_without_an_event_claims_no_change() {
     let weeks = rows(page(&site, link::WEEK_LIST), "no event began or ended");
     let moved: Vec<&String> = weeks.iter().filter(|row| row.contains("class=\"n\">+")).collect();
     assert!(!moved.is_empty(), "{weeks:?}");
-    assert!(moved.iter().all(|row| row.contains("<span class=\"q why\">no event</span>")), "{moved:?}");
+    assert!(moved.iter().all(|row| row.contains("<td class=\"nb\">no event</td>")), "{moved:?}");
     let mut one = rows(page(&site, "week/2026-11-09.html"), "<td class=\"n push\">+");
     one.retain(|row| row.contains("</a> cpu, "));
     assert!(!one.is_empty() && one.iter().all(|row| row.contains(">no event<")), "{one:?}");
@@ -99,6 +99,8 @@ fn without_baselines_pages_open_with_events() {
     let digest = h1(link::DIGEST);
     assert!(digest.contains("2 open regressions") && !digest.contains("no verdict"), "{digest}");
     assert!(page(&site, link::DIGEST).contains(" trends examined</dd>"));
+    assert!(page(&site, link::DIGEST).contains("the gate judges nothing"));
+    assert!(page(&site, link::SERIES_LIST).contains("no suite has a baseline, so nothing is judged. "));
     for one in site.iter().filter(|page| page.path.starts_with("series/") && page.path != link::SERIES_LIST) {
         let title = h1(&one.path);
         assert!(!title.contains("baseline") && title.contains(": "), "{title}");
@@ -106,4 +108,60 @@ fn without_baselines_pages_open_with_events() {
     let drifts =
         site.iter().filter(|page| page.path.starts_with("series/")).filter(|one| h1(&one.path).contains("drift, "));
     assert!(drifts.count() > 0, "a drift is named as such");
+}
+
+#[test]
+fn a_figure_that_two_pages_have_is_the_same() {
+    let mut sizes = (1..).map(|size| f64::from(size) / 100.0);
+    let site = site(|sample| {
+        for one in sample.analysis.suites.iter_mut().flat_map(|suite| &mut suite.comparisons) {
+            let detectable = sizes.next();
+            one.effect = one.effect.map(|effect| Effect { detectable, ..effect });
+        }
+    });
+    let digest = page(&site, link::DIGEST).replace('\u{202f}', " ");
+    let after = |words: &str| digest.split_once(words).and_then(|(_, rest)| rest.split_once(" %")).expect("a size").0;
+    let median = after("The median minimum detectable effect is ");
+    assert_eq!(after("<dt>Minimum detectable effect</dt><dd>"), median);
+    let judged = digest.split("<dd>").find_map(|one| one.split_once(" judged</dd>")).expect("it is a fact").0;
+    let list = format!("The gate uses one metric a benchmark: {judged} judged.");
+    assert!(page(&site, link::SERIES_LIST).replace('\u{202f}', " ").contains(&list), "{list}");
+}
+
+#[test]
+fn a_change_both_ways_is_no_regression() {
+    let site = site(|sample| {
+        let better = sample.trend.events.iter().find(|one| one.id == "e-2ac860").expect("it is there").members.clone();
+        let mixed = sample.trend.events.iter_mut().find(|one| one.id == "e-7c1f03").expect("it is there");
+        mixed.members.extend(better.into_iter().map(|one| Member { suite: "other".to_owned(), ..one }));
+        mixed.direction = Direction::Mixed;
+    });
+    for path in [link::DIGEST, link::EVENT_LIST] {
+        let html = page(&site, path);
+        assert!(html.contains("1 open regression") && html.contains(", 1 mixed change"), "{path}");
+        assert!(html.contains("▲▼\u{a0}</i>mixed</span>"), "{path}");
+    }
+    let event = page(&site, &link::event("e-7c1f03"));
+    assert!(event.contains("cpu and other on ") && event.contains(">other, epyc-9354<"), "it names its suites");
+    assert!(event.contains(" --suite cpu --suite other\n"), "one command compares both");
+    assert!(event.contains(" --suite cpu --measure ") && event.contains(" --suite other --measure "));
+}
+
+/// What is behind these words in pages of that kind, until the end of that element.
+fn all<'a>(site: &'a [Page], kind: &str, words: &str, end: &str) -> Vec<&'a str> {
+    let pages = site.iter().filter(|page| page.path.starts_with(kind) && page.path.ends_with(".html"));
+    let parts = pages.flat_map(|one| page(site, &one.path).split(words).skip(1).collect::<Vec<&str>>());
+    parts.filter_map(|rest| Some(rest.split_once(end)?.0)).collect()
+}
+
+#[test]
+fn a_row_says_why_and_which_way_without_colour_or_another_table() {
+    let site = site(|_| ());
+    let unlisted = all(&site, "compare/", "<li><b>No change</b>", "</li>");
+    assert!(!unlisted.is_empty() && unlisted.iter().all(|one| one.contains("minimum detectable effect ")));
+    let waived = all(&site, "release/", ">waived</span>", "</td>");
+    assert!(!waived.is_empty() && waived.iter().all(|row| row.contains("<span class=\"q why\">")), "{waived:?}");
+    let changes = all(&site, "series/", "<td class=\"n push\"><span class=\"v ", "</td>");
+    let newest = changes.iter().filter(|cell| ["▲", "▼", "◇", "↗", "↘"].iter().any(|one| cell.contains(one)));
+    assert!(newest.count() > 3, "{changes:?}");
 }

@@ -42,6 +42,12 @@ impl Mark {
         self.tone.class()
     }
 
+    /// The glyph, where there are two with a gap to the word.
+    pub fn slot(&self) -> String {
+        let gap = if self.glyph.chars().count() > 1 { "\u{a0}" } else { "" };
+        format!("{}{gap}", self.glyph)
+    }
+
     /// The glyph points where the number went; word and colour say whether that is bad.
     pub fn of_comparison(comparison: &Comparison) -> Mark {
         let tone = Mark::tone_of(&comparison.verdict);

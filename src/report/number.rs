@@ -1,5 +1,6 @@
 //! Numbers as pages print them: U+2212 for minus, U+202F before a unit and between thousands, an en dash for none.
 
+use sprag_base::stats::describe;
 use sprag_model::Scale;
 use sprag_model::unit::significant;
 
@@ -101,6 +102,13 @@ pub(crate) fn beyond(all: usize, most: usize, words: &str) -> String {
 pub(crate) fn nonzero(counts: &[(usize, &str)]) -> Vec<String> {
     let present = counts.iter().filter(|(n, _)| *n > 0);
     present.map(|(n, words)| format!("{} {words}", count(*n))).collect()
+}
+
+/// The smallest, the median and the largest; `None` of none.
+pub fn range(values: impl Iterator<Item = f64>) -> Option<[f64; 3]> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    Some([*values.first()?, describe::median_of_sorted(&values)?, *values.last()?])
 }
 
 pub fn counted(n: usize, one: &str, many: &str) -> String {

@@ -10,7 +10,8 @@ use crate::number::{self, count, counted};
 use crate::text::{capital, short_benchmark};
 use crate::trend::{event, summary as trend_summary, words};
 use sprag_model::{
-    Analysis, Comparison, Counts, Event, EventKind, Member, NoBaseline, RunStatus, SuiteAnalysis, Trend, Verdict,
+    Analysis, Comparison, Counts, Direction, Event, EventKind, Member, NoBaseline, RunStatus, SuiteAnalysis, Trend,
+    Verdict,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,7 @@ pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::new(analysis);
     Summary {
         headline: match totals.is_of_trends(trend) {
-            true => trend_summary::headline(trend),
+            true => trend_summary::present(trend),
             false => with_regressions(headline(&totals), trend),
         },
         lede: lede(analysis, &totals),
@@ -66,10 +67,8 @@ impl Totals {
         let of_status = |status: RunStatus| suites.iter().filter(|suite| suite.status == status).count();
         let comparisons = || suites.iter().flat_map(|suite| &suite.comparisons);
         let [slower, faster] = mark::words(comparisons().map(|one| &one.metric));
-        let mut detectable: Vec<f64> = comparisons().filter_map(|comparison| comparison.effect?.detectable).collect();
-        detectable.sort_by(f64::total_cmp);
         Totals {
-            counts: suites.iter().fold(Counts::default(), |sum, suite| sum.plus(suite.counts)),
+            counts: counts(analysis),
             suites: suites.len(),
             ran: of_status(RunStatus::Ok),
             skipped: of_status(RunStatus::Skipped),
@@ -77,7 +76,7 @@ impl Totals {
             failures: suites.iter().map(|suite| suite.failures.len()).sum(),
             slower,
             faster,
-            median_detectable: detectable.get(detectable.len() / 2).copied(),
+            median_detectable: detectable(analysis).map(|[_, median, _]| median),
         }
     }
 
@@ -89,6 +88,21 @@ impl Totals {
             && self.counts.no_baseline == self.counts.total()
             && trend.coverage.judged > 0
     }
+}
+
+/// The verdicts of the newest runs.
+pub(super) fn counts(analysis: &Analysis) -> Counts {
+    analysis.suites.iter().fold(Counts::default(), |sum, suite| sum.plus(suite.counts))
+}
+
+pub(super) fn judged(counts: &Counts) -> String {
+    format!("{} of {} judged", count(counts.judged()), count(counts.total()))
+}
+
+/// The smallest, the median and the largest minimum detectable effect of the gate.
+pub(super) fn detectable(analysis: &Analysis) -> Option<[f64; 3]> {
+    let comparisons = analysis.suites.iter().flat_map(|suite| &suite.comparisons);
+    number::range(comparisons.filter_map(|one| one.effect?.detectable))
 }
 
 /// Where the median minimum detectable effect is above this, `No change` is not good news.
@@ -141,16 +155,14 @@ fn headline(totals: &Totals) -> Phrase {
 }
 
 fn with_regressions(newest: Phrase, trend: &Trend) -> Phrase {
-    let regressions = open_regressions(trend).count();
-    if regressions == 0 {
-        return newest;
-    }
-    let words = counted(regressions, "open regression", "open regressions");
+    let open: Vec<Mark> = trend_summary::open(trend).collect();
+    let [first, rest @ ..] = open.as_slice() else { return newest };
+    let rest: String = rest.iter().map(|mark| format!(", {}", mark.word)).collect();
     let is_bad = newest.parts.iter().any(|part| matches!(part, Part::Mark(mark) if mark.tone == Tone::Worse));
     if is_bad {
-        return newest.text(format!("; {words}"));
+        return newest.text(format!("; {}{rest}", first.word));
     }
-    Phrase::from(Mark::new(Tone::Worse, "▲", words)).text(";").then(newest)
+    Phrase::from(first.clone()).text(rest + ";").then(newest)
 }
 
 fn lede(analysis: &Analysis, totals: &Totals) -> Phrase {
@@ -232,8 +244,7 @@ fn complete(totals: &Totals, trend: &Trend) -> Fact {
         let answer = format!("{} of {} trends examined", count(trend.coverage.judged), count(trend.coverage.total));
         return Fact::new(question, answer, note);
     }
-    let answer = format!("{} of {} judged", count(counts.judged()), count(counts.total()));
-    Fact::new(question, answer, Phrase::plain(note).then(coverage))
+    Fact::new(question, judged(counts), Phrase::plain(note).then(coverage))
 }
 
 fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
@@ -266,7 +277,11 @@ fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
         let place = format!(" than in the run before, as {} on {}.", first.suite, first.machine_name);
         note = note.then(Phrase::from(Mark::new(Tone::Environment, "◇", words)).text(place));
     } else if compared().count() > 0 {
-        note = note.then("No environment changed since the run before.".into());
+        let of = match compared().count() {
+            some if some < totals.suites => format!(" of {some} of {} suites", totals.suites),
+            _ => String::new(),
+        };
+        note = note.then(format!("No environment changed since the run before{of}.").into());
     } else if totals.suites > 0 {
         note = note.then("There is no run before to compare the environment with.".into());
     }
@@ -352,7 +367,7 @@ fn unjudged_step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     let without = total(|suite| suite.counts.no_baseline);
     if let Some((answer, note)) = regression_step(analysis, trend) {
         let metrics = counted(without, "metric has", "metrics have");
-        let more = format!("Also, {metrics} no baseline: `sprag baseline emit` takes one.");
+        let more = format!("{metrics} no baseline: `sprag baseline emit`.");
         return (answer, if without > 0 { note.then(Phrase::quoted(&more)) } else { note });
     }
     let (doubt, by) = match turns(analysis) {
@@ -409,11 +424,11 @@ fn series_page(analysis: &Analysis, id: &str) -> Option<String> {
 }
 
 /// The regressions of the history that are still present and that nobody accepts.
-pub(super) fn open_regressions(trend: &Trend) -> impl Iterator<Item = &Event> {
+fn open_regressions(trend: &Trend) -> impl Iterator<Item = &Event> {
     trend.events.iter().filter(|one| one.is_open_regression())
 }
 
-/// The first in the list of events, which is ordered by certainty, size and reach.
+/// The first in the list of events, which is ordered by certainty, size and number of series.
 fn worst_regression(trend: &Trend) -> Option<&Event> {
     open_regressions(trend).next()
 }
@@ -437,9 +452,13 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
         EventKind::Drift => worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit),
         EventKind::Change | EventKind::Bimodal | EventKind::Environment => &worst.first_bad,
     };
-    let rank = match open_regressions(trend).count() {
-        1 => "the only open regression".to_owned(),
-        all => format!("the worst of {} open regressions", count(all)),
+    let (one, many) = match worst.direction {
+        Direction::Mixed => ("mixed change", "mixed changes"),
+        Direction::Worse | Direction::Better => ("open regression", "open regressions"),
+    };
+    let rank = match open_regressions(trend).filter(|one| one.direction == worst.direction).count() {
+        1 => format!("the only {one}"),
+        all => format!("first of {} {many} by size and number of series", count(all)),
     };
     let (suite, machine) = (words::name(&present.suite), words::name(&present.machine.name));
     let way = words::way(&present.metric, present.worse);
@@ -458,7 +477,7 @@ fn acceptance(of: &Event) -> Phrase {
         return Phrase::plain("No relative change can be accepted, because a level of it was zero before.");
     }
     let command = format!("sprag release waive --event {} --reason TEXT", of.id);
-    Phrase::plain("If it is intended, ").id(command).text(" writes the ledger entry that accepts it for a time.")
+    Phrase::plain("To accept it for a time: ").id(command).text(".")
 }
 
 #[cfg(test)]
@@ -595,11 +614,11 @@ mod tests {
         };
         let [answer, note] = step(&|_| ()).expect("it is open");
         assert_eq!(answer, "Look at e-7c1f03, tile_pack{n=4096} @fast");
-        let slower = "In cpu on epyc-9354 it is 8.9 % slower since 7b6a15d, the worst of 2 open regressions. If it is intended, sprag release waive --event e-7c1f03 --reason TEXT writes the ledger entry that accepts it for a time.";
+        let slower = "In cpu on epyc-9354 it is 8.9 % slower since 7b6a15d, first of 2 open regressions by size and number of series. To accept it for a time: sprag release waive --event e-7c1f03 --reason TEXT.";
         assert_eq!(note, slower);
         let [alone, note] = step(&|events| events.retain(|one| one.id == "e-5b20d9")).expect("it is open");
         assert_eq!(alone, "Look at e-5b20d9, fusion_gate{n=512} @cuda_graph");
-        let accept = ", the only open regression. If it is intended, sprag release waive --event e-5b20d9";
+        let accept = ", the only open regression. To accept it for a time: sprag release waive --event e-5b20d9";
         assert!(note.contains(accept), "{note}");
         // The other one got worse by more, and is listed behind it.
         let turned = step(&|events| {
@@ -624,21 +643,13 @@ mod tests {
     }
 
     #[test]
-    fn an_open_regression_leads_to_its_event_and_its_series() {
+    fn a_missing_baseline_is_named_after_an_open_regression() {
         let mut sample = sample_data::rich();
         sample.analysis.suites.retain(|suite| suite.status == RunStatus::Ok && suite.failures.is_empty());
         sample.analysis.suites.iter_mut().for_each(|suite| suite.comparisons.clear());
         sample.analysis.history.quarantined.clear();
-        let step = next_step(&sample.analysis, &sample.trend);
-        let links = step.answer.parts.iter().filter_map(|part| match part {
-            Part::Link { to, .. } => Some(to.as_str()),
-            _ => None,
-        });
-        let links: Vec<&str> = links.collect();
-        assert!(links[0] == link::event("e-7c1f03") && links[1].starts_with("series/"), "{links:?}");
-        assert!(!step.note.words().contains("baseline emit"), "{}", step.note.words());
         sample.analysis.suites[0].counts.no_baseline = 2;
         let words = next_step(&sample.analysis, &sample.trend).note.words();
-        assert!(words.ends_with("Also, 2 metrics have no baseline: sprag baseline emit takes one."), "{words}");
+        assert!(words.ends_with("2 metrics have no baseline: sprag baseline emit."), "{words}");
     }
 }

@@ -171,7 +171,7 @@ fn the_site_shows_what_is_wrong_with_a_release() {
     sandbox.git(&["tag", "v3"]);
     sandbox.ends(0, &["site"]).says(&["the release `v3` is no-go"]);
     let page = sandbox.read("_site/release/v3.html");
-    assert_contains(&page, &["no-go", "names no commit for it"]);
+    assert_contains(&page, &["No-go", "names no commit for it"]);
     assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
     // A waiver for an item that does not exist.
     let ledger = sandbox.read("_site/ledger.html");
@@ -194,7 +194,7 @@ fn the_site_shows_what_is_wrong_with_a_release() {
     sandbox.remove("release/checklist.toml");
     sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/release/v2.html");
-    assert_contains(&page, &["no-go", "there is no"]);
+    assert_contains(&page, &["No-go", "there is no"]);
     // Only the newest releases have a page.
     let list = sandbox.read("_site/releases/index.html");
     assert!(list.contains("3 releases, the newest") && !list.contains("Without a page"), "{list}");

@@ -14,6 +14,9 @@ const BOTTOM: i32 = 100;
 
 const LABELS: usize = 3;
 
+/// The least height of the mark of a change, in tenths of a unit: a small one would hide in its levels.
+const LEAST: i32 = 160;
+
 /// Values are shares of the level before: 1 is unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mini {
@@ -23,7 +26,7 @@ pub struct Mini {
     pub suspects: (f64, f64),
     /// The first place at the new level.
     pub at: f64,
-    /// The colour of the change there.
+    /// The colour of the change there, or of the drift that ends there.
     pub tone: Tone,
     pub label: String,
 }
@@ -86,13 +89,18 @@ pub fn draw(mini: &Mini, scale: &PlotScale) -> String {
     let on_unit = |(place, value): (f64, f64)| (x(place), (y(value) + 5).div_euclid(10) * 10);
     let mut before: Option<(f64, f64)> = None;
     for [begin, end] in mini.levels.iter().filter_map(|level| cut(level, scale.places)) {
-        svg.line("level", [on_unit(begin), on_unit(end)]);
+        // Of the event only a drift has a slope within its range.
+        let is_own_ramp = begin.1 != end.1 && begin.0 >= mini.suspects.0 && end.0 == mini.at;
+        svg.line(if is_own_ramp { &rise } else { "level" }, [on_unit(begin), on_unit(end)]);
         // Above the levels, which would hide a small change.
         if let Some((_, value)) = before {
-            let class = if begin.0 == mini.at { &rise } else { "level" };
-            svg.line(class, [on_unit((begin.0, value)), on_unit(begin)]);
+            let is_own = begin.0 == mini.at;
+            let [from, to] = [on_unit((begin.0, value)), on_unit(begin)];
+            let reach = if is_own { (LEAST - (from.1 - to.1).abs()).max(0) / 2 } else { 0 };
+            let reach = if from.1 < to.1 { -reach } else { reach };
+            svg.line(if is_own { &rise } else { "level" }, [(from.0, from.1 + reach), (to.0, to.1 - reach)]);
         }
-        before = Some(end);
+        before = (!is_own_ramp).then_some(end);
     }
     svg.labelled("fill mini", &mini.label)
 }

@@ -72,11 +72,14 @@ pub(super) fn tinted(tone: Tone, figure: String) -> Phrase {
     if tone == Tone::Plain { figure.into() } else { Mark::new(tone, "", figure).into() }
 }
 
-/// The newest change of a fit: with its colour, or that there is none.
+/// The newest change of a fit: with its colour and where it went, or that there is none.
 pub(super) fn newest_change(fit: Option<&Fit<'_>>, metric: &Metric) -> Phrase {
     let Some(fit) = fit.filter(|fit| fit.newest_level().is_some()) else { return number::NONE.into() };
     match fit.turns.last() {
-        Some(turn) => tinted(turn.tone(metric), number::or_none(turn.relative, |one| number::percent(one.value))),
+        Some(turn) => {
+            let size = number::or_none(turn.relative, |one| number::percent(one.value));
+            Mark::new(turn.tone(metric), turn.glyph(), size).into()
+        }
         None => way(Some(fit), metric).into(),
     }
 }

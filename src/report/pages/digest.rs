@@ -10,15 +10,11 @@ use super::week::{week_rows, weeks};
 use crate::catalog::SiteInput;
 use crate::number::fixed;
 use crate::sheet::{Banner, terminal};
-use crate::text::short_commit;
 use crate::trend::summary as trend_summary;
 use crate::{reasons, summary};
-use sprag_base::stats::describe;
 use sprag_model::calibration::Tally;
 use sprag_model::release::Released;
-use sprag_model::{
-    Analysis, CommitLine, Comparison, Counts, FactChange, HistoryFacts, Ledger, Scale, SuiteAnalysis, Trend,
-};
+use sprag_model::{Analysis, CommitLine, Comparison, Counts, HistoryFacts, Ledger, Scale, SuiteAnalysis, Trend};
 
 /// The judged metrics that all suites together list in Markdown, and those that each suite lists in any case.
 const MARKDOWN_ROWS: usize = 400;
@@ -41,9 +37,10 @@ pub(crate) fn digest(catalog: &Catalog<'_>) -> Result<Page, ReportError> {
     }
     let summary = summary::summarise(analysis, catalog.trend);
     let day = analysis.as_of.map_or(String::new(), date::day);
-    let mut sections = vec![events(catalog)];
+    let mut sections = vec![events(catalog, &summary.headline)];
     sections.extend(digest_grid::sections(catalog));
-    sections.extend([environment(&analysis.suites), trust(catalog)]);
+    sections.extend(environment(&analysis.suites));
+    sections.push(trust(catalog));
     sections.extend(records(&analysis.history));
     let sheet = Sheet {
         crumb: format!("Weekly digest, newest run {day}").into(),
@@ -102,7 +99,8 @@ fn sheet(catalog: &Catalog<'_>, rows: usize) -> Sheet {
     let most = (FEWEST_ROWS..=rows).rev().find(|most| all(*most) <= rows).unwrap_or(FEWEST_ROWS);
     let mut sections: Vec<Section> =
         suites.iter().enumerate().map(|(place, suite)| suite_section(place + 1, suite, most, catalog)).collect();
-    sections.extend([week_section(catalog), environment(suites), baselines(suites)]);
+    sections.push(week_section(catalog));
+    sections.extend(environment(suites));
     sections.extend(records(&analysis.history));
     Sheet { headline: summary.headline, lede: summary.lede, facts: summary.facts, sections, ..Sheet::default() }
 }
@@ -148,20 +146,17 @@ fn banners(catalog: &Catalog<'_>) -> Vec<Banner> {
     banners
 }
 
-fn reruns(catalog: &Catalog<'_>) -> String {
+/// The rate of false alarms of the gate, and what it is of.
+fn reruns(catalog: &Catalog<'_>) -> [String; 2] {
     let tally = catalog.input.reruns.iter().fold(Tally::default(), |sum, one| sum.plus(one.tally));
-    let reruns = counted(tally.judged, "rerun", "reruns");
     let inconclusive = match tally.inconclusive {
         0 => String::new(),
         some => format!("; {} inconclusive", count(some)),
     };
+    let of = || format!("{} of {}", count(tally.changed()), counted(tally.judged, "rerun", "reruns"));
     match tally.judged {
-        0 => "unknown: no commit was measured twice".to_owned(),
-        _ => format!(
-            "{} of {reruns} ({}) of an unchanged commit{inconclusive}",
-            count(tally.changed()),
-            error_rate(tally)
-        ),
+        0 => ["unknown".to_owned(), "No commit was measured twice.".to_owned()],
+        _ => [error_rate(tally), format!("{} of an unchanged commit{inconclusive}.", of())],
     }
 }
 
@@ -170,18 +165,21 @@ pub(super) fn error_rate(tally: Tally) -> String {
     format!("{}{}%", fixed(percent, if percent > 0.0 && percent < 1.0 { 2 } else { 1 }), number::NARROW)
 }
 
-fn events(catalog: &Catalog<'_>) -> Section {
-    let mut note = trend_summary::headline(catalog.trend)
-        .text(" ")
-        .link(link::EVENT_LIST, "All events")
-        .text(".")
-        .then(event_list::feeds());
+fn events(catalog: &Catalog<'_>, headline: &Phrase) -> Section {
+    let present = trend_summary::present(catalog.trend);
+    let present = if *headline == present { Phrase::default() } else { present.text(".") };
+    let listed = catalog.trend.events.iter().filter(|one| trend_summary::is_listed(one));
+    let all = match listed.clone().count().saturating_sub(catalog.trend.most_events()) {
+        0 => "All events".to_owned(),
+        more => format!("All events, {} more than here", count(more)),
+    };
+    let mut note = present.then(Phrase::linked(link::EVENT_LIST, all)).text(".").then(event_list::feeds());
     if !weeks(catalog).is_empty() {
         note = note.text(" ").link(link::WEEK_LIST, "Weekly reports").text(".");
     }
-    let listed = catalog.trend.events.iter().filter(|one| trend_summary::is_listed(one));
-    let rows = event_list::digest_rows(catalog, listed).first(catalog.trend.most_events());
-    rows.section("events", "Events", note, "No event is present.")
+    let rows = event_list::rows("Events", catalog, listed.take(catalog.trend.most_events()));
+    rows.column("95\u{202f}% interval", "n ci opt2", |of| event_list::interval_of(of))
+        .section("events", "Events", note, "No event is present.")
 }
 
 fn week_section(catalog: &Catalog<'_>) -> Section {
@@ -195,97 +193,42 @@ fn place(suite: &SuiteAnalysis) -> String {
     format!("{}, {}", suite.suite, suite.machine_name)
 }
 
-fn environment(suites: &[SuiteAnalysis]) -> Section {
-    let mut rows: Vec<(&SuiteAnalysis, [Phrase; 3])> = Vec::new();
-    for suite in suites {
-        let changed = |change: &FactChange| {
-            let [was, is] = [&change.was, &change.is].map(|value| Phrase::code(value.clone()));
-            (suite, [cell::fact(&change.fact).into(), was, is])
-        };
-        let none = |words: &str| (suite, [words.into(), Phrase::default(), Phrase::default()]);
-        match suite.environment_changes.as_deref() {
-            None => rows.push(none("no run came before")),
-            Some([]) => rows.push(none("no relevant difference")),
-            Some(changes) => rows.extend(changes.iter().map(changed)),
-        }
-    }
-    let heading = "Environment since the run before";
-    if suites.iter().all(|suite| suite.environment_changes.as_ref().is_some_and(Vec::is_empty)) {
-        let suites = counted(suites.len(), "suite", "suites");
-        return Section::new("environment", heading).paragraph(format!("No relevant difference in {suites}.")).half();
-    }
+/// What differs in the environment; one of the four facts above says where nothing does.
+fn environment(suites: &[SuiteAnalysis]) -> Option<Section> {
+    let rows = suites.iter().flat_map(|suite| suite.environment_changes.iter().flatten().map(move |one| (suite, one)));
     Rows::new("What differs from the run before, by suite and machine", rows)
         .column("Suite, machine", "full", |(suite, _)| place(suite))
-        .column("Fact", "", |(_, [fact, ..])| fact.clone())
-        .column("Was", "", |(_, [_, was, _])| was.clone())
-        .column("Is", "", |(_, [.., is])| is.clone())
-        .section("environment", heading, "", "")
-        .half()
-}
-
-fn baselines(suites: &[SuiteAnalysis]) -> Section {
-    let path = |suite: &&SuiteAnalysis| match &suite.baseline {
-        Ok(facts) => Cell::Words(Phrase::code(facts.path.clone())),
-        Err(reason) => {
-            let reason = reason.to_string();
-            let (word, note) = match reason.strip_prefix("there is no ") {
-                Some(file) => ("not taken", file),
-                None => ("none", &*reason),
-            };
-            Cell::noted(Mark::new(Tone::Plain, "○", word), Phrase::quoted(note))
-        }
-    };
-    let taken = |suite: &&SuiteAnalysis| match &suite.baseline {
-        Ok(facts) => Phrase::default()
-            .id(facts.commit.as_deref().map_or("no commit", short_commit))
-            .text(format!(" {}", date::day(facts.time))),
-        Err(_) => number::NONE.into(),
-    };
-    Rows::new("The baseline of each suite and machine", suites)
-        .column("Suite, machine", "full", |suite| place(suite))
-        .column("Baseline", "any", path)
-        .column("Taken at", "", taken)
-        .section("baselines", "Baselines", "", "")
-        .half()
+        .column("Fact", "", |(_, change)| cell::fact(&change.fact))
+        .column("Was", "", |(_, change)| Phrase::code(change.was.clone()))
+        .column("Is", "", |(_, change)| Phrase::code(change.is.clone()))
+        .section("environment", "Environment since the run before", "", "")
+        .unless_empty()
 }
 
 /// How far the figures above can be trusted.
 fn trust(catalog: &Catalog<'_>) -> Section {
     let analysis = catalog.analysis;
-    let comparisons = || analysis.suites.iter().flat_map(|suite| &suite.comparisons);
-    let mut detectable: Vec<f64> = comparisons().filter_map(|one| one.effect?.detectable).collect();
-    detectable.sort_by(f64::total_cmp);
-    let range = match detectable.as_slice() {
-        [] => Phrase::plain("unknown: no metric was compared"),
-        [smallest, .., largest] => Phrase::plain(format!(
-            "{} in the median, {} to {}",
-            percent_size(describe::median_of_sorted(&detectable).unwrap_or_default()),
-            percent_size(*smallest),
-            percent_size(*largest)
-        )),
-        [only] => Phrase::plain(percent_size(*only)),
+    let (size, range) = match summary::detectable(analysis).map(|sizes| sizes.map(percent_size)) {
+        None => ("unknown".to_owned(), "No metric was compared.".to_owned()),
+        Some([smallest, _, largest]) if smallest == largest => (smallest, "In all judged metrics.".to_owned()),
+        Some([smallest, median, largest]) => (median, format!("In the median, of {smallest} to {largest}.")),
     };
     let rough = analysis.suites.iter().filter(|suite| !suite.quality.clean).count();
     let runs = match rough {
-        0 => Mark::new(Tone::Better, "✓", "all clean").into(),
-        some => Phrase::from(Mark::new(Tone::Doubt, "?", format!("{some} of {} rough", analysis.suites.len()))),
+        0 => Mark::new(Tone::Better, "✓", "all clean"),
+        some => Mark::new(Tone::Doubt, "?", format!("{} rough", count(some))),
     };
-    let quarantined = analysis.history.quarantined.len();
-    let left_out = match quarantined {
-        0 => Mark::new(Tone::Better, "✓", "none").into(),
-        some => Phrase::from(Mark::new(Tone::Worse, "✕", count(some))),
+    let left_out = match analysis.history.quarantined.len() {
+        0 => Mark::new(Tone::Better, "✓", "none"),
+        some => Mark::new(Tone::Worse, "✕", count(some)),
     };
-    let rows = [
-        ("False alarms of the gate".to_owned(), Cell::from(reruns(catalog))),
-        ("Minimum detectable effect".to_owned(), range.into()),
-        ("Newest runs".to_owned(), runs.into()),
-        ("Records left out".to_owned(), left_out.into()),
-    ];
-    Rows::new("Checks of the figures", rows)
-        .column("Check", "full", |(check, _)| check.clone())
-        .column("State", "any", |(_, state)| state.clone())
-        .section("trust", "Can these figures be trusted?", "", "")
-        .half()
+    let [rate, of] = reruns(catalog);
+    Section::new("trust", "Can these figures be trusted?").facts(vec![
+        Fact::new("False alarms of the gate", rate, of),
+        Fact::new("Minimum detectable effect", size, range),
+        Fact::new("Newest runs", runs, format!("Of {}.", counted(analysis.suites.len(), "suite", "suites"))),
+        Fact::new("Records left out", left_out, format!("Of {}.", counted(catalog.runs.len(), "run", "runs"))),
+    ])
 }
 
 fn records(history: &HistoryFacts) -> Option<Section> {
@@ -303,7 +246,8 @@ fn records(history: &HistoryFacts) -> Option<Section> {
 
 fn suite_section(number: usize, suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Section {
     let heading = format!("{} on {}", suite.suite, suite.machine_name);
-    let section = Section::new(format!("suite-{number}"), heading.clone()).paragraph(note(suite, catalog));
+    let subject = suite.commit.as_ref().map_or("", |commit| commit.subject.as_str());
+    let section = Section::new(format!("suite-{number}"), heading.clone()).paragraph(note(suite, catalog, subject));
     let section = section.items(remarks(suite));
     let shared = reasons::shared(&suite.comparisons);
     let shown: Vec<&Comparison> = suite.comparisons.iter().take(most).collect();
@@ -350,7 +294,6 @@ fn rest(suite: &SuiteAnalysis, most: usize, catalog: &Catalog<'_>) -> Phrase {
 mod tests {
     use super::*;
     use crate::sample_data;
-    use sprag_model::Verdict;
     use sprag_model::calibration::Reruns;
 
     #[test]
@@ -362,25 +305,11 @@ mod tests {
                 Reruns { tally, ..sample.reruns[0].clone() }
             };
             sample.reruns = tallies.iter().copied().map(rerun).collect();
-            assert_eq!(reruns(&sample.catalog()).replace('\u{202f}', " "), expected);
+            assert_eq!(reruns(&sample.catalog()).join(": ").replace('\u{202f}', " "), expected);
         };
-        check(&[], "unknown: no commit was measured twice");
-        check(&[[1, 0, 0, 0]], "0 of 1 rerun (0.0 %) of an unchanged commit");
-        check(&[[1_000, 2, 1, 7], [204, 0, 0, 0]], "3 of 1 204 reruns (0.25 %) of an unchanged commit; 7 inconclusive");
-    }
-
-    #[test]
-    fn rows_that_are_left_out_are_counted_by_verdict() {
-        let mut sample = sample_data::rich();
-        let comparisons = &mut sample.analysis.suites[0].comparisons;
-        comparisons.truncate(3);
-        comparisons[1].verdict = Verdict::NoBaseline;
-        comparisons[2].verdict = Verdict::NoBaseline;
-        let catalog = sample.catalog();
-        let rest = |most: usize| rest(&sample.analysis.suites[0], most, &catalog).words();
-        assert_eq!(rest(1), "2 more rows are in the matrix: 2 without a baseline.");
-        assert_eq!(rest(2), "1 more row is in the matrix: 1 without a baseline.");
-        assert_eq!(rest(3), "");
+        check(&[], "unknown: No commit was measured twice.");
+        check(&[[1, 0, 0, 0]], "0.0 %: 0 of 1 rerun of an unchanged commit.");
+        check(&[[1_000, 2, 1, 7], [204, 0, 0, 0]], "0.25 %: 3 of 1 204 reruns of an unchanged commit; 7 inconclusive.");
     }
 
     #[test]

@@ -193,7 +193,7 @@ fn section(
     };
     let mut section = Section::new(format!("suite-{number}"), heading);
     for suite in group {
-        section = section.item(suite.machine_name.clone(), place_note(suite, catalog));
+        section = section.item(suite.machine_name.clone(), note(suite, catalog, ""));
     }
     for suite in group {
         // With several machines each line says of which it is.
@@ -312,15 +312,9 @@ pub(super) fn rest(catalog: &Catalog<'_>, suite: &str, rows: usize, left_out: &C
     words.text(format!(": {}.", left_out.words()))
 }
 
-/// The newest run of a suite on a machine, with the subject of its commit.
-pub(super) fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
-    let subject = suite.commit.as_ref().map_or("", |commit| commit.subject.as_str());
-    run_note(suite, catalog, subject)
-}
-
 /// The newest run of a suite on a machine and its baseline, in a line.
-fn place_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>) -> Phrase {
-    let note = run_note(suite, catalog, "");
+pub(super) fn note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phrase {
+    let note = run_note(suite, catalog, subject);
     match &suite.baseline {
         Ok(facts) => {
             let commit = facts.commit.as_deref().map_or("no commit", short_commit);

@@ -1,5 +1,7 @@
 //! An event: what, how much and where; whether it is real and not the machine; which commits; what to measure next; its members.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 
 use super::event_list::{figure, in_order, interval, linked, member_tone, tone};
@@ -19,6 +21,9 @@ const FACTS: usize = 60;
 const SUSPECTS: usize = 60;
 const MEMBERS: usize = 300;
 const SIGNS: usize = 4;
+
+/// The suites that are measured by a command of their own.
+const SUITES: usize = 4;
 
 /// The longest subject and name of an author, in characters.
 const SUBJECT: usize = 160;
@@ -234,31 +239,39 @@ fn next(of: &Event) -> Option<Section> {
     })
 }
 
-/// Commands that compare the records of both sides, or measure both interleaved.
+/// Commands that compare the records of both sides, or measure both interleaved: each suite that moved by the benchmark that moved
+/// most in it.
 fn reproduce(of: &Event) -> Section {
     let section = Section::new("reproduce", "Reproduce");
     let section = if of.next.is_some() { section.half() } else { section };
-    let Some((good, lead)) = of.last_good.as_ref().zip(trend_event::lead(of)) else {
+    let mut leads: Vec<&Member> = in_order(of);
+    let mut seen = BTreeSet::new();
+    leads.retain(|one| seen.insert(&one.suite));
+    let Some(good) = of.last_good.as_ref().filter(|_| !leads.is_empty()) else {
         return section.paragraph("No commit before it is known to be good, so there is nothing to compare with.");
     };
     let (good, bad) = (commit_digits(&good.sha), commit_digits(&of.first_bad.sha));
-    let compare = ["sprag", "compare", good, bad, "--suite", &lead.suite].map(str::to_owned).to_vec();
-    let measure = ["--measure", "--filter", &lead.benchmark].map(str::to_owned).to_vec();
-    let measure = [compare.clone(), measure].concat();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let sides = ["sprag", "compare", good, bad];
+    let compare = leads.iter().fold(words(&sides), |line, one| [line, words(&["--suite", &one.suite])].concat());
+    let measure = leads
+        .iter()
+        .take(SUITES)
+        .map(|one| [words(&sides), words(&["--suite", &one.suite, "--measure", "--filter", &one.benchmark])].concat());
     let show = match of.suspects.as_slice() {
-        [only] if of.kind == EventKind::Change => {
-            ["git", "show", commit_digits(&only.commit.sha)].map(str::to_owned).to_vec()
-        }
-        _ => ["git", "log", "--patch", &format!("{good}..{bad}")].map(str::to_owned).to_vec(),
+        [only] if of.kind == EventKind::Change => words(&["git", "show", commit_digits(&only.commit.sha)]),
+        _ => words(&["git", "log", "--patch", &format!("{good}..{bad}")]),
     };
     let steps = [
-        ("Compare the records of both sides:", compare),
-        ("Build both sides and measure them interleaved (kinds cpu and command):", measure),
-        ("Show what changed:", show),
+        ("Compare the records of both sides:", vec![compare]),
+        ("Build both sides and measure them interleaved (kinds cpu and command):", measure.collect()),
+        ("Show what changed:", vec![show]),
     ];
-    steps.into_iter().fold(section, |section, (note, words)| match words::shell_line(&words) {
-        Some(line) => section.paragraph(note).commands(vec![line]),
-        None => section.paragraph("No command to paste: it would hold a name that is not safe to paste."),
+    steps.into_iter().fold(section, |section, (note, lines)| {
+        match lines.iter().map(|line| words::shell_line(line)).collect::<Option<Vec<String>>>() {
+            Some(lines) => section.paragraph(note).commands(lines),
+            None => section.paragraph("No command to paste: it would hold a name that is not safe to paste."),
+        }
     })
 }
 
@@ -279,7 +292,7 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     let groups = cell::by_metric(first, metric_of, cell::metric_words);
     let rows = Rows::grouped("Series of the event, those that moved most first", groups)
         .column("Series", "full", name)
-        .column("Machine", "place", |(_, member)| words::name(&member.machine.name))
+        .column("Machine", "place", |(_, member)| place_of(of, member))
         .column("Before", "n from", |(scale, member)| number::value(*scale, member.before.value))
         .column("After", "n", |(scale, member)| number::value(*scale, member.after.value))
         .column("Change", "n push", |(_, member)| change(member))
@@ -294,6 +307,13 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
     let detectable = "Detectable: the minimum detectable effect, which eight points after it would show in 8 of 10 cases, rounded up. ";
     let rest = number::beyond(of.members.len(), MEMBERS, "more are not listed here.");
     section.paragraph(note).drawn(pictures).rows(rows).paragraph((detectable.to_owned() + &rest).trim_end())
+}
+
+/// The machine of a member, behind its suite where others are of another one.
+fn place_of(of: &Event, member: &Member) -> String {
+    let machine = words::name(&member.machine.name);
+    let is_one = of.members.iter().all(|one| one.suite == member.suite);
+    if is_one { machine } else { format!("{}, {machine}", words::name(&member.suite)) }
 }
 
 fn environment(facts: &[FactChange]) -> Option<Section> {
@@ -367,7 +387,7 @@ fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
     let multiples = drawn.iter().zip(&minis).map(|((member, _), mini)| Multiple {
         series: Phrase::default()
             .name(catalog.series_page(&member.series), words::name(&short_benchmark(&member.benchmark))),
-        machine: words::name(&member.machine.name),
+        machine: place_of(of, member),
         chart: mini::draw(mini, &scale),
     });
     let shown = match of.members.len() {

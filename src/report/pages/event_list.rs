@@ -7,10 +7,11 @@ use super::list::list_pages;
 use crate::fit::FitTurn;
 use crate::phrase::Part;
 use crate::sheet::Banner;
+use crate::text::capital;
 use crate::trend::{event, summary, tables, words};
 use sprag_model::{ApartSeries, Direction, Event, EventKind, EventState, Level, Member, NewestApart};
 
-const EVENTS: usize = 1000;
+const EVENTS: usize = 2000;
 
 /// The commits with unconfirmed values that are listed, and the series of each.
 const COMMITS: usize = 40;
@@ -21,7 +22,7 @@ pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError
     let banner = |words: Phrase| Banner { tone: Tone::Doubt, words };
     let sheet = Sheet {
         crumb: "Events".into(),
-        headline: summary::headline(trend),
+        headline: if trend.coverage.total > 0 { summary::present(trend) } else { summary::headline(trend) },
         lede: lede(catalog),
         banners: summary::stale(trend).into_iter().map(banner).collect(),
         sections: groups(catalog).into_iter().chain(unconfirmed(catalog)).collect(),
@@ -33,6 +34,9 @@ pub(crate) fn event_list(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError
 fn lede(catalog: &Catalog<'_>) -> Phrase {
     let budget = &catalog.trend.budget;
     let mut lede = "An event is one cause with all the series that it changed.".to_owned();
+    if catalog.trend.coverage.total > 0 {
+        lede += &format!(" {}.", capital(&summary::examined(catalog.trend)));
+    }
     if budget.points > 0 {
         lede += &format!(
             " False-alarm budget: at most {} in the {} examined. False discovery rate of significant events: at most {}.",
@@ -53,87 +57,32 @@ fn groups(catalog: &Catalog<'_>) -> Vec<Section> {
     let nothing = "No change of level is present.";
     let group = |id, heading, note: &str, is: &dyn Fn(&Event) -> bool| {
         let events: Vec<&Event> = catalog.trend.events.iter().filter(|one| is(one)).collect();
-        let section = section(catalog, events.iter().copied(), EVENTS, (id, heading), note.into(), nothing);
+        let section = rows(heading, catalog, events.iter().copied())
+            .first(EVENTS)
+            .column("Id", "nb opt2", |of| Phrase::code(words::name(&of.id)))
+            .facet("suite", |of| suites(of).into_iter().collect::<Vec<&str>>().join(", "))
+            .facet("machine", |of| machines(of))
+            .facet("change", |of| kind(of).word)
+            .facet("verdict", |of| event::short_state(of).to_owned())
+            .section(id, heading, note, nothing);
         (!events.is_empty() || id == "present").then_some(section)
     };
-    let is_kind = |kind: EventKind| move |one: &Event| summary::is_listed(one) && one.kind == kind;
     let is_reverted = |one: &Event| one.sure && one.state != EventState::Present;
-    let change = "Changes of level that are still present, first those that matter most: by certainty, size and number of series.";
+    let present = "First those that matter most: by certainty, size and number of series. No commit alone is the cause of a drift, \
+                   of two modes, or of what the environment changed.";
     let chance = "Findings this weak include more false alarms than the budget allows. More runs decide.";
     let reverted = "A later event undid more than half of the change.";
-    let machines = "The machine, or what is installed on it, changed. No commit is the cause.";
-    let modes = "Series that alternate between the same two levels. No commit is the cause; the change is that between the two levels.";
-    let drifts = "Levels that moved evenly over many commits. No single commit is the cause.";
     let groups = [
-        group("present", "Present changes", change, &is_kind(EventKind::Change)),
-        group("drifts", "Drifts", drifts, &is_kind(EventKind::Drift)),
-        group("modes", "Two modes", modes, &is_kind(EventKind::Bimodal)),
-        group("machines", "Environment", machines, &is_kind(EventKind::Environment)),
+        group("present", "Still present", present, &summary::is_listed),
         group("chance", "Possible chance", chance, &|one| !one.sure),
         group("reverted", "Reverted", reverted, &is_reverted),
     ];
     groups.into_iter().flatten().collect()
 }
 
-pub(super) fn section<'a>(
-    catalog: &Catalog<'_>,
-    events: impl Iterator<Item = &'a Event>,
-    most: usize,
-    (id, heading): (&'static str, &'static str),
-    note: Phrase,
-    nothing: &str,
-) -> Section {
-    let relative = |of: &Event| event::lead(of).and_then(|one| one.relative);
-    Rows::new(format!("{heading}: events, worst first"), events)
-        .first(most)
-        .column("Event", "full", |of| name(catalog, of))
-        .column("Around the change", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
-        .column("Machines", "place by-machine", |of| machines(of))
-        .column("Since", "nb opt", |of| date::day(of.since))
-        .column("Good .. bad", "opt", |of| range(of))
-        .column("False alarms", "opt", |of| words::false_alarms(of.false_discovery))
-        .column("State", "", |of| linked(event::state(of), catalog))
-        .column("Change", "n push by-size", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
-        .column("95\u{202f}% interval", "n opt2", |of| interval(relative(of).as_ref()))
-        .tint(|of| of.is_open_regression())
-        .facet("suite", |of| {
-            let suites: BTreeSet<&str> = of.members.iter().map(|one| &*one.suite).collect();
-            suites.into_iter().collect::<Vec<&str>>().join(", ")
-        })
-        .facet("change", |of| kind(of).word)
-        .facet("verdict", |of| event::short_state(of).to_owned())
-        .section(id, heading, note, nothing)
-}
-
 pub(super) fn machines(of: &Event) -> String {
     let names: Vec<String> = of.machines.iter().map(|one| words::name(&one.name)).collect();
     words::joined(&names)
-}
-
-fn name(catalog: &Catalog<'_>, of: &Event) -> Cell {
-    let mark = Mark { word: String::new(), ..event::mark(of) };
-    let name = Phrase::from(mark).text(" ").name(catalog.event_page(&of.id), words::name(&of.id));
-    let Some(lead) = event::lead(of) else { return name.into() };
-    let more = match of.members.len().saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" and {}", counted(more, "more series", "more series")),
-    };
-    let note = format!("{}, {}{more}", lead.suite, words::name(&lead.metric.name));
-    let benchmark = words::name(&short_benchmark(&lead.benchmark));
-    Cell::noted(name.text(": ").name(catalog.series_page(&lead.series), benchmark), note.into())
-}
-
-fn range(of: &Event) -> Phrase {
-    let range = match (&of.last_good, event::goes_on(of)) {
-        (Some(good), _) => Phrase::code(words::name(good.short())).text(" .."),
-        (None, true) => Phrase::default(),
-        (None, false) => Phrase::plain("up to"),
-    };
-    let suspects = match (of.kind, of.suspects.len()) {
-        (EventKind::Environment, _) | (_, 0) => String::new(),
-        (_, _) => format!(", {}", event::commits(of)),
-    };
-    range.then(event::end(of)).text(suspects)
 }
 
 fn spark(catalog: &Catalog<'_>, of: &Event) -> String {
@@ -146,18 +95,21 @@ fn spark(catalog: &Catalog<'_>, of: &Event) -> String {
     })
 }
 
-/// The rows of the digest, a line each.
-pub(super) fn digest_rows<'a>(catalog: &Catalog<'_>, events: impl Iterator<Item = &'a Event>) -> Rows<&'a Event> {
+/// Rows of a line each.
+pub(super) fn rows<'a>(of: &str, catalog: &Catalog<'_>, all: impl Iterator<Item = &'a Event>) -> Rows<&'a Event> {
     let relative = |of: &Event| event::lead(of).and_then(|one| one.relative);
-    Rows::new("Events, worst first", events)
+    Rows::new(format!("{of}, those that matter most first"), all)
         .column("What", "", kind)
         .column("Event", "full", |of| short_name(catalog, of))
         .column("Around the change", "g opt2", |of| Cell::Drawn(spark(catalog, of)))
         .column("Since", "nb opt", |of| date::day(of.since))
         .column("State", "nb", |of| event::short_state(of))
-        .column("Change", "n push", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
-        .column("95\u{202f}% interval", "n ci opt2", |of| interval(relative(of).as_ref()))
+        .column("Change", "n push by-size", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
         .tint(|of| of.is_open_regression())
+}
+
+pub(super) fn interval_of(of: &Event) -> String {
+    interval(event::lead(of).and_then(|one| one.relative).as_ref())
 }
 
 /// Its mark, with what it is as the word.
@@ -170,6 +122,7 @@ fn kind(of: &&Event) -> Mark {
         EventKind::Bimodal => (mark.glyph, "two modes"),
         EventKind::Drift if mark.tone == Tone::Worse => (if rises { "↗" } else { "↘" }, "drift"),
         EventKind::Drift => (mark.glyph, "drift"),
+        EventKind::Change if of.direction == Direction::Mixed => (mark.glyph, "mixed"),
         EventKind::Change => (mark.glyph, lead.map_or("changed", |one| words::way(&one.metric, one.worse))),
     };
     Mark { glyph, word: word.to_owned(), ..mark }
@@ -180,6 +133,10 @@ fn short_name(catalog: &Catalog<'_>, of: &Event) -> Phrase {
     Phrase::default().name(catalog.event_page(&of.id), name).text(more)
 }
 
+fn suites(of: &Event) -> BTreeSet<&str> {
+    of.members.iter().map(|member| member.suite.as_str()).collect()
+}
+
 /// Its worst benchmark, and how many more it changed, with the suites and the machines.
 pub(super) fn name_and_more(of: &Event) -> [String; 2] {
     let benchmark = event::lead(of).map_or_else(|| of.id.clone(), |lead| short_benchmark(&lead.benchmark));
@@ -187,7 +144,7 @@ pub(super) fn name_and_more(of: &Event) -> [String; 2] {
         0 => String::new(),
         more => format!(" and {} more", count(more)),
     };
-    let suites: BTreeSet<&str> = of.members.iter().map(|member| member.suite.as_str()).collect();
+    let suites = suites(of);
     let suite = match (suites.first(), suites.len()) {
         (Some(one), 1) => format!(" in {}", words::name(one)),
         (_, 0) => String::new(),

@@ -13,7 +13,7 @@ use crate::mark::Tone;
 use crate::number::counted;
 use crate::phrase::{Part, Phrase};
 use crate::text::{shortened, visible, xml};
-use crate::trend::event as trend_event;
+use crate::trend::{event as trend_event, summary as trend_summary};
 use crate::{ReportError, date, link, reasons, summary};
 use sprag_base::digest::sha256_hex;
 use sprag_model::{Answer, AnswerKind, Event, EventState, Page};
@@ -178,10 +178,9 @@ const MESSAGE: usize = 60;
 
 pub(crate) fn badge(catalog: &Catalog<'_>) -> Page {
     let headline = summary::summarise(catalog.analysis, catalog.trend).headline;
-    let (message, color) = match summary::open_regressions(catalog.trend).count() {
-        0 => (headline.words(), color(&headline)),
-        some => (counted(some, "open regression", "open regressions"), "red"),
-    };
+    let open: Vec<String> = trend_summary::open(catalog.trend).map(|mark| mark.word).collect();
+    let (message, color) =
+        if open.is_empty() { (headline.words(), color(&headline)) } else { (open.join(", "), "red") };
     let badge: Value = json!({
         "schemaVersion": 1,
         "label": "sprag",

@@ -194,7 +194,7 @@ fn parts(words: &Phrase) -> Vec<Value> {
         Part::Link { to, words, is_name: false } => json!(["a", visible(words), link::in_data(to)]),
         Part::Link { to, words, is_name: true } => json!(["name", visible(words), link::in_data(to)]),
         Part::Outside { url, words } => json!(["outside", visible(words), url]),
-        Part::Mark(mark) => json!([format!("v {}", mark.class()), visible(&mark.word), visible(mark.glyph)]),
+        Part::Mark(mark) => json!([format!("v {}", mark.class()), visible(&mark.word), visible(&mark.slot())]),
     };
     words.parts.iter().map(part).collect()
 }

@@ -100,24 +100,30 @@ fn go(may_go: bool) -> Mark {
 
 fn content(catalog: &Catalog<'_>, data: Option<&Data>, release: &ReleaseReport) -> Sheet {
     let crumb = Phrase::linked(link::RELEASE_LIST, "Releases").text(" / ").text(release.name.clone());
-    let headline = Phrase::plain(format!("{}: ", release.name)).mark(verdict(release));
+    let mark = verdict(release);
+    let begun = Phrase::from(Mark { word: capital(&mark.word), ..mark }).text(format!(": {}", release.name));
     match &release.checklist {
         Err(fault) => {
             let note = sentence(fault).text(". Nothing waives this.");
             let section = Section::new("blocks", "What blocks").paragraph(note);
             let lede = "Its evidence is damaged or cannot be read, so no status was derived.".into();
-            Sheet { crumb, headline, lede, sections: vec![section], ..Sheet::default() }
+            Sheet { crumb, headline: begun, lede, sections: vec![section], ..Sheet::default() }
         }
         Ok(filled) => Sheet {
             crumb,
-            headline,
+            headline: begun.text(match (filled.blocking().count(), waived_count(filled)) {
+                (0, 0) => String::new(),
+                (0, some) => format!(", with {}", counted(some, "waiver", "waivers")),
+                (some, _) => format!(" has {}", counted(some, "blocker", "blockers")),
+            }),
             lede: signature(release).then(lede(catalog, filled)),
             facts: facts(filled),
             sections: {
-                let before = [blocks(catalog, filled), items(catalog, release, filled), waived(filled)];
+                let before = [blocks(catalog, filled), Some(items(catalog, release, filled)), waived(filled)];
                 let evidence = [verify(release, filled), files(catalog, filled), derived(catalog, filled)];
                 let after = [rollback(catalog, filled), sign_off(filled)];
-                before.into_iter().chain(since(catalog, data, filled)).chain(evidence).chain(after).collect()
+                let before = before.into_iter().chain([since(catalog, data, filled)]).flatten();
+                before.chain(evidence).chain(after).collect()
             },
             ..Sheet::default()
         },
@@ -136,20 +142,28 @@ fn lede(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Phrase {
     lede.text(". Every status is derived from recorded bytes.")
 }
 
+fn waived_count(filled: &FilledChecklist) -> usize {
+    filled.items.iter().filter(|item| item.status == Status::Waived).count()
+}
+
 fn facts(filled: &FilledChecklist) -> Vec<Fact> {
     let blocking = filled.blocking().count();
     let of_status = |is: &dyn Fn(Status) -> bool| filled.items.iter().filter(|item| is(item.status)).count();
-    let waived = of_status(&|status| status == Status::Waived);
+    let waived = waived_count(filled);
     let needed = counted(of_status(&|status| status != Status::NotApplicable), "item", "items");
     let targets = RuntimeTarget::list(&filled.targets);
     let passed = of_status(&|status| status == Status::Pass);
+    let and_waived = match waived {
+        0 => String::new(),
+        some => format!(", {} waived", counted(some, "is", "are")),
+    };
     let or_nothing =
         |n: usize, words: [&str; 3]| if n == 0 { words[0].to_owned() } else { counted(n, words[1], words[2]) };
     vec![
         Fact::new(
             "May it go?",
             go(filled.go),
-            format!("{} of {needed} pass, for {targets}, as of {}", count(passed), date::day(filled.as_of)),
+            format!("{} of {needed} pass{and_waived}, for {targets}, as of {}", count(passed), date::day(filled.as_of)),
         ),
         Fact::new(
             "What blocks it?",
@@ -173,7 +187,7 @@ fn facts(filled: &FilledChecklist) -> Vec<Fact> {
     ]
 }
 
-fn waived(filled: &FilledChecklist) -> Section {
+fn waived(filled: &FilledChecklist) -> Option<Section> {
     let rows = filled.items.iter().filter_map(|item| Some((item, item.waiver.as_ref()?)));
     Rows::new("Waivers of items of this release", rows)
         .column("Item", "any", |(item, _)| Phrase::code(item.id.clone()))
@@ -187,7 +201,8 @@ fn waived(filled: &FilledChecklist) -> Section {
         .column("From", "nb", |(_, waiver)| date::calendar_day(waiver.date))
         .column("Until", "nb", |(_, waiver)| date::calendar_day(waiver.expires))
         .column("Entry", "any opt2", |(_, waiver)| Phrase::code(shortened(&waiver.entry, NAME)))
-        .section("accepted", "Who accepted what", "", "The ledger waives nothing here.")
+        .section("accepted", "Who accepted what", "", "")
+        .unless_empty()
 }
 
 fn verify(release: &ReleaseReport, filled: &FilledChecklist) -> Section {
@@ -327,14 +342,14 @@ fn since(catalog: &Catalog<'_>, data: Option<&Data>, filled: &FilledChecklist) -
     let [worse, better] = &table.words;
     let note = Phrase::default()
         .link(page, format!("{before} against {}", filled.release))
-        .text(", series by series. The mean is geometric, over the changes of judged series; positive is worse. Its limits assume that the errors of all series are correlated.");
+        .text(", series by series. The mean is geometric, over the changes of series with a verdict; positive is worse. Its limits assume that the errors of all series are correlated.");
     let banners = table.banners.iter().take(MOST_BANNERS);
     let banners = banners.map(|[strong, rest]| Phrase::default().strong(strong.clone()).text(format!(" {rest}")));
     let judged = |of: &SummaryRow| format!("{} of {}", count(of.counts[0] - of.counts[4]), count(of.counts[0]));
     let rows = Rows::new(format!("Each suite on each machine against {before}"), &table.summary)
         .column("Suite", "any", |of| of.suite.clone())
         .column("Machine", "any push", |of| of.machine.clone())
-        .column("Judged", "n", |of| judged(of))
+        .column("With a verdict", "n", |of| judged(of))
         .column(capital(worse), "n", |of| count(of.counts[1]))
         .column(capital(better), "n", |of| count(of.counts[2]))
         .column("Geometric mean, 95 % limits", "n", |of| match of.interval.is_empty() {
@@ -371,8 +386,9 @@ fn status_mark(item: &Filled) -> Mark {
     Mark::new(tone, glyph, item.status.word())
 }
 
-/// The longest sentence about an item, and the longest name of a person or a file, in characters.
+/// The longest sentence about an item, the longest reason in its row, and the longest name of a person or a file, in characters.
 const SENTENCE: usize = 600;
+const REASON: usize = 44;
 const NAME: usize = 200;
 
 const MOST_RUNS: usize = 4;
@@ -386,7 +402,7 @@ fn short_reason(why: &str) -> String {
     why.split("; ").map(clause).collect::<Vec<String>>().join("; ")
 }
 
-fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
+fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Option<Section> {
     let list: Vec<Phrase> = in_order(filled)
         .into_iter()
         .filter(|item| item.status.blocks())
@@ -397,8 +413,7 @@ fn blocks(catalog: &Catalog<'_>, filled: &FilledChecklist) -> Section {
             phrase.text(" Next: ").join(sentence(mend)).text(".")
         })
         .collect();
-    let note = if list.is_empty() { Phrase::plain("Nothing.") } else { Phrase::default() };
-    Section::new("blocks", "What blocks").paragraph(note).items(list)
+    (!list.is_empty()).then(|| Section::new("blocks", "What blocks").items(list))
 }
 
 /// What fails first, then what is missing, waived and passed.
@@ -423,7 +438,11 @@ fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklis
     let section = Rows::new("Items of the checklist, failures first", in_order(filled))
         .column("Item", "place", |item| shortened(&item.title, NAME))
         .column("Id", "any opt", |item| Phrase::code(item.id.clone()))
-        .column("Status", "push", |item| status_mark(item))
+        .column("Status", "push", |item| {
+            let waiver = item.waiver.as_ref().filter(|_| item.status == Status::Waived);
+            let why = waiver.map_or_else(String::new, |waiver| shortened(&waiver.reason, REASON));
+            Cell::noted(status_mark(item), why.into())
+        })
         .column("Limit", "opt2", |item| or_none(figures(item).limit))
         .column("Measured", "", |item| {
             Phrase::default().to(first_record(catalog, item), or_none(figures(item).measured))

@@ -15,7 +15,7 @@ use crate::fit::Fit;
 use crate::order::{natural, parameters};
 use crate::sheet::Block;
 use crate::text::{decoded, without_brackets};
-use crate::{Settings, reasons};
+use crate::{Settings, reasons, summary};
 use sprag_model::metric::RATIO;
 use sprag_model::{Better, Metric, Role, Scale, SeriesAnalysis, Verdict};
 
@@ -227,8 +227,8 @@ fn about(of: &SeriesAnalysis) -> String {
             (better, "Reported, never gated: other programs may use the other cores of a shared machine.")
         }
         Role::Reported => (better, "Reported, never gated."),
-        Role::Tracked if of.judged => (better, "The gate judges this metric."),
-        Role::Tracked => (better, "The gate judges another metric of this benchmark."),
+        Role::Tracked if of.judged => (better, "The gate uses this metric."),
+        Role::Tracked => (better, "The gate uses another metric of this benchmark."),
     };
     format!("{better} {why} Machine class: {}.", series.machine_class)
 }
@@ -287,14 +287,16 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
         series.sort_by(|a, b| order(a, b));
         sections.push(suite_section(catalog, format!("suite-{}", sections.len() + 1), suite, series));
     }
-    let judged = all.iter().filter(|series| series.judged).count();
     let rest = match all.iter().all(|series| series.series.role.is_tracked()) {
-        true if judged == all.len() => "one metric a benchmark.",
-        true => "one metric a benchmark. The others are reported only.",
-        false => {
-            "one metric of each tracked benchmark. Its other metrics, controls, calibration kernels and kernels on several \
-             threads are reported only."
-        }
+        true if all.iter().all(|series| series.judged) => "",
+        true => " The others are reported only.",
+        false => " Other metrics, controls, calibration kernels and kernels on several threads are reported only.",
+    };
+    let counts = summary::counts(catalog.analysis);
+    let judged = match (counts.total(), counts.no_baseline) {
+        (0, _) => "nothing was compared".to_owned(),
+        (total, none) if total == none => "no suite has a baseline, so nothing is judged".to_owned(),
+        _ => summary::judged(&counts),
     };
     let with_page = all.iter().filter(|one| catalog.has_page(&one.series.id)).count();
     let viewed = match with_page {
@@ -306,7 +308,7 @@ pub(crate) fn series_list(catalog: &Catalog<'_>, settings: &Settings) -> Result<
             )
         }
     };
-    let lede = format!("{} judged, {rest}{viewed}", counted(judged, "is", "are"));
+    let lede = format!("The gate uses one metric a benchmark: {judged}.{rest}{viewed}");
     let sheet = Sheet {
         headline: counted(all.len(), "series", "series").into(),
         lede: lede.into(),
@@ -476,7 +478,7 @@ mod tests {
     fn a_page_says_why_its_series_is_not_judged() {
         let of = sample_data::rich().analysis.series.into_iter().find(|one| one.judged).expect("one is judged");
         for (role, variant, params, judged, expected) in [
-            (Role::Tracked, "fast", "", true, "The gate judges this metric."),
+            (Role::Tracked, "fast", "", true, "The gate uses this metric."),
             (Role::Tracked, "fast", "", false, "another metric of this benchmark"),
             (Role::Reported, "fast", "{c=1,threads=2}", false, "the other cores of a shared machine"),
             (Role::Reported, "fast", "{c=1}", false, "Reported, never gated. Machine"),
@@ -487,7 +489,7 @@ mod tests {
             (of.series.role, of.series.variant, of.series.params) = (role, variant.to_owned(), params.to_owned());
             let text = about(&of);
             assert!(text.contains(expected), "`{expected}` is not in `{text}`");
-            assert_eq!(text.contains("The gate judges"), role == Role::Tracked, "{text}");
+            assert_eq!(text.contains("The gate uses"), role == Role::Tracked, "{text}");
             assert_eq!(text.contains("is better"), role != Role::Control, "{text}");
         }
     }

@@ -17,6 +17,9 @@ use sprag_model::{Direction, Event, EventKind, EventState, FactChange, MoverRow,
 /// How many weeks have a report: half a year.
 pub const WEEKS: usize = 26;
 
+/// The weeks that the list of weeks shows at once.
+const NEWEST: usize = 10;
+
 /// A suite that ran on a machine in [`REGULAR`] of the [`WINDOW`] weeks before a week is expected to run there again.
 const WINDOW: u64 = 4;
 const REGULAR: usize = 2;
@@ -47,23 +50,27 @@ pub(crate) fn week_pages(catalog: &Catalog<'_>) -> Result<Vec<Page>, ReportError
     Ok(pages)
 }
 
-fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> {
-    let worst = |of: &Week<'_>| {
-        let row = of.movers.first().filter(|row| row.worse.is_some());
-        row.map_or_else(
-            || number::NONE.into(),
-            |row| Cell::noted(row.worse.map_or_else(String::new, number::percent), event_of(catalog, of, &row.series)),
-        )
-    };
-    let note = "The worst series is the one whose weekly median worsened most; positive is worse. Without an event this figure is not evidence of a change.";
-    let section = Rows::new("Weeks, newest first", weeks)
+fn rows<'a>(caption: &str, catalog: &Catalog<'_>, weeks: &'a [Week<'a>]) -> Rows<&'a Week<'a>> {
+    let worst = |of: &&'a Week<'a>| of.movers.first().filter(|row| row.worse.is_some());
+    Rows::new(caption, weeks)
         .column("Week of", "nb", |of| Phrase::linked(link::week(of.monday), date::calendar_day(of.monday)))
         .column("What happened", "full", |of| headline(of))
         .column("Commits", "", |of| range(catalog, of))
         .column("Runs", "n", |of| counted(of.runs.len(), "run", "runs"))
-        .column("Worst series", "n named", |of| worst(of))
+        .column("Worst series", "n named", |of| or_none(worst(of).and_then(|row| row.worse), number::percent))
+        .column("Its event", "nb", |of| {
+            worst(of).map_or_else(Phrase::default, |row| event_of(catalog, of, &row.series))
+        })
         .column("As text", "opt2", |of| Phrase::linked(link::week_text(of.monday), "Markdown"))
-        .section("weeks", "Newest first", note, "");
+}
+
+fn list(catalog: &Catalog<'_>, weeks: &[Week<'_>]) -> Result<Page, ReportError> {
+    let note = "The worst series is the one whose weekly median worsened most; positive is worse. Without an event this figure is not evidence of a change.";
+    let (newest, earlier) = weeks.split_at(weeks.len().min(NEWEST));
+    let folded = counted(earlier.len(), "earlier week", "earlier weeks");
+    let section = rows("Weeks, newest first", catalog, newest)
+        .section("weeks", "Newest first", note, "")
+        .rows(rows("Earlier weeks", catalog, earlier).folded(folded));
     let sheet = Sheet {
         crumb: Phrase::linked(link::DIGEST, "Digest").text(" / Weeks"),
         headline: format!("{} with a report", counted(weeks.len(), "week", "weeks")).into(),
@@ -187,13 +194,13 @@ fn headline(week: &Week<'_>) -> Phrase {
         week.began.iter().partition(|event| event.kind == EventKind::Environment);
     let (bimodal, others): (Vec<&Event>, Vec<&Event>) =
         others.into_iter().partition(|event| event.kind == EventKind::Bimodal);
-    let better = others.iter().filter(|event| event.direction == Direction::Better).count();
-    let (environment, worse) = (environment.len(), others.len() - better);
+    let of = |direction| others.iter().filter(|event| event.direction == direction).count();
     let events = |n: usize, words: &str| format!("{} {words}", counted(n, "event", "events"));
     let all = [
-        (worse, Tone::Worse, "▲", "for the worse"),
-        (better, Tone::Better, "▼", "for the better"),
-        (environment, Tone::Environment, "◇", "of the environment"),
+        (of(Direction::Worse), Tone::Worse, "▲", "for the worse"),
+        (of(Direction::Mixed), Tone::Worse, "▲▼", "both ways"),
+        (of(Direction::Better), Tone::Better, "▼", "for the better"),
+        (environment.len(), Tone::Environment, "◇", "of the environment"),
         (bimodal.len(), Tone::Doubt, "⇅", "of two modes"),
         (week.ended.len(), Tone::Plain, "=", "reverted"),
     ];

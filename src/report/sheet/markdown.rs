@@ -83,7 +83,7 @@ fn section(out: &mut Lines, section: &Section, level: usize, limit: usize) {
             Block::List(items) => list(out, items, limit),
             Block::Table(one) => table(out, one, limit),
             Block::Commands(lines) => out.paragraph(&format!("```sh\n{}\n```", lines.join("\n"))),
-            Block::Drawn(_) => {}
+            Block::Facts(_) | Block::Drawn(_) => {}
         }
     }
 }

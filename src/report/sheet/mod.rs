@@ -55,7 +55,8 @@ pub(crate) enum Block {
     /// Never an empty one.
     Table(Table),
     Commands(Vec<String>),
-    /// Markup that only pages show.
+    /// Facts and markup that only pages show.
+    Facts(Vec<Fact>),
     Drawn(String),
 }
 
@@ -155,6 +156,11 @@ impl Section {
         let more = counted(rows.left_out, "more row is", "more rows are");
         let section = self.with(rows.table);
         if rows.left_out > 0 { section.paragraph(format!("{more} not listed here.")) } else { section }
+    }
+
+    pub(crate) fn facts(mut self, facts: Vec<Fact>) -> Section {
+        self.blocks.push(Block::Facts(facts));
+        self
     }
 
     pub(crate) fn commands(mut self, lines: Vec<String>) -> Section {

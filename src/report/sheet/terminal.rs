@@ -196,7 +196,7 @@ impl Lines {
                     lines.iter().for_each(|line| self.text.push_str(&format!("{}{line}\n", " ".repeat(LABEL))));
                 }
                 Block::Table(table) => self.table(table, indent),
-                Block::Drawn(_) => {}
+                Block::Facts(_) | Block::Drawn(_) => {}
             }
             is_labelled = matches!(block, Block::Table(table) if !table.label.is_empty());
         }

@@ -15,6 +15,7 @@ use sprag_model::metric::{RATIO, TIME};
 use sprag_model::{AnswerKind, Direction, Event, EventKind, EventState, Level, Member, NextStep, Suspect};
 
 const MOST_SUSPECTS: usize = 5;
+const MOST_SUITES: usize = 5;
 
 /// The series that are listed, of an event and of a commit; and the facts and signs.
 pub(super) const MOST_MEMBERS: usize = 8;
@@ -210,7 +211,12 @@ pub(crate) fn deed(event: &Event) -> Phrase {
 /// Where it was seen, since when, and how many of the series there it moved.
 pub(crate) fn place(event: &Event) -> Phrase {
     let machines: Vec<String> = event.machines.iter().map(|one| words::name(&one.name)).collect();
-    let mut text = format!("{}, since {}", words::joined(&machines), date::day(event.since));
+    let suites: BTreeSet<&str> = event.members.iter().map(|one| &*one.suite).collect();
+    let more = suites.len().saturating_sub(MOST_SUITES);
+    let more = (more > 0).then(|| counted(more, "more suite", "more suites"));
+    let suites: Vec<String> = suites.into_iter().take(MOST_SUITES).map(words::name).chain(more).collect();
+    let (suites, machines) = (words::joined(&suites), words::joined(&machines));
+    let mut text = format!("{suites} on {machines}, since {}", date::day(event.since));
     let moved = event.members.len();
     let measured = event.measured_series.max(moved);
     if measured > 1 {

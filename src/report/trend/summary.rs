@@ -15,6 +15,19 @@ pub(crate) fn is_listed(event: &Event) -> bool {
     event.sure && event.state == EventState::Present
 }
 
+/// The regressions that are still present and that nobody accepts; and the changes that also made something better.
+pub(crate) fn open(trend: &Trend) -> impl Iterator<Item = Mark> {
+    let of = |direction| trend.events.iter().filter(move |one| one.is_open_regression() && one.direction == direction);
+    [
+        (of(Direction::Worse).count(), "▲", "open regression", "open regressions"),
+        (of(Direction::Mixed).count(), "▲▼", "mixed change", "mixed changes"),
+    ]
+    .into_iter()
+    .filter(|(count, ..)| *count > 0)
+    .map(|(count, glyph, one, many)| Mark::new(Tone::Worse, glyph, counted(count, one, many)))
+}
+
+/// What was found and in how many series.
 pub(crate) fn headline(trend: &Trend) -> Phrase {
     let coverage = &trend.coverage;
     if trend.runs == 0 {
@@ -24,36 +37,41 @@ pub(crate) fn headline(trend: &Trend) -> Phrase {
         let rest = format!(" {} without a series.", counted(trend.runs, "run", "runs"));
         return Phrase::from(Mark::new(Tone::Doubt, "○", "Nothing to analyse:")).text(rest);
     }
+    present(trend).text(format!("; {}.", examined(trend)))
+}
+
+/// How many series are examined; where none is, why most are not.
+pub(crate) fn examined(trend: &Trend) -> String {
+    let coverage = &trend.coverage;
+    let reason = coverage.reasons.first().filter(|_| coverage.judged == 0);
+    let reason = reason.map(|one| format!("; the most common reason: {}", words::name(words::reason(&one.reason).0)));
+    let total = counted(coverage.total, "series is", "series are");
+    format!("{} of {total} examined{}", count(coverage.judged), reason.unwrap_or_default())
+}
+
+/// The events that are still present, by what they are.
+pub(crate) fn present(trend: &Trend) -> Phrase {
     let listed = |is: &dyn Fn(&Event) -> bool| trend.events.iter().filter(|one| is_listed(one) && is(one)).count();
-    let regressions = listed(&|one| one.is_open_regression());
     let accepted = listed(&|one| one.is_ongoing_regression() && one.is_accepted());
     let environment = listed(&|one| one.kind == EventKind::Environment);
     let bimodal = listed(&|one| one.kind == EventKind::Bimodal);
     let improvements = listed(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
     let kinds = [
-        (regressions, Tone::Worse, "▲", "open regression", "open regressions"),
         (accepted, Tone::Doubt, "◆", "accepted regression", "accepted regressions"),
         (improvements, Tone::Better, "▼", "improvement", "improvements"),
         (environment, Tone::Environment, "◇", "environment event", "environment events"),
         (bimodal, Tone::Doubt, "⇅", "bimodal finding", "bimodal findings"),
     ];
     let present = kinds.into_iter().filter(|(count, ..)| *count > 0);
-    let mut marks = present.map(|(count, tone, glyph, one, many)| Mark::new(tone, glyph, counted(count, one, many)));
-    let mark = marks.next().unwrap_or_else(|| match coverage.judged {
+    let present = present.map(|(count, tone, glyph, one, many)| Mark::new(tone, glyph, counted(count, one, many)));
+    let mut marks = open(trend).chain(present);
+    let mark = marks.next().unwrap_or_else(|| match trend.coverage.judged {
         0 => Mark::new(Tone::Doubt, "?", "not enough data"),
         _ if trend.events.iter().any(|one| !one.sure) => Mark::new(Tone::Plain, "=", "no confirmed change"),
         _ => Mark::new(Tone::Plain, "=", "no change"),
     });
     let rest: String = marks.map(|mark| format!(", {}", mark.word)).collect();
-    let reason = coverage.reasons.first().filter(|_| coverage.judged == 0);
-    let reason = reason.map(|one| format!("; the most common reason: {}", words::name(words::reason(&one.reason).0)));
-    let judged = format!(
-        "; {} of {} examined{}",
-        count(coverage.judged),
-        counted(coverage.total, "series is", "series are"),
-        reason.unwrap_or_default()
-    );
-    Phrase::from(mark).text(rest + &judged + ".")
+    Phrase::from(mark).text(rest)
 }
 
 /// Where the trend is from and what is stale; without runs, what to do.
