@@ -4,7 +4,7 @@ use crate::commits::{self, SUITE};
 use crate::sandbox::{Ended, Sandbox};
 
 /// Nine commits, tagged `c0` to `c8`; from `c6` on the benchmark takes twice as long. `c4` is a release.
-fn sandbox() -> Sandbox {
+pub(crate) fn sandbox() -> Sandbox {
     let sandbox = commits::sandbox();
     sandbox.write("sprag.toml", &SUITE.replace("cat rate", "test ! -e broken && cat rate"));
     for number in 0..9 {
@@ -127,33 +127,8 @@ fn the_budget_ends_a_command_that_hangs_and_blames_no_commit() {
 }
 
 #[test]
-fn ranges_that_cannot_be_measured_are_named() {
+fn nothing_is_around_no_event_and_a_shallow_clone_is_refused() {
     let sandbox = sandbox();
-    sandbox.git(&["checkout", "-q", "--orphan", "other"]);
-    sandbox.commit("Unrelated");
-    sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.git(&["checkout", "-q", "-b", "side", "c3"]);
-    sandbox.write("side", "");
-    sandbox.commit("Side");
-    sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge it", "side"]);
-    for (arguments, words) in [
-        (&["c1"][..], &["`c1` is not a range of commits", "hint: write both ends"][..]),
-        (&["c1...c4"], &["three dots"]),
-        (&["c1..nowhere"], &["`nowhere` names no commit"]),
-        (&["c4..c1"], &["`c4` is newer than `c1`", "hint: swap the ends: `c1..c4`"]),
-        (&["other..c1"], &["`c1` does not come from `other`"]),
-        (&["side..main"], &["`side` is on a branch that was merged"]),
-        (&["c5..c8", "--releases"], &["no commit of the range has a tag"]),
-        (&["c1..c2", "--suite", "nothing"], &["there is no suite `nothing`"]),
-        (&["--around", "e-0"], &["the history has no event `e-0`"]),
-        (&["c1..c2", "--around", "e-0"], &["cannot be used with"]),
-        (&[], &["required"]),
-        (&["c1..c2", "--shard", "3/2"], &["3/2 is not a shard"]),
-        (&["c1..c2", "--budget", "soon"], &["`--budget soon` is not a time"]),
-    ] {
-        backfill(&sandbox, arguments, 2).says(words);
-    }
     backfill(&sandbox, &["--around", "worst"], 0).says(&["no open regression has several suspects"]);
     let url = format!("file://{}", sandbox.project.display());
     sandbox.git(&["clone", "-q", "--depth", "2", &url, "../shallow"]);

@@ -60,7 +60,6 @@ fn a_commit_is_built_once_for_each_of_its_settings() {
     let table = sandbox.ends(0, &["cache"]);
     table.prints(&["Make v1", "Make v2", "built", "6 builds"]);
     sandbox.ends(0, &["cache", "clear", "--older-than", "1d"]).prints(&["removed 0 builds"]);
-    sandbox.ends(2, &["cache", "clear", "--older-than", "soon"]).says(&["is not a time", "hint: "]);
     sandbox.ends(0, &["cache", "clear"]).prints(&["removed 6 builds"]);
     assert!(cached(&sandbox).is_empty());
     assert_eq!(fs::read_dir(folder(&sandbox)).expect("a folder").count(), 1, "only the lock stays");

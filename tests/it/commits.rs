@@ -145,11 +145,6 @@ fn revisions_and_suites_that_cannot_be_measured_are_named() {
     let check = |arguments: &[&str], words: &[&str]| {
         sprag(&sandbox, &[&["run", "--commit"], arguments].concat()).expect(2).says(words);
     };
-    check(&["nothing"], &["`nothing` names no commit of this repository"]);
-    check(&["v1~7"], &["the line of commits is shorter"]);
-    check(&["0123456789012345678901234567890123456789"], &["names no commit of this repository"]);
-    check(&["v1", "--output", "out/x.json"], &["cannot be used with"]);
-    check(&["v1", "--suite", "nothing"], &["there is no suite `nothing`"]);
     let add = |text: &str| sandbox.write("sprag.toml", &format!("{SUITE}{text}"));
     add("[suites.device]\nkind = \"gpu\"\n");
     check(&["v1", "--suite", "device"], &["is of the kind `gpu`, for which commits cannot be built", "hint: "]);

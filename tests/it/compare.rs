@@ -40,15 +40,10 @@ fn wrong_sides_are_refused_with_advice() {
         sandbox.ends(2, &[&["compare"], arguments].concat()).says(words);
     };
     check(&["HEAD", "HEAD"], &["has no recorded run", "sprag run --commit HEAD --record", "--measure"]);
-    check(&["HEAD", "no-such-tag", "--measure"], &["neither a program nor a commit", "no-such-tag"]);
-    check(&["HEAD", "HEAD", "--measure", "--filter", "tile_pak"], &["did you mean `tile_pack`?"]);
-    check(&["HEAD", "HEAD", "--measure", "--suite", "gpu"], &["there is no suite `gpu`"]);
-    check(&["HEAD", "HEAD", "--measure", "--budget", "0"], &["out of range"]);
     sandbox.write("code.rs", "fn main() {}\n");
     sandbox.commit("Third");
     check(&["HEAD~1", "HEAD", "--measure"], &["holds no sources of Sprag", "two `sprag` programs by their paths"]);
     check(&["/bin/true", "HEAD", "--measure", "--quick", "--filter", "scan"], &["the base: it ended without a report"]);
-    check(&["./nothing", "HEAD", "--measure"], &["neither a program nor a commit", "give the path"]);
 }
 
 #[test]

@@ -238,16 +238,7 @@ fn what_cannot_be_compared_is_named_with_what_to_do() {
     ] {
         refused(&two(baseline, current), &CHECK, words);
     }
-    let sandbox = two(line, line);
-    refused(&sandbox, &CHECK[..3], &["`current.txt` is a text of Criterion, and `--baseline` names no second one"]);
-    refused(&sandbox, &["check", "--baseline", "baseline.txt"], &["`--run` names no second one"]);
-    refused(&sandbox, &[&CHECK[..], &["--suite", "cpu"]].concat(), &["`--suite` names suites of Sprag"]);
-    refused(&sandbox, &[&CHECK[..], &["--summary", "s.json"]].concat(), &["are of a report of Apex-X"]);
-    assert!(!sandbox.project.join("s.json").exists());
     refused(&two(run, run), &[&CHECK[..], &["--compatible"]].concat(), &["is for files of Trueno and tt-metal"]);
-    let absent = ["check", "--run", "absent.txt", "--baseline", "baseline.txt"];
-    sandbox.ends(2, &absent).says(&["cannot read `absent.txt`"]);
-    sandbox.ends(2, &["check", "--compatible"]).says(&["--run", "--baseline"]);
 }
 
 #[test]

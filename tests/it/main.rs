@@ -70,7 +70,7 @@ mod apex_x_report;
 
 // The history: records added, checked, shared, imported and exported, and what faults leave of it.
 mod bad_input;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod wrong_inputs;
 mod cache;
 mod event_records;

@@ -60,26 +60,6 @@ fn a_budget_ends_a_run_and_says_so() {
 }
 
 #[test]
-fn absurd_efforts_and_unknown_names_are_refused_with_advice() {
-    let sandbox = Sandbox::new();
-    let check = |arguments: &[&str], words: &[&str]| {
-        sandbox.ends(2, &[&["run"], arguments].concat()).says(words);
-    };
-    check(&["--budget", "0s"], &["`--budget 0s` is out of range", "from 1 s to 24 h"]);
-    check(&["--budget", "-5s"], &["out of range"]);
-    check(&["--budget", "400h"], &["out of range"]);
-    check(&["--budget", "soon"], &["`--budget soon` is not a time", "`60s`"]);
-    check(&["--quick", "--rigorous"], &["cannot be used with"]);
-    check(&["--quick", "--budget", "5s"], &["cannot be used with"]);
-    check(&["--pin", "99999"], &["there is no processor 99999", "may run on"]);
-    check(&["--pin", "first"], &["invalid value"]);
-    let same = ["--suite", "cpu", "--quick", "--output", "a.json", "--output-run", "./a.json"];
-    check(&same, &["name the same file", "give them two"]);
-    check(&["--suite", "cpi"], &["did you mean `cpu`?"]);
-    check(&["--quick", "--filter", "tile_unpak"], &["no benchmark", "did you mean `tile_unpack`?"]);
-}
-
-#[test]
 fn workers_stay_on_the_processor_that_was_asked_for() {
     // Without permission to pin there is only the reason to see.
     let Some(processor) = sprag_measure::pinning::allowed().pop() else { return };

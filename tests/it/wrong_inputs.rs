@@ -3,9 +3,12 @@
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use sprag_base::digest::is_hex;
+
 use crate::crafted::Crafted;
 use crate::released::Project;
 use crate::sandbox::{Ended, Sandbox};
+use crate::{backfill, bisect, commits, demo, trt};
 
 const NO_FILE: &str = "it is a pipe or a device, not a regular file";
 
@@ -159,38 +162,15 @@ fn a_configured_site_stays_inside_the_project() {
     assert!(outside.join("index.html").is_file() && sandbox.project.join("../named/index.html").is_file());
 }
 
-/// Exit code, arguments, and the first line that says what is wrong, of many wrong inputs. `UPDATE_CASES=1` writes the last; read it.
+/// Exit code, arguments, and what is said of the input, with its hint, of many wrong inputs; `''` is an empty argument. A line that
+/// begins with `#` names where the rows below it run. `UPDATE_CASES=1` writes what is said; read it.
 #[test]
 fn every_command_says_what_is_wrong_with_its_input() {
     const TABLE: &str = include_str!("wrong_inputs.txt");
-    let crafted = repository();
-    for (path, text) in
-        [("empty", ""), ("text", "hello\n"), ("array.json", "[]"), ("object.json", "{}"), ("folder2/x", "x")]
-    {
-        crafted.write(path, text);
-    }
-    crafted.write("deep.json", &"[".repeat(100_000));
-    crafted.write("bad.csv", "series,index,commit,time,value\na,x,,,y\n");
-    crafted.write("bad2.csv", "a;b\n");
-    std::fs::create_dir(crafted.project.join("folder")).expect("a folder");
-    std::fs::write(crafted.project.join("binary"), [0xff, 0, 1, 0x1b]).expect("a file");
-    symlink("loop", crafted.project.join("loop")).expect("a link");
-    pipe(&crafted, "pipe");
-    let answer = |row: &str| {
-        let [_, arguments, _] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else { panic!("`{row}` is not a row") };
-        let ended = soon(&crafted, &arguments.split(' ').collect::<Vec<_>>());
-        let said = ended.err.lines().find(|line| line.starts_with("error")).or(ended.err.lines().next());
-        let said = said.or(ended.out.lines().next()).unwrap_or_default();
-        // The number of an error differs between systems.
-        let said = said.split(" (os error").next().unwrap_or_default();
-        format!("{} | {arguments} | {said}", ended.code)
-    };
     let rows: Vec<&str> = TABLE.lines().collect();
     let answers: Vec<String> = std::thread::scope(|scope| {
-        let parts: Vec<_> = rows
-            .chunks(rows.len().div_ceil(4))
-            .map(|part| scope.spawn(|| part.iter().map(|row| answer(row)).collect::<Vec<_>>()))
-            .collect();
+        let parts = rows.chunk_by(|_, row| !row.starts_with('#'));
+        let parts: Vec<_> = parts.map(|part| scope.spawn(|| answers(part))).collect();
         parts.into_iter().flat_map(|part| part.join().expect("every command ends")).collect()
     });
     if std::env::var_os("UPDATE_CASES").is_some() {
@@ -202,4 +182,98 @@ fn every_command_says_what_is_wrong_with_its_input() {
         assert_eq!(row, answer);
         assert!(!answer.ends_with("| ") && !answer.contains("panicked"), "{answer}");
     }
+}
+
+/// What a row is to be, of each of these; the first names the sandbox, which stays as it is but for `.sprag/`.
+fn answers(part: &[&str]) -> Vec<String> {
+    let sandbox = setup(part[0]);
+    let state = || {
+        [&["status", "--porcelain", "--ignored", ":!.sprag"][..], &["rev-parse", "HEAD"]].map(|one| sandbox.git(one))
+    };
+    let before = state();
+    let answer = |row: &&str| {
+        let Some(arguments) = row.split(" | ").nth(1) else { return (*row).to_owned() };
+        let words: Vec<&str> = arguments.split(' ').map(|word| if word == "''" { "" } else { word }).collect();
+        let ended = soon(&sandbox, &words);
+        let mut lines = ended.err.lines().skip_while(|line| !line.starts_with("error")).peekable();
+        let error: Vec<&str> = match lines.peek() {
+            Some(_) => lines.take_while(|line| !line.is_empty() && !line.starts_with("hint")).collect(),
+            None => ended.err.lines().chain(ended.out.lines()).take(1).collect(),
+        };
+        // The number of an error differs between systems.
+        let error = error.join(" / ");
+        let error = error.split(" (os error").next().unwrap_or_default();
+        let hints = ended.err.lines().filter(|line| line.starts_with("hint")).map(|hint| format!(" | {hint}"));
+        format!("{} | {arguments} | {}", ended.code, without_commits(&format!("{error}{}", hints.collect::<String>())))
+    };
+    let answers = part.iter().map(answer).collect();
+    assert_eq!(state(), before, "{}", part[0]);
+    answers
+}
+
+/// The text with the names of commits, which depend on the time, as `[commit]`.
+fn without_commits(text: &str) -> String {
+    let part = |part: &str| match part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()) {
+        word if is_hex(word, 12..=12) => part.replace(word, "[commit]"),
+        _ => part.to_owned(),
+    };
+    text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()).map(part).collect()
+}
+
+fn setup(name: &str) -> Sandbox {
+    let unrelated = |sandbox: &Sandbox| {
+        sandbox.git(&["checkout", "-q", "--orphan", "other"]);
+        sandbox.commit("Unrelated");
+        sandbox.git(&["checkout", "-q", "main"]);
+    };
+    match name {
+        "# demo" => demo::repository(),
+        "# trt" => trt::sandbox("fine", "[suites.cpu]\nkind = \"cpu\""),
+        "# commits" => commits::sandbox(),
+        "# bisection" => {
+            let sandbox = bisect::history(&["1000", "1000", "1000"], &[2]);
+            unrelated(&sandbox);
+            sandbox
+        }
+        "# backfill" => {
+            let sandbox = backfill::sandbox();
+            unrelated(&sandbox);
+            sandbox.git(&["checkout", "-q", "-b", "side", "c3"]);
+            sandbox.write("side", "");
+            sandbox.commit("Side");
+            sandbox.git(&["checkout", "-q", "main"]);
+            sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge it", "side"]);
+            sandbox
+        }
+        "# files" => files_of_many_kinds(),
+        _ => panic!("`{name}` is not a sandbox"),
+    }
+}
+
+fn files_of_many_kinds() -> Sandbox {
+    let sandbox = repository().sandbox;
+    for (path, text) in [
+        ("empty", ""),
+        ("text", "hello\n"),
+        ("array.json", "[]"),
+        ("object.json", "{}"),
+        ("folder2/x", "x"),
+        ("config.json", "{}"),
+        ("list.json", "[1]"),
+        ("long.json", "{\"a\":\n 18446744073709551616}"),
+        ("twice.json", r#"{"a": 1, "a": 2}"#),
+        ("t.csv", "series,index,commit,time,value\n"),
+        ("bad.csv", "series,index,commit,time,value\na,x,,,y\n"),
+        ("bad2.csv", "a;b\n"),
+        ("baseline.txt", "a time: [1 ns 2 ns 3 ns]\n"),
+        ("current.txt", "a time: [1 ns 2 ns 3 ns]\n"),
+        ("deep.json", &"[".repeat(100_000)),
+    ] {
+        sandbox.write(path, text);
+    }
+    std::fs::create_dir(sandbox.project.join("folder")).expect("a folder");
+    std::fs::write(sandbox.project.join("binary"), [0xff, 0, 1, 0x1b]).expect("a file");
+    symlink("loop", sandbox.project.join("loop")).expect("a link");
+    pipe(&sandbox, "pipe");
+    sandbox
 }
