@@ -132,14 +132,14 @@ struct Border {
 impl Detection {
     /// What is found, after the SHA-256 of it: the bytes may come from anywhere, and what joins them relies on each index.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let found = rmp_serde::to_vec(self).expect("plain values can be written");
-        [sha256_hex(&found).as_bytes(), &found].concat()
+        let detection = rmp_serde::to_vec(self).expect("plain values can be written");
+        [sha256_hex(&detection).as_bytes(), &detection].concat()
     }
 
     /// Reads what [`Detection::to_bytes`] wrote; absent for other bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Detection> {
-        let (digest, found) = bytes.split_at_checked(64)?;
-        if sha256_hex(found).as_bytes() == digest { rmp_serde::from_slice(found).ok() } else { None }
+        let (digest, detection) = bytes.split_at_checked(64)?;
+        if sha256_hex(detection).as_bytes() == digest { rmp_serde::from_slice(detection).ok() } else { None }
     }
 
     /// Whether nothing was found, so that no event depends on its points.

@@ -429,8 +429,8 @@ fn signs_show_whether_the_machine_moved_or_a_commit_changed_it() {
     let check = |series: &[&[Series]], kind: EventKind, members: usize, sign: &str| {
         let detected = events(series.concat());
         let event = &detected[0];
-        let found = (event.kind, event.members.len(), event.is_ongoing_regression());
-        assert_eq!((detected.len(), found), (1, (kind, members, kind == Change)), "{sign}: {detected:#?}");
+        let outcome = (event.kind, event.members.len(), event.is_ongoing_regression());
+        assert_eq!((detected.len(), outcome), (1, (kind, members, kind == Change)), "{sign}: {detected:#?}");
         assert!(event.machine_signs.join(" ").contains(sign), "`{sign}` is not in {:?}", event.machine_signs);
         event.clone()
     };
@@ -506,7 +506,7 @@ fn signs_show_whether_the_machine_moved_or_a_commit_changed_it() {
     // That a calibration kernel moved is enough, whoever else was there, and however many moved with it.
     let variant = CALIBRATION.to_owned();
     let calibration = Series { variant, ..moved("calibration", Metric::time(), 1.2, 31) };
-    check(&[&three, &[calibration.clone()]], Environment, 4, "moved, too: cpu/calibration");
+    check(&[&three, std::slice::from_ref(&calibration)], Environment, 4, "moved, too: cpu/calibration");
     check(&[&ratios(1, &[-0.1]), &[calibration, control]], Environment, 2, "");
 }
 
@@ -604,18 +604,18 @@ fn damaged_findings_are_refused_by_their_file() {
     let analysis = each_kind();
     let dataset = Dataset::new(&input(&analysis));
     let all = detected_in(&dataset, &analysis);
-    let found: Vec<(&str, Vec<u8>)> = all.iter().map(|one| (one.id.as_str(), one.to_bytes())).collect();
-    let damages: [fn(&mut Vec<(&str, Vec<u8>)>); 5] = [
-        |found| found[2].1[0] ^= 1,
-        |found| found[2].1[99] ^= 1,
-        |found| found[2].1.truncate(99),
-        |found| found[2].1.truncate(9),
-        |found| found[2].1 = found[3].1.clone(),
+    let parts: Vec<Vec<u8>> = all.iter().map(Detection::to_bytes).collect();
+    let damages: [fn(&mut [Vec<u8>]); 5] = [
+        |parts| parts[2][0] ^= 1,
+        |parts| parts[2][99] ^= 1,
+        |parts| parts[2].truncate(99),
+        |parts| parts[2].truncate(9),
+        |parts| parts[2] = parts[3].clone(),
     ];
     for (number, damage) in damages.iter().enumerate() {
-        let mut found = found.clone();
-        damage(&mut found);
-        let partials = found.iter().map(|(id, bytes)| ("p", *id, bytes.as_slice()));
+        let mut parts = parts.clone();
+        damage(&mut parts);
+        let partials = all.iter().zip(&parts).map(|(one, bytes)| ("p", one.id.as_str(), bytes.as_slice()));
         let error = in_order(&dataset.outline, partials).expect_err("it is damaged").to_string();
         let expected = format!("`p` is damaged, or was changed: what it holds of the series `{}`", all[2].id);
         assert!(error.starts_with(&expected), "{number}: {error}");
