@@ -6,10 +6,7 @@ use super::custom::fill;
 use super::device::Device;
 use super::driver::{DeviceBuffer, Function};
 use super::operation::{HostInputs, widen};
-use super::program::{
-    Argument, BufferSpec, Content, CudaCode, CudaKernel, Data, DeviceProgram, Distribution, Dtype, GpuStep, Launch,
-    Random,
-};
+use super::program::{Argument, BufferSpec, Content, CudaCode, CudaKernel, DeviceProgram, Fill, GpuStep, Launch};
 use super::{DeviceError, GpuError};
 
 /// In every element type this byte repeated is a NaN, in integers a number that no tile or level has.
@@ -211,9 +208,18 @@ fn set(
         Content::Floats(values) => {
             buffer.upload(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
         }
-        Content::Random(random) => draw(device, buffer, spec, *random, seed),
         Content::Made(fill, stream) => {
-            buffer.upload(&fill::bytes(fill, spec, seed_of(seed, *stream)).map_err(DeviceError::Custom)?)
+            let seed = seed_of(seed, *stream);
+            let kernel = |entry, dtype| CudaKernel::built_in("fill.cu", entry, dtype);
+            match (fill, spec.data.dtype()) {
+                (Fill::Uniform(low, high), Some(dtype)) => {
+                    draw(device, buffer, spec, &kernel("fill_uniform", dtype), &[*low, *high], seed)
+                }
+                (Fill::Normal(deviation), Some(dtype)) => {
+                    draw(device, buffer, spec, &kernel("fill_normal", dtype), &[*deviation], seed)
+                }
+                _ => buffer.upload(&fill::bytes(fill, spec, seed).map_err(DeviceError::Custom)?),
+            }
         }
         Content::Update(first) => set(device, buffer, spec, first, seed),
     }
@@ -227,24 +233,14 @@ fn draw(
     device: &Rc<Device>,
     buffer: &DeviceBuffer,
     spec: &BufferSpec,
-    random: Random,
+    kernel: &CudaKernel,
+    parameters: &[f64],
     seed: u64,
 ) -> Result<(), DeviceError> {
-    let dtype = match spec.data {
-        Data::Element(dtype) => dtype,
-        Data::F32 => Dtype::F32,
-        _ => return Err(DeviceError::Program(format!("`{}` cannot be drawn: it holds integers", spec.name))),
-    };
-    let (entry, parameters) = match random.distribution {
-        Distribution::Uniform(low, high) => ("fill_uniform", vec![low, high]),
-        Distribution::Normal(deviation) => ("fill_normal", vec![deviation]),
-    };
-    let kernel = CudaKernel::built_in("fill.cu", entry, dtype);
-    let function = device.function(&kernel)?;
+    let function = device.function(kernel)?;
     let blocks = spec.count.div_ceil(FILL_BLOCK as usize).max(1);
     let blocks = u32::try_from(blocks).map_err(|_| DeviceError::Program(format!("`{}` is too large", spec.name)))?;
-    let seed = seed_of(seed, random.stream);
     let mut arguments = vec![buffer.address(), spec.count as u64, seed];
-    arguments.extend(parameters.iter().map(|value| u64::from(value.to_bits())));
+    arguments.extend(parameters.iter().map(|value| u64::from((*value as f32).to_bits())));
     device.context.launch(&function, [blocks, 1, 1], [FILL_BLOCK, 1, 1], 0, &arguments)
 }

@@ -10,7 +10,7 @@ use super::DeviceError;
 use super::device::{CheckResult, Device};
 use super::instance::{Instance, Supply};
 use super::operation::{ExpectedBuffer, GpuForm, Operation};
-use super::program::{Content, CudaKernel, Data, DeviceProgram, Dtype};
+use super::program::{Content, CudaKernel, DeviceProgram, Dtype};
 use sprag_model::{Parity, ParityStatus};
 
 /// The CPU checks programs up to this size.
@@ -134,7 +134,7 @@ pub fn at_shape(
     let mut worst = None;
     let outputs = instance.program().buffers.iter().enumerate().filter(|(_, spec)| spec.content == Content::Output);
     for (place, spec) in outputs {
-        let Data::Element(element) = spec.data else {
+        let Some(element) = spec.data.dtype() else {
             return Err(DeviceError::Program(format!("the output `{}` cannot be compared", spec.name)));
         };
         let tolerance = (operation.tolerance)(dtype);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::custom::source::SourceFile;
@@ -40,16 +41,18 @@ pub struct BufferSpec {
     pub guard: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "CudaType")]
 pub enum Data {
-    Element(Dtype),
-    /// Whatever the element type: parameters, states.
     F32,
-    /// Tile ids, levels.
-    I32,
     F64,
+    F16,
+    Bf16,
+    E4m3,
     I8,
     I16,
+    I32,
     I64,
     U8,
     U16,
@@ -60,11 +63,9 @@ pub enum Data {
 /// The content of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Drawn on the device before the first call.
-    Random(Random),
     Integers(Vec<i32>),
     Floats(Vec<f32>),
-    /// Made on the host before the first call; the number is the stream of random values.
+    /// Made before the first call; the number is the stream of random values, in which two inputs of a program must differ.
     Made(Fill, u64),
     /// Written by the call and compared with the reference. Poisoned before every check.
     Output,
@@ -74,10 +75,12 @@ pub enum Content {
     Update(Box<Content>),
 }
 
-/// What the host fills a buffer with.
+/// What a buffer is filled with. Types of the built-in kernels are drawn on the device, all else is made on the host.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fill {
-    Normal,
+    /// With that standard deviation around zero.
+    Normal(f64),
+    /// From the first value up to the second.
     Uniform(f64, f64),
     /// From the first up to the second, which is not drawn.
     Integers(i64, i64),
@@ -86,21 +89,6 @@ pub enum Fill {
     Float(f64),
     /// A `.npy` file whose array has that shape.
     File(PathBuf, Vec<u64>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Random {
-    pub distribution: Distribution,
-    /// Independent streams: two inputs of one program must differ in it.
-    pub stream: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Distribution {
-    /// From the first value up to the second.
-    Uniform(f32, f32),
-    /// With that standard deviation around zero.
-    Normal(f32),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -188,11 +176,7 @@ impl Dtype {
     }
 
     pub fn bytes(self) -> usize {
-        match self {
-            Dtype::F32 => 4,
-            Dtype::F16 | Dtype::Bf16 => 2,
-            Dtype::E4m3 => 1,
-        }
+        Data::from(self).bytes()
     }
 
     pub fn macro_value(self) -> u32 {
@@ -207,12 +191,36 @@ impl Dtype {
 
 words!(Dtype { F32: "f32", F16: "f16", Bf16: "bf16", E4m3: "e4m3" });
 
+impl From<Dtype> for Data {
+    fn from(dtype: Dtype) -> Data {
+        match dtype {
+            Dtype::F32 => Data::F32,
+            Dtype::F16 => Data::F16,
+            Dtype::Bf16 => Data::Bf16,
+            Dtype::E4m3 => Data::E4m3,
+        }
+    }
+}
+
 impl Data {
+    pub const ALL: [Data; 13] = {
+        use Data::*;
+        [F32, F64, F16, Bf16, E4m3, I8, I16, I32, I64, U8, U16, U32, U64]
+    };
+
+    /// Absent for types that only kernels of the user have.
+    pub fn dtype(self) -> Option<Dtype> {
+        [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3].into_iter().find(|dtype| Data::from(*dtype) == self)
+    }
+
+    pub fn word(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
     pub fn bytes(self) -> usize {
         match self {
-            Data::Element(dtype) => dtype.bytes(),
-            Data::I8 | Data::U8 => 1,
-            Data::I16 | Data::U16 => 2,
+            Data::E4m3 | Data::I8 | Data::U8 => 1,
+            Data::F16 | Data::Bf16 | Data::I16 | Data::U16 => 2,
             Data::F32 | Data::I32 | Data::U32 => 4,
             Data::F64 | Data::I64 | Data::U64 => 8,
         }

@@ -47,7 +47,7 @@ impl Case<'_> {
         let results = self.buffers().filter(|(_, argument)| argument.role.is_result());
         let mut worst: Option<Parity> = None;
         for (number, (place, argument)) in results.enumerate() {
-            let got = Numbers { data: argument.element.data(), bytes: instance.buffer(place).download()? };
+            let got = Numbers { data: argument.element, bytes: instance.buffer(place).download()? };
             let wanted = expected.as_ref().and_then(|all| all.get(number));
             let parity = compare(&got, wanted, self.kernel.tolerance(argument.element))
                 .map_err(|fault| DeviceError::Parity(format!("`{}` at {at}: {fault}", argument.name)))?;

@@ -28,7 +28,7 @@ pub fn bytes(fill: &Fill, spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Strin
     match fill {
         Fill::Integer(value) => same(Number::Integer(i128::from(*value)), spec),
         Fill::Float(value) => same(Number::Float(*value), spec),
-        Fill::Normal => drawn(&mut |random| Number::Float(random.normal())),
+        Fill::Normal(deviation) => drawn(&mut |random| Number::Float(deviation * random.normal())),
         Fill::Uniform(low, high) => drawn(&mut |random| Number::Float(low + (high - low) * random.uniform())),
         Fill::Integers(low, high) => {
             let span = i128::from(*high) - i128::from(*low);
@@ -86,7 +86,7 @@ mod tests {
         assert!((-2..3).all(|value| drawn.contains(&f64::from(value))) && drawn.iter().all(|one| *one < 3.0));
         let drawn = filled(Fill::Uniform(2.0, 4.0), Data::F64, 1000).expect("they fit");
         assert!(drawn.iter().all(|one| (2.0..4.0).contains(one)) && drawn.iter().sum::<f64>() > 2800.0);
-        let drawn = filled(Fill::Normal, Data::F64, 1000).expect("they fit");
+        let drawn = filled(Fill::Normal(1.0), Data::F64, 1000).expect("they fit");
         assert!((drawn.iter().map(|one| one * one).sum::<f64>() / 1000.0 - 1.0).abs() < 0.2);
         let large = filled(Fill::Integers(0, 100), Data::U8, 2 * MOST_DRAWN + 5).expect("they fit");
         assert_eq!(large[..5], large[2 * MOST_DRAWN..]);

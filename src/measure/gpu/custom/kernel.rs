@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::expression::Names;
 use super::number::{Number, bits};
-use super::settings::{ArgumentSettings, BufferRole, ElementType, GridTerms, KernelSettings, Reference, Term, Value};
+use super::settings::{ArgumentSettings, BufferRole, GridTerms, KernelSettings, Reference, Term, Value};
 use super::source::{self, SourceFile};
+use crate::gpu::operation::summed;
 use crate::gpu::program::{
-    Argument, BufferSpec, Content, CudaCode, CudaKernel, Data, DeviceProgram, Distribution, Dtype, Fill, GpuStep,
-    Launch, Random,
+    Argument, BufferSpec, Content, CudaCode, CudaKernel, Data, DeviceProgram, Dtype, Fill, GpuStep, Launch,
 };
 
 /// Bytes in front of each buffer and behind it that show a write there: of 1024 threads with 16 bytes each.
@@ -100,15 +100,9 @@ impl CustomKernel {
     }
 
     /// How far a result may be from the reference.
-    pub fn tolerance(&self, element: ElementType) -> f64 {
-        self.settings.tolerance.unwrap_or(match element {
-            ElementType::F32 => 1e-5,
-            ElementType::F64 => 1e-12,
-            ElementType::F16 => 4e-3,
-            ElementType::Bf16 => 2e-2,
-            ElementType::E4m3 => 0.13,
-            _ => 0.0,
-        })
+    pub fn tolerance(&self, element: Data) -> f64 {
+        let exact = if element == Data::F64 { 1e-12 } else { 0.0 };
+        self.settings.tolerance.unwrap_or_else(|| element.dtype().map_or(exact, summed))
     }
 
     fn launched(
@@ -139,7 +133,7 @@ impl CustomKernel {
     }
 
     fn buffer(&self, argument: &ArgumentSettings, stream: u64, names: &Names) -> Result<BufferSpec, String> {
-        let (name, data) = (&argument.name, argument.element.data());
+        let (name, data) = (&argument.name, argument.element);
         let sizes = self.sizes(argument, names)?;
         let element = data.bytes() as u64;
         let bytes = sizes.iter().try_fold(element, |product, size| product.checked_mul(*size));
@@ -189,21 +183,13 @@ impl CustomKernel {
                         return Err(format!("`{name}`: `high` is {high}, which is not above `low`, {low}"));
                     }
                 },
-                "normal" => Fill::Normal,
+                "normal" => Fill::Normal(1.0),
                 path => Fill::File(self.root.join(with_sizes(path, names)), sizes.to_vec()),
             },
             None if is_integer => Fill::Integer(0),
-            None => Fill::Normal,
+            None => Fill::Normal(1.0),
         };
-        // The device draws what it can.
-        let is_drawn = matches!(data, Data::F32 | Data::Element(_));
-        Ok(match fill {
-            Fill::Normal if is_drawn => Content::Random(Random { distribution: Distribution::Normal(1.0), stream }),
-            Fill::Uniform(low, high) if is_drawn => {
-                Content::Random(Random { distribution: Distribution::Uniform(low as f32, high as f32), stream })
-            }
-            fill => Content::Made(fill, stream),
-        })
+        Ok(Content::Made(fill, stream))
     }
 }
 
@@ -228,7 +214,7 @@ fn value(key: &str, term: &Term, names: &Names) -> Result<i64, String> {
 }
 
 fn scalar(argument: &ArgumentSettings, given: &Value, names: &Names) -> Result<Argument, String> {
-    let data = argument.element.data();
+    let data = argument.element;
     let number = match given {
         Value::Number(number) => Number::Float(*number),
         other => {

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use crate::gpu::program::{Data, Dtype};
+use crate::gpu::program::Data;
 use sprag_formats::npy::Array;
 use sprag_kernels::element::{E4m3, Element as _};
 
@@ -39,14 +39,14 @@ impl Number {
 
 impl Data {
     pub fn is_integer(self) -> bool {
-        !matches!(self, Data::Element(_) | Data::F32 | Data::F64)
+        self != Data::F64 && self.dtype().is_none()
     }
 
     /// How NumPy saves it. It has no small types with other exponents, which are saved as 32 bits.
     fn npy_kind(self) -> &'static str {
         match self {
-            Data::F32 | Data::Element(Dtype::F32 | Dtype::Bf16 | Dtype::E4m3) => "f4",
-            Data::Element(Dtype::F16) => "f2",
+            Data::F32 | Data::Bf16 | Data::E4m3 => "f4",
+            Data::F16 => "f2",
             Data::F64 => "f8",
             Data::I8 => "i1",
             Data::I16 => "i2",
@@ -60,21 +60,8 @@ impl Data {
     }
 
     fn of_npy_kind(kind: &str) -> Option<Data> {
-        let all = [
-            Data::F32,
-            Data::Element(Dtype::F16),
-            Data::F64,
-            Data::I8,
-            Data::I16,
-            Data::I32,
-            Data::I64,
-            Data::U8,
-            Data::U16,
-            Data::U32,
-            Data::U64,
-        ];
         let kind = if kind == "b1" { "u1" } else { kind };
-        all.into_iter().find(|data| data.npy_kind() == kind)
+        Data::ALL.into_iter().find(|data| data.npy_kind() == kind)
     }
 }
 
@@ -87,11 +74,11 @@ fn number(data: Data, bytes: &[u8]) -> Number {
     word[..bytes.len()].copy_from_slice(bytes);
     let word = u64::from_le_bytes(word);
     match data {
-        Data::F32 | Data::Element(Dtype::F32) => Number::Float(f64::from(f32::from_bits(word as u32))),
+        Data::F32 => Number::Float(f64::from(f32::from_bits(word as u32))),
         Data::F64 => Number::Float(f64::from_bits(word)),
-        Data::Element(Dtype::F16) => Number::Float(f16::from_bits(word as u16).to_f64()),
-        Data::Element(Dtype::Bf16) => Number::Float(bf16::from_bits(word as u16).to_f64()),
-        Data::Element(Dtype::E4m3) => Number::Float(f64::from(E4m3::from_bits(word as u8).to_f32())),
+        Data::F16 => Number::Float(f16::from_bits(word as u16).to_f64()),
+        Data::Bf16 => Number::Float(bf16::from_bits(word as u16).to_f64()),
+        Data::E4m3 => Number::Float(f64::from(E4m3::from_bits(word as u8).to_f32())),
         Data::I8 => Number::Integer(i128::from(word as u8 as i8)),
         Data::I16 => Number::Integer(i128::from(word as u16 as i16)),
         Data::I32 => Number::Integer(i128::from(word as u32 as i32)),
@@ -108,11 +95,11 @@ pub fn bits(data: Data, number: Number) -> Option<u64> {
         Number::Float(value) => value as i128,
     };
     Some(match data {
-        Data::F32 | Data::Element(Dtype::F32) => u64::from((float as f32).to_bits()),
+        Data::F32 => u64::from((float as f32).to_bits()),
         Data::F64 => float.to_bits(),
-        Data::Element(Dtype::F16) => u64::from(f16::from_f64(float).to_bits()),
-        Data::Element(Dtype::Bf16) => u64::from(bf16::from_f64(float).to_bits()),
-        Data::Element(Dtype::E4m3) => u64::from(E4m3::from_f32(float as f32).to_bits()),
+        Data::F16 => u64::from(f16::from_f64(float).to_bits()),
+        Data::Bf16 => u64::from(bf16::from_f64(float).to_bits()),
+        Data::E4m3 => u64::from(E4m3::from_f32(float as f32).to_bits()),
         Data::I8 => u64::from(i8::try_from(integer).ok()?.cast_unsigned()),
         Data::I16 => u64::from(i16::try_from(integer).ok()?.cast_unsigned()),
         Data::I32 => u64::from(i32::try_from(integer).ok()?.cast_unsigned()),
@@ -162,36 +149,32 @@ fn tuple(shape: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::custom::settings::ElementType::{self, *};
-
-    const ALL: [ElementType; 13] = [F32, F64, F16, Bf16, E4m3, I8, I16, I32, I64, U8, U16, U32, U64];
 
     #[test]
     fn numbers_of_every_type_come_back() {
-        for element in ALL {
-            let data = element.data();
+        for data in Data::ALL {
             for value in [0, 1, 7, -3] {
                 let number = if data.is_integer() { Number::Integer(value) } else { Number::Float(value as f64 / 2.0) };
-                let is_unsigned = element.word().starts_with('u');
+                let is_unsigned = data.word().starts_with('u');
                 let bytes = encode(data, std::iter::once(number));
-                assert_eq!(bytes.is_none(), is_unsigned && value < 0, "{element:?}");
+                assert_eq!(bytes.is_none(), is_unsigned && value < 0, "{data:?}");
                 let Some(bytes) = bytes else { continue };
-                assert_eq!(bytes.len(), data.bytes(), "{element:?}");
-                assert_eq!(decode(data, &bytes).collect::<Vec<_>>(), [number], "{element:?}");
+                assert_eq!(bytes.len(), data.bytes(), "{data:?}");
+                assert_eq!(decode(data, &bytes).collect::<Vec<_>>(), [number], "{data:?}");
                 let (stored, read) = of_npy(data, &[1], &to_npy(data, &[1], &bytes)).expect("it is an array");
-                assert_eq!(decode(stored, &read).collect::<Vec<_>>(), [number], "{element:?}");
+                assert_eq!(decode(stored, &read).collect::<Vec<_>>(), [number], "{data:?}");
             }
         }
     }
 
     #[test]
     fn an_array_of_another_sort_or_shape_is_refused() {
-        let check = |element: ElementType, shape: &[u64], words: &str| {
+        let check = |data: Data, shape: &[u64], words: &str| {
             let file = to_npy(Data::F32, &[2, 1], &[0; 8]);
-            assert_eq!(of_npy(element.data(), shape, &file), Err(words.to_owned()));
+            assert_eq!(of_npy(data, shape, &file), Err(words.to_owned()));
         };
-        check(F32, &[2], "has the shape (2, 1), (2,) is needed");
-        check(I32, &[2, 1], "has elements of the type `float32`, integers are needed");
+        check(Data::F32, &[2], "has the shape (2, 1), (2,) is needed");
+        check(Data::I32, &[2, 1], "has elements of the type `float32`, integers are needed");
         let file = to_npy(Data::I8, &[], &[1]);
         let words = "has elements of the type `int8`, floating-point numbers are needed".to_owned();
         assert_eq!(of_npy(Data::F64, &[], &file), Err(words));

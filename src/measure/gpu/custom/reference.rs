@@ -88,7 +88,7 @@ pub(super) fn expected(case: &Case<'_>, supply: Supply) -> Result<Option<Rc<Vec<
 fn downloaded(case: &Case<'_>, instance: &Instance) -> Result<Vec<Numbers>, DeviceError> {
     let results = case.buffers().filter(|(_, argument)| argument.role.is_result());
     let download = |(place, argument): (usize, &ArgumentSettings)| {
-        Ok(Numbers { data: argument.element.data(), bytes: instance.buffer(place).download()? })
+        Ok(Numbers { data: argument.element, bytes: instance.buffer(place).download()? })
     };
     results.map(download).collect()
 }
@@ -101,7 +101,7 @@ fn read(case: &Case<'_>, path: &dyn Fn(&ArgumentSettings) -> std::path::PathBuf)
         let fault = |fault: &str| format!("the reference of `{}`, `{name}`, {fault}", argument.name);
         let sizes = case.kernel.sizes(argument, &names)?;
         let file = read_bounded(&path, MOST_FILE_BYTES).map_err(|error| fault(&format!("cannot be read: {error}")))?;
-        let (data, bytes) = of_npy(argument.element.data(), &sizes, &file).map_err(|error| fault(&error))?;
+        let (data, bytes) = of_npy(argument.element, &sizes, &file).map_err(|error| fault(&error))?;
         Ok(Numbers { data, bytes })
     };
     let results = case.buffers().filter(|(_, argument)| argument.role.is_result());
@@ -160,7 +160,7 @@ fn write_inputs(case: &Case<'_>, folder: &Path, supply: Supply) -> Result<(), De
     };
     for (place, argument) in case.buffers().filter(|(_, argument)| argument.is_read()) {
         let sizes = kernel.sizes(argument, &names).map_err(DeviceError::Custom)?;
-        write(&argument.name, argument.element.data(), &sizes, &instance.buffer(place).download()?)?;
+        write(&argument.name, argument.element, &sizes, &instance.buffer(place).download()?)?;
     }
     let launches = instance.program().steps.iter().filter_map(|step| match step {
         GpuStep::Launch(launch) => Some(launch),
@@ -168,7 +168,7 @@ fn write_inputs(case: &Case<'_>, folder: &Path, supply: Supply) -> Result<(), De
     });
     for (argument, given) in launches.flat_map(|launch| kernel.settings.arguments.iter().zip(&launch.arguments)) {
         if let Argument::Bits(bits, bytes) = given {
-            write(&argument.name, argument.element.data(), &[], &bits.to_le_bytes()[..*bytes])?;
+            write(&argument.name, argument.element, &[], &bits.to_le_bytes()[..*bytes])?;
         }
     }
     Ok(())

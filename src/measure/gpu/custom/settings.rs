@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::expression::{Expression, ExpressionError, Names};
 use super::source::is_image;
 use crate::command::variables;
-use crate::gpu::program::{Data, Dtype};
+use crate::gpu::program::Data;
 
 /// A CUDA kernel of your own, and how it is launched, checked and timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +69,7 @@ pub struct ArgumentSettings {
     pub name: String,
     /// The type of the number, or of the elements of the buffer.
     #[serde(rename = "type")]
-    pub element: ElementType,
+    pub element: Data,
     /// The value of a number: a number, or an expression of the shape and the constants.
     pub value: Option<Value>,
     /// The sizes of a buffer: expressions of the shape and the constants.
@@ -84,25 +84,6 @@ pub struct ArgumentSettings {
     pub low: Option<Value>,
     /// The end of the values of `uniform`, which integers do not reach. Default: 1; integers need it.
     pub high: Option<Value>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "CudaType")]
-pub enum ElementType {
-    F32,
-    F64,
-    F16,
-    Bf16,
-    E4m3,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -216,30 +197,6 @@ const MOST_CONFIGURATIONS: usize = 200;
 
 /// Parameters of every benchmark.
 const TRACK: &str = "track";
-
-impl ElementType {
-    pub fn data(self) -> Data {
-        match self {
-            ElementType::F32 => Data::F32,
-            ElementType::F64 => Data::F64,
-            ElementType::F16 => Data::Element(Dtype::F16),
-            ElementType::Bf16 => Data::Element(Dtype::Bf16),
-            ElementType::E4m3 => Data::Element(Dtype::E4m3),
-            ElementType::I8 => Data::I8,
-            ElementType::I16 => Data::I16,
-            ElementType::I32 => Data::I32,
-            ElementType::I64 => Data::I64,
-            ElementType::U8 => Data::U8,
-            ElementType::U16 => Data::U16,
-            ElementType::U32 => Data::U32,
-            ElementType::U64 => Data::U64,
-        }
-    }
-
-    pub fn word(self) -> String {
-        format!("{self:?}").to_lowercase()
-    }
-}
 
 impl BufferRole {
     pub fn is_result(self) -> bool {
@@ -420,7 +377,7 @@ impl KernelSettings {
             (None, Some(_)) => true,
             _ => return at("name", format!("`{name}` needs either a `shape`, if it is a buffer, or a `value`")),
         };
-        let is_integer = element.data().is_integer();
+        let is_integer = element.is_integer();
         if !is_buffer && (fill.is_some() || *role != BufferRole::Input) {
             return at("name", format!("`{name}` is a number, which has no `fill` and no `role`"));
         }

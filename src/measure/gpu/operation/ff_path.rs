@@ -176,7 +176,7 @@ impl Layout {
         let last =
             Ends { input: self.dense, features: self.features, alpha: Some(self.alpha), detail: Some(self.detail) };
         let Some(fine) = &self.fine else { return vec![(&self.coarse, last)] };
-        let between = builder.scratch("coarse features", Data::Element(dtype), map.elements());
+        let between = builder.scratch("coarse features", dtype.into(), map.elements());
         let first = Ends { features: between, alpha: None, detail: None, ..last };
         vec![(&self.coarse, first), (fine, Ends { input: between, ..last })]
     }
@@ -235,8 +235,7 @@ impl PlainPath<'_> {
         let map = self.map;
         // Without tiles both sides of the gate are the input.
         let heavy = self.level.indices.map_or(ends.input, |indices| self.heavy(indices, ends.input));
-        let alpha =
-            ends.alpha.unwrap_or_else(|| self.builder.scratch("alpha", Data::Element(self.dtype), map.pixels()));
+        let alpha = ends.alpha.unwrap_or_else(|| self.builder.scratch("alpha", self.dtype.into(), map.pixels()));
         let places = [ends.input, heavy, boundary, uncertainty, ends.features, alpha];
         let mut rest = self.level.gate.map(Argument::F32).to_vec();
         rest.extend([int(map.channels), long(map.plane()), long(map.elements())]);
@@ -251,7 +250,7 @@ impl PlainPath<'_> {
         let (MapShape { batch, channels, height, width }, level) = (self.map, self.level);
         let (pixels, tiles, elements) = (level.side * level.side, batch * level.each, self.map.elements());
         let (planes, values) = (tiles * channels, tiles * channels * pixels);
-        let (element, c, t) = (Data::Element(self.dtype), int(channels), int(level.side));
+        let (element, c, t) = (self.dtype.into(), int(channels), int(level.side));
         let sizes = [int(level.each), c, int(height), int(width), t];
 
         let packed = self.builder.scratch("packed", element, values);

@@ -3,13 +3,11 @@
 use std::fmt;
 use std::rc::Rc;
 
-use half::{bf16, f16};
-
 use crate::gpu::custom::number;
 use crate::gpu::program::{
-    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Distribution, Dtype, GpuStep, Launch, Random,
+    Argument, BufferSpec, Content, CudaKernel, Data, DeviceProgram, Dtype, Fill, GpuStep, Launch,
 };
-use sprag_kernels::element::{E4m3, Element};
+use sprag_kernels::element::Element;
 
 /// One or several CUDA kernels that make one operation, at one shape.
 #[derive(Clone)]
@@ -117,7 +115,7 @@ pub(super) fn exact(_dtype: Dtype) -> f64 {
 }
 
 /// The tolerance of two forms that sum in another order.
-pub(super) fn summed(dtype: Dtype) -> f64 {
+pub(in crate::gpu) fn summed(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F32 => 1e-5,
         Dtype::F16 => 4e-3,
@@ -187,19 +185,19 @@ impl ProgramBuilder {
     }
 
     /// An input of random values, independent of all others.
-    pub(super) fn random(&mut self, name: &'static str, data: Data, count: usize, distribution: Distribution) -> usize {
+    pub(super) fn random(&mut self, name: &'static str, data: Data, count: usize, fill: Fill) -> usize {
         let stream = self.streams;
         self.streams += 1;
-        self.buffer(name, data, count, Content::Random(Random { distribution, stream }))
+        self.buffer(name, data, count, Content::Made(fill, stream))
     }
 
     pub(super) fn normal(&mut self, name: &'static str, count: usize) -> usize {
-        self.random(name, Data::Element(self.dtype), count, Distribution::Normal(1.0))
+        self.random(name, self.dtype.into(), count, Fill::Normal(1.0))
     }
 
     /// Uniform in 0..1.
     pub(super) fn uniform(&mut self, name: &'static str, count: usize) -> usize {
-        self.random(name, Data::Element(self.dtype), count, Distribution::Uniform(0.0, 1.0))
+        self.random(name, self.dtype.into(), count, Fill::Uniform(0.0, 1.0))
     }
 
     pub(super) fn integers(&mut self, name: &'static str, values: Vec<i32>) -> usize {
@@ -207,7 +205,7 @@ impl ProgramBuilder {
     }
 
     pub(super) fn output(&mut self, name: &'static str, count: usize) -> usize {
-        self.buffer(name, Data::Element(self.dtype), count, Content::Output)
+        self.buffer(name, self.dtype.into(), count, Content::Output)
     }
 
     pub(super) fn scratch(&mut self, name: &'static str, data: Data, count: usize) -> usize {
@@ -323,15 +321,7 @@ pub(super) use with_element;
 /// The values of a buffer in `f32`.
 pub fn widen(data: Data, bytes: &[u8]) -> Vec<f32> {
     match data {
-        Data::F32 | Data::Element(Dtype::F32) => {
-            bytes.as_chunks().0.iter().map(|one| f32::from_le_bytes(*one)).collect()
-        }
-        Data::I32 => bytes.as_chunks().0.iter().map(|one| i32::from_le_bytes(*one) as f32).collect(),
-        Data::Element(Dtype::F16) => bytes.as_chunks().0.iter().map(|one| f16::from_le_bytes(*one).to_f32()).collect(),
-        Data::Element(Dtype::Bf16) => {
-            bytes.as_chunks().0.iter().map(|one| bf16::from_le_bytes(*one).to_f32()).collect()
-        }
-        Data::Element(Dtype::E4m3) => bytes.iter().map(|one| E4m3::from_bits(*one).to_f32()).collect(),
+        Data::F32 => bytes.as_chunks().0.iter().map(|one| f32::from_le_bytes(*one)).collect(),
         other => number::decode(other, bytes).map(|number| number.as_f64() as f32).collect(),
     }
 }
@@ -367,6 +357,8 @@ impl ExpectedBuffer {
 #[cfg(test)]
 mod tests {
     use crate::gpu::program::Dtype;
+
+    use half::{bf16, f16};
 
     use super::*;
 
@@ -419,14 +411,14 @@ mod tests {
 
     #[test]
     fn bytes_are_decoded_by_their_type() {
-        let f16s = (Data::Element(Dtype::F16), vec![0x00, 0x3c, 0x00, 0xc0]);
+        let f16s = (Data::F16, vec![0x00, 0x3c, 0x00, 0xc0]);
         let inputs = HostInputs { buffers: vec![f16s, (Data::I32, vec![5, 0, 0, 0, 255, 255, 255, 255])] };
         assert_eq!(inputs.elements::<f16>(0), Ok(vec![f16::from_f32(1.0), f16::from_f32(-2.0)]));
         assert_eq!(inputs.floats(1), Ok(vec![5.0, -1.0]));
         assert_eq!(inputs.ids(1), Err("input 1 holds -1".to_owned()));
         assert_eq!(inputs.floats(2), Err("there is no input 2".to_owned()));
         for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::E4m3] {
-            assert_eq!(widen(Data::Element(dtype), &[0; 8]).len(), 8 / dtype.bytes());
+            assert_eq!(widen(dtype.into(), &[0; 8]).len(), 8 / dtype.bytes());
         }
         let expected = ExpectedBuffer { buffer: 2, values: vec![1.5], tolerance: 0.0 };
         assert_eq!(ExpectedBuffer::new(2, &[bf16::from_f32(1.5)], 0.0), expected);

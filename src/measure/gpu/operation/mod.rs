@@ -15,6 +15,7 @@ pub mod tile_unpack;
 #[cfg(test)]
 pub(super) mod checks;
 
+pub(in crate::gpu) use self::kernel::summed;
 pub use self::kernel::{Code, ExpectedBuffer, GpuForm, HostInputs, LaunchConfig, Operation, SelectTiles, widen};
 pub use self::scan::{InitialState, ScanWay, TokenScan};
 pub use self::tiled::{Draw, Tiled};

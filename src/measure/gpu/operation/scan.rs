@@ -9,7 +9,7 @@ use crate::gpu::operation::kernel::{
     with_element,
 };
 use crate::gpu::operation::{ExpectedBuffer, GpuForm, HostInputs, LaunchConfig};
-use crate::gpu::program::{Argument, Data, DeviceProgram, Distribution, Dtype};
+use crate::gpu::program::{Argument, Data, DeviceProgram, Dtype, Fill};
 use crate::gpu::settings::Profile;
 use sprag_base::words;
 use sprag_kernels::scan::{self, Buffers, DEFAULT_CLAMP, ScanOrder, ScanShape};
@@ -192,7 +192,7 @@ struct Places {
 impl Places {
     fn add(builder: &mut ProgramBuilder, shape: &TokenScan) -> Self {
         let ScanShape { batch, channels, .. } = shape.tokens;
-        let gains = Distribution::Uniform(0.05, 1.55);
+        let gains = Fill::Uniform(0.05, 1.55);
         let rows = shape.initial.rows();
         let gates = match shape.way {
             ScanWay::Both(ScanMerge::Gated) => channels,
@@ -203,14 +203,14 @@ impl Places {
         Places {
             tokens: builder.normal("tokens", shape.tokens.elements()),
             parameters: [
-                builder.random("decay", Data::F32, channels, Distribution::Uniform(0.1, 0.9)),
-                builder.random("input gain", Data::F32, channels, gains),
+                builder.random("decay", Data::F32, channels, Fill::Uniform(0.1, 0.9)),
+                builder.random("input gain", Data::F32, channels, gains.clone()),
                 builder.random("output gain", Data::F32, channels, gains),
-                builder.random("state bias", Data::F32, channels, Distribution::Normal(0.1)),
+                builder.random("state bias", Data::F32, channels, Fill::Normal(0.1)),
             ],
             initial: (rows > 0).then(|| builder.normal("initial", batch * rows * channels)),
             // Also beyond 0 and 1: the kernel clamps.
-            gate: (gates > 0).then(|| builder.random("gate", Data::F32, gates, Distribution::Uniform(-0.25, 1.25))),
+            gate: (gates > 0).then(|| builder.random("gate", Data::F32, gates, Fill::Uniform(-0.25, 1.25))),
             outputs: builder.output("outputs", shape.tokens.elements()),
             final_state: builder.output("final state", batch * directions * channels),
         }
