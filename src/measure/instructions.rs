@@ -248,8 +248,9 @@ impl Valgrind {
         command.push(format!("--callgrind-out-file={}", place(COUNTS)));
         command.push(format!("--log-file={}", place(LOG)));
         command.push("--".to_owned());
-        command.extend(suite.command.iter().cloned());
-        let suite = CommandSuite { command, time_out: suite.time_out.max(LIMIT), ..suite.clone() };
+        command.extend(suite.settings.command.iter().cloned());
+        let mut suite = suite.clone();
+        (suite.settings.command, suite.settings.time_out) = (command, suite.settings.time_out.max(LIMIT));
         warm_up(&suite, 1).map_err(|error| error.to_string())?;
         let files = fs::read_dir(&folder.path).map_err(|error| format!("it left no counts: {error}"))?;
         let is_count = |name: &OsStr| name.to_string_lossy().starts_with(COUNTS);

@@ -183,7 +183,7 @@ fn each_fault_of_a_kernel_is_named_and_the_others_go_on() {
         ("blamed", format!("entry = \"copy\"\n{}", with_input.replace("\"none\"", "{ entry = \"input\" }")), &["reference_failed: in the kernel `input`, `x` at n=32: the kernel writes to it"]),
         ("bounds", format!("entry = \"copy\"\n{}", with_input.replace("shape = \"n\" }", "shape = \"n\", fill = \"uniform\", low = 5, high = 1 }")), &["`x`: `high` is 1, which is not above `low`, 5"]),
         ("file", filled.replace("entry", ""), &["`x_32.npy`, the content of `x`, cannot be read"]),
-        ("command", by("\"sh\", \"-c\", \"echo no luck >&2; exit 1\""), &["reference_failed: `sh`: exit status: 1 (no luck)"]),
+        ("command", by("\"sh\", \"-c\", \"echo no luck >&2; exit 1\""), &["reference_failed: `sh`: it ended with exit code 1 (no luck)"]),
         ("unset", by("\"sh\", \"-c\", \"echo set $SCALE or SCALE >&2; exit 1\""), &["(set or SCALE); not passed to it: `SCALE`, which `pass_env` allows"]),
         ("unwritten", "reference = { entry = \"idle\" }\nentry = \"lazy\"\narguments = [{ name = \"n\", type = \"i32\", value = \"n\" }, { name = \"y\", type = \"i32\", shape = \"n\", role = \"output\" }]".to_owned(), &["`y` at n=32: element 0 is -1, the reference has 1515870810"]),
         ("hung", by("\"sh\", \"-c\", \"echo $$ > hung; exec sleep 1000\""), &["crashed in it: it sent nothing for 4 s and was stopped"]),

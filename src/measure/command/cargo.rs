@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::MeasureError;
 use crate::command::suite::BUILD_LINES;
 use crate::command::{self, Invocation};
-use crate::process::{TAIL, WorkerCommand};
+use crate::process::WorkerCommand;
 
 /// Bytes of Cargo's messages.
 const MOST_MESSAGES: u64 = 256 << 20;
@@ -42,17 +42,12 @@ pub fn build(build: &CargoBuild<'_>) -> Result<Built, MeasureError> {
     let more = ["--bin", build.program, "--target-dir", &target];
     let command: Vec<String> = words.into_iter().chain(more).map(str::to_owned).collect();
     let program = Invocation {
-        command: &command,
-        folder: build.folder,
-        variables: &BTreeMap::new(),
         passed: Some(&[]),
         without: build.without,
-        time_out: build.time_out,
         most_bytes: MOST_MESSAGES,
         keep_output: true,
-        keep_error: TAIL,
-        pin: None,
         guard: build.guard,
+        ..Invocation::new(&command, build.folder, build.time_out)
     };
     match command::run(&program, BUILD_LINES) {
         Ok(output) => parse_build(&output, build.program)

@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(fault("exit 3", "echo 1"), "the command gave no result: the base: it ended with exit code 3");
         assert_eq!(fault("echo 1", "echo x"), "the command gave no result: the other side: invalid float literal");
         let mut hanging = side(folder.path(), "sleep 1000");
-        hanging.time_out = Duration::from_millis(300);
+        hanging.settings.time_out = Duration::from_millis(300);
         let (base, sides) = (side(folder.path(), "echo 1"), |base| CommandSides { base: Some(base), other: &hanging });
         let error =
             measure(sides(&base), &read, &Protocol::ordinary(3), &mut |_| ()).expect_err("it hangs").to_string();

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::campaign::{Pace, StopReason};
 use crate::command::{self, CommandFault, Invocation};
 use crate::plan::Protocol;
-use crate::process::{TAIL, WorkerCommand, padding_variable};
+use crate::process::{WorkerCommand, padding_variable};
 use crate::protocol::{self, SuiteResult};
 use crate::{MeasureError, pinning, pool};
 use sprag_base::files::open;
 use sprag_base::glob;
 use sprag_base::stats::describe;
-use sprag_formats::SIDECAR;
+use sprag_formats::{OutputFormat, SIDECAR};
 use sprag_model::foreign::{Output, Reported, ReportedMetric};
 use sprag_model::metric::TIME;
 use sprag_model::{Benchmark, Better, Estimate, Measurement, Metric, Role};
@@ -29,27 +29,38 @@ const STANDARD_OUTPUT: &str = "standard output";
 pub(super) const BUILD_LINES: usize = 5;
 
 #[derive(Clone, Debug)]
-pub struct CommandSuite {
-    /// Not empty.
+pub struct CommandSettings {
+    /// Not empty; run without a shell.
     pub command: Vec<String>,
-    pub folder: PathBuf,
+    /// Relative to the root of the project.
+    pub folder: Option<PathBuf>,
     pub variables: BTreeMap<String, String>,
     /// The variables that it gets besides those of toolchains; absent where it gets the whole environment.
     pub passed: Option<Vec<String>>,
-    pub without: &'static [&'static str],
     /// Run once before; empty where there is nothing to build.
     pub build: Vec<String>,
-    pub protocol: Protocol,
     pub time_out: Duration,
     pub build_time_out: Duration,
-    /// Nothing goes on after this, whatever the time-outs.
+    /// Nothing goes on after this, whatever the time-outs; absent where the time is not limited.
     pub until: Option<Instant>,
-    /// For each output of a process, and for its results.
+    /// For each output of a process.
     pub most_bytes: u64,
-    /// Standard output where absent.
-    pub results: Option<ResultPlace>,
+    pub format: OutputFormat,
+    /// A file, a folder, or a pattern of files; standard output where absent.
+    pub output: Option<PathBuf>,
     /// The benchmark of a command that is timed itself, from start to end; what it writes is ignored.
     pub timed: Option<Benchmark>,
+}
+
+/// A command in a tree of files.
+#[derive(Clone, Debug)]
+pub struct CommandSuite {
+    pub settings: CommandSettings,
+    pub folder: PathBuf,
+    pub without: &'static [&'static str],
+    pub protocol: Protocol,
+    /// Standard output where absent.
+    pub results: Option<ResultPlace>,
     /// Starts a guard, which ends the command where this process dies.
     pub guard: Option<WorkerCommand>,
 }
@@ -57,7 +68,7 @@ pub struct CommandSuite {
 impl CommandSuite {
     /// What is left of a time-out.
     fn left(&self, time_out: Duration) -> Duration {
-        self.until.map_or(time_out, |until| time_out.min(until.saturating_duration_since(Instant::now())))
+        self.settings.until.map_or(time_out, |until| time_out.min(until.saturating_duration_since(Instant::now())))
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -67,7 +78,7 @@ impl CommandSuite {
     /// The fault with the setting of the limit that was exceeded; a budget is not a setting, and `sprag bench` has none.
     pub(super) fn with_setting(&self, fault: &CommandFault, setting: &str) -> String {
         match fault {
-            CommandFault::TimeOut(text) if !self.is_over() && self.timed.is_none() => {
+            CommandFault::TimeOut(text) if !self.is_over() && self.settings.timed.is_none() => {
                 format!("{text}; `{setting}` sets this limit")
             }
             fault => fault.text().to_owned(),
@@ -76,22 +87,16 @@ impl CommandSuite {
 }
 
 pub fn build(suite: &CommandSuite) -> Result<(), MeasureError> {
-    if suite.build.is_empty() {
+    let settings = &suite.settings;
+    if settings.build.is_empty() {
         return Ok(());
     }
     let program = Invocation {
-        command: &suite.build,
-        folder: &suite.folder,
-        variables: &suite.variables,
-        passed: suite.passed.as_deref(),
+        variables: &settings.variables,
+        passed: settings.passed.as_deref(),
         without: suite.without,
-        time_out: suite.left(suite.build_time_out),
-        // Compilers write much, and only the end is kept.
-        most_bytes: u64::MAX,
-        keep_output: false,
-        keep_error: TAIL,
-        pin: None,
         guard: suite.guard.as_ref(),
+        ..Invocation::new(&settings.build, &suite.folder, suite.left(settings.build_time_out))
     };
     match command::run(&program, BUILD_LINES) {
         Ok(_) => Ok(()),
@@ -190,23 +195,21 @@ pub(super) fn one_process(
     read: &OutputReader<'_>,
     process: u32,
 ) -> Result<Vec<Reported>, CommandFault> {
-    let mut variables = suite.variables.clone();
+    let settings = &suite.settings;
+    let mut variables = settings.variables.clone();
     let (padding, value) = padding_variable(suite.protocol.seed, process);
     variables.insert(padding.to_owned(), value);
     let program = Invocation {
-        command: &suite.command,
-        folder: &suite.folder,
         variables: &variables,
-        passed: suite.passed.as_deref(),
+        passed: settings.passed.as_deref(),
         without: suite.without,
-        time_out: suite.left(suite.time_out),
-        most_bytes: suite.most_bytes,
-        keep_output: suite.results.is_none() && suite.timed.is_none(),
-        keep_error: TAIL,
+        most_bytes: settings.most_bytes,
+        keep_output: suite.results.is_none() && settings.timed.is_none(),
         pin: suite.protocol.pin,
         guard: suite.guard.as_ref(),
+        ..Invocation::new(&settings.command, &suite.folder, suite.left(settings.time_out))
     };
-    if let Some(benchmark) = &suite.timed {
+    if let Some(benchmark) = &settings.timed {
         let samples = vec![command::completed(&program, 1)?.elapsed.as_secs_f64()];
         let result = Ok(vec![ReportedMetric { metric: Metric::time(), samples }]);
         return Ok(vec![Reported { benchmark: benchmark.clone(), result, work: Vec::new() }]);
@@ -215,7 +218,7 @@ pub(super) fn one_process(
     let bytes = command::run(&program, 1)?;
     let outputs = match suite.results.as_ref().zip(before) {
         None => vec![Output { name: STANDARD_OUTPUT.to_owned(), bytes }],
-        Some((place, before)) => before.collect(place, suite.most_bytes).map_err(CommandFault::Failed)?,
+        Some((place, before)) => before.collect(place, settings.most_bytes).map_err(CommandFault::Failed)?,
     };
     read(&outputs).map_err(CommandFault::Failed)
 }
@@ -486,22 +489,21 @@ pub(super) mod testing {
     }
 
     pub(crate) fn shell(folder: &Path, script: &str, protocol: Protocol) -> CommandSuite {
-        CommandSuite {
+        let settings = CommandSettings {
             command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-            folder: folder.to_owned(),
+            folder: None,
             variables: BTreeMap::new(),
             passed: Some(Vec::new()),
-            without: &[],
             build: Vec::new(),
-            protocol,
             time_out: Duration::from_secs(60),
             build_time_out: Duration::from_secs(60),
             until: None,
             most_bytes: 1000,
-            results: None,
+            format: OutputFormat::Time,
+            output: None,
             timed: None,
-            guard: None,
-        }
+        };
+        CommandSuite { settings, folder: folder.to_owned(), without: &[], protocol, results: None, guard: None }
     }
 }
 

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::suite::{CommandSuite, ResultPlace};
+use crate::command::suite::{CommandSettings, CommandSuite, ResultPlace};
 use crate::command::{CHECKOUT_WITHOUT, suite as processes};
 use crate::plan::Protocol;
 use crate::process::WorkerCommand;
 use crate::protocol::SuiteResult;
 use crate::suite::description::{
-    self, CommandSettings, MeasureOptions, Observer, ProjectContext, SuiteError, SuiteOutcome, SuiteSpec, SuiteSubject,
+    self, MeasureOptions, Observer, ProjectContext, SuiteError, SuiteOutcome, SuiteSpec, SuiteSubject,
 };
 use crate::{MeasureError, environment};
 use sprag_formats::OutputFormat;
@@ -48,7 +48,7 @@ pub(super) fn measure(
     let own = |text: &str| without_places(text, root);
     if matches!(subject, SuiteSubject::Checkout(_)) {
         command_suite.without = &CHECKOUT_WITHOUT;
-        command_suite.build.clear();
+        command_suite.settings.build.clear();
     } else if !settings.build.is_empty() {
         observer.begin(&format!("suite {name}: building with `{}`", settings.build.join(" ")), 1);
     }
@@ -150,18 +150,10 @@ pub fn command_suite(
 ) -> Result<CommandSuite, MeasureError> {
     let folder = settings.folder.as_ref().map_or_else(|| root.to_owned(), |folder| root.join(folder));
     Ok(CommandSuite {
-        command: settings.command.clone(),
-        variables: settings.variables.clone(),
-        passed: settings.passed.clone(),
+        settings: settings.clone(),
         without: &[],
-        build: settings.build.clone(),
         protocol,
-        time_out: settings.time_out,
-        build_time_out: settings.build_time_out,
-        until: settings.until,
-        most_bytes: settings.most_bytes,
         results: settings.output.as_ref().map(|output| ResultPlace::new(&folder, output, settings.format.files())),
-        timed: settings.timed.clone(),
         guard: Some(WorkerCommand::for_this_program(&["guard"])?),
         folder,
     })

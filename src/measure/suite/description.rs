@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::command::suite::CommandSettings;
 use crate::gpu::custom::settings::KernelSettings;
 use crate::gpu::settings::{AskedDtype, Profile};
 use crate::plan::Protocol;
 use crate::protocol::Configurations;
 use crate::tensorrt::sweep::{self, NumberedCase};
 use crate::{MeasureError, clock, environment, sources};
-use sprag_formats::OutputFormat;
 use sprag_formats::compat::apex_x::trt_report::SweepReport;
 use sprag_model::run::FILTER;
-use sprag_model::{Benchmark, Commit, Environment, Machine, Quality, Run, Shard};
+use sprag_model::{Commit, Environment, Machine, Quality, Run, Shard};
 
 #[derive(Clone, Debug)]
 pub struct SuiteSpec {
@@ -52,30 +52,6 @@ pub struct CudaSuite {
     pub time_out: Duration,
     /// As of [`GpuSuite`].
     pub private_folder: Result<PathBuf, String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct CommandSettings {
-    /// Run without a shell.
-    pub command: Vec<String>,
-    /// Relative to the root of the project.
-    pub folder: Option<PathBuf>,
-    pub variables: BTreeMap<String, String>,
-    /// The variables that it gets besides those of toolchains; absent where it gets the whole environment.
-    pub passed: Option<Vec<String>>,
-    /// Run once before; empty where there is nothing to build.
-    pub build: Vec<String>,
-    pub time_out: Duration,
-    pub build_time_out: Duration,
-    /// Nothing goes on after this, whatever the time-outs; absent where the time is not limited.
-    pub until: Option<Instant>,
-    /// For each output of a process.
-    pub most_bytes: u64,
-    pub format: OutputFormat,
-    /// A file, a folder, or a pattern of files; standard output where absent.
-    pub output: Option<PathBuf>,
-    /// The benchmark of a command that is timed itself; nothing is read then.
-    pub timed: Option<Benchmark>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

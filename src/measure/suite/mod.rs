@@ -8,7 +8,8 @@ pub mod gpu;
 pub mod kernels;
 mod trt;
 
-pub use description::{CommandSettings, CommitProgram, CudaSuite, Effort, Extent, GpuSuite, MeasureOptions};
+pub use crate::command::suite::CommandSettings;
+pub use description::{CommitProgram, CudaSuite, Effort, Extent, GpuSuite, MeasureOptions};
 pub use description::{
     Observer, ProjectContext, SuiteError, SuiteOutcome, SuiteSpec, SuiteSubject, TrtSuite, Work, built_from_fault,
     is_ours,

@@ -118,20 +118,16 @@ fn run(
     seed: u64,
     time_out: Duration,
 ) -> Result<Captured, Reason> {
-    let program = sweep.trtexec.display().to_string();
+    let command = [vec![sweep.trtexec.display().to_string()], arguments].concat();
     let (padding, value) = padding_variable(sweep.protocol.seed.wrapping_add(seed), 0);
     let program = Invocation {
-        command: &[vec![program], arguments].concat(),
-        folder,
         variables: &BTreeMap::from([(padding.to_owned(), value)]),
-        passed: None,
-        without: &[],
-        time_out,
         most_bytes: MOST_OUTPUT,
         keep_output: true,
         keep_error: MOST_ERROR,
         pin: sweep.protocol.pin,
         guard: sweep.guard.as_ref(),
+        ..Invocation::new(&command, folder, time_out)
     };
     command::observe(&program).map_err(|fault| Reason::new(ReasonCode::TrtexecNotFound, fault.text()))
 }

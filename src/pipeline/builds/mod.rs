@@ -280,8 +280,8 @@ impl<'a> Builds<'a> {
                 "name a folder of the project as `cwd` of the suite in sprag.toml",
             );
         }
-        if !suite.build.is_empty() {
-            self.observer.begin(&format!("building {} with `{}`", commit.short(), suite.build.join(" ")), 1);
+        if !settings.build.is_empty() {
+            self.observer.begin(&format!("building {} with `{}`", commit.short(), settings.build.join(" ")), 1);
             let built = processes::build(&suite);
             let places = |text: &str| without_places(text, root);
             built.map_err(|error| commit_build::failed(commit, &places(&error.to_string())))?;

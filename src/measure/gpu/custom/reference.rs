@@ -1,9 +1,7 @@
 //! What the results of a kernel of the user should be: from another kernel, a program, or files.
 
-use std::env;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,14 +9,13 @@ use super::expression::Names;
 use super::kernel::{CustomKernel, joined, label, with_sizes};
 use super::number::{Numbers, of_npy, to_npy};
 use super::settings::{ArgumentSettings, Reference, ReferenceCommand};
-use crate::command::variables;
+use crate::command::{self, CommandFault, Invocation};
 use crate::gpu::DeviceError;
 use crate::gpu::device::Device;
 use crate::gpu::instance::{Instance, Supply};
 use crate::gpu::program::{Argument, Data, GpuStep};
-use crate::process::{TAIL, last_words};
+use crate::process::WorkerCommand;
 use sprag_base::files::read_bounded;
-use sprag_base::process::{self, Bounds, End, Guard, OutputLimit, ProcessGroup};
 
 /// A kernel at a shape on a device.
 #[derive(Clone, Copy)]
@@ -113,36 +110,23 @@ fn reference_failed(fault: String) -> DeviceError {
 }
 
 /// Runs a program on files with the inputs.
-fn by_command(case: &Case<'_>, command: &ReferenceCommand, supply: Supply) -> Result<Vec<Numbers>, DeviceError> {
+fn by_command(case: &Case<'_>, reference: &ReferenceCommand, supply: Supply) -> Result<Vec<Numbers>, DeviceError> {
     let folder = tempfile::tempdir().map_err(|error| reference_failed(format!("no temporary folder: {error}")))?;
     let (inputs, outputs) = (folder.path().join("inputs"), folder.path().join("outputs"));
     let made = fs::create_dir(&inputs).and_then(|()| fs::create_dir(&outputs));
     made.map_err(|error| reference_failed(format!("no temporary folder: {error}")))?;
     write_inputs(case, &inputs, supply)?;
-    let [program, arguments @ ..] = &command.command[..] else { return Ok(Vec::new()) };
-    let in_project = case.kernel.root.join(program);
-    // A path is relative to the project, a plain name is on the search path.
-    let program_path = if program.contains('/') { in_project.as_os_str() } else { program.as_ref() };
-    let mut started = Command::new(program_path);
-    started.args(arguments).arg(&inputs).arg(&outputs).current_dir(&case.kernel.root);
-    variables::restrict(&mut started, &command.pass_env);
-    started.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let folders = [&inputs, &outputs].map(|folder| folder.to_string_lossy().into_owned());
+    let called = [&reference.command[..], &folders].concat();
     // If this worker is stopped, the guard ends the program.
-    let guard = env::current_exe().ok().and_then(|sprag| Guard::start(Command::new(sprag).arg("guard")));
-    let limits = Bounds::new(LONGEST, OutputLimit::tail(TAIL), OutputLimit::tail(TAIL));
-    let captured = ProcessGroup::spawn(&mut started, guard)
-        .and_then(|group| process::capture_started(group, Vec::new(), &limits))
-        .map_err(|error| reference_failed(format!("cannot start `{program}`: {error}")))?;
-    match captured.end {
-        End::Exited(status) if status.success() => {}
-        End::Exited(status) => {
-            let words = last_words(&String::from_utf8_lossy(&captured.stderr));
-            let words = words.as_deref().unwrap_or("no message");
-            let missing = variables::missing(&[&captured.stderr, &captured.stdout], &command.pass_env);
-            return Err(reference_failed(format!("`{program}`: {status} ({words}){missing}")));
-        }
-        _ => return Err(reference_failed(format!("`{program}` took more than {} s", LONGEST.as_secs()))),
-    }
+    let guard = WorkerCommand::for_this_program(&["guard"]).ok();
+    let program = Invocation {
+        passed: Some(&reference.pass_env),
+        guard: guard.as_ref(),
+        ..Invocation::new(&called, &case.kernel.root, LONGEST)
+    };
+    let failed = |fault: CommandFault| reference_failed(format!("`{}`: {}", reference.command[0], fault.text()));
+    command::run(&program, 1).map_err(failed)?;
     read(case, &|argument| outputs.join(format!("{}.npy", argument.name)))
 }
 
