@@ -92,7 +92,7 @@ pub(crate) fn append_watched(
     watch(Step::RefMoved);
     branch.warnings.append(&mut appended.warnings);
     let were_locked = branch.are_all_locked();
-    branch.catch_up(&append.pending(), &[], watch);
+    branch.catch_up(&append.pending(), watch);
     if !were_locked {
         branch.warnings.extend(append.removed_warning()?);
     }

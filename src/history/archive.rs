@@ -5,7 +5,6 @@
 //! commits which runs left, and a run that is new elsewhere is not mistaken for one of them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use git2::{Commit, ObjectType, Oid, Repository, Tree};
@@ -93,6 +92,18 @@ pub fn archived_runs(store: &Store, archive: &Archive) -> Result<Vec<Record>, Hi
         }
     }
     Ok(records)
+}
+
+/// Compares a note with the runs, the commit and the root that it names. What is not here proves nothing.
+///
+/// # Errors
+/// Where it does not fit them.
+pub fn check_note(store: &Store, target: &Target, archive: &Archive) -> Result<(), HistoryError> {
+    let Some((commit, _)) = tip(&store.repository, target)? else { return Ok(()) };
+    match Archived::judge_below(&store.repository, commit.id(), archive)? {
+        NoteFit::Invalid(why) => Err(HistoryError::Damaged(format!("the note of `{}` {why}", archive.file))),
+        NoteFit::Valid | NoteFit::Unknown => Ok(()),
+    }
 }
 
 /// The id that git gives a content.
@@ -208,13 +219,11 @@ pub(crate) fn archive_watched(
     let mut branch = BranchMove::begin(&store.repository, &target.reference, watch)?;
     let mut leaving = Leaving { repository: &store.repository, target, edits: Edits::new(), pending: Vec::new(), time };
     let has_trees = !branch.trees.is_empty();
-    let mut dropped = Vec::new();
     for run in runs {
         let blob = Oid::from_str(&run.blob).map_err(failed("read the id of a record"))?;
         leaving.edits.insert(run.path.clone().into_bytes(), Edit::Remove);
         if has_trees {
-            leaving.pending.push(Pending::new(&target.reference, &run.path, blob));
-            dropped.push((PathBuf::from(&run.path), blob));
+            leaving.pending.push(Pending::removed(&target.reference, run.path.as_bytes(), blob));
         }
     }
     for note in notes {
@@ -223,12 +232,11 @@ pub(crate) fn archive_watched(
         leaving.pending.push(Pending::new(&target.reference, &note.path, blob));
     }
     let subjects: Vec<&str> = notes.iter().map(|note| note.subject.as_str()).collect();
-    let moved = leaving.move_ref(&mut branch, runs, &dropped, &crate::append::message(&subjects), watch);
+    let moved = leaving.move_ref(&mut branch, runs, &crate::append::message(&subjects), watch);
     if moved.is_ok() {
         watch(Step::RefMoved);
     }
-    // Of all files that are pending, each working tree gets those that its branch has: the notes, or what left too early.
-    branch.catch_up(&leaving.pending, &[], watch);
+    branch.catch_up(&leaving.pending, watch);
     let warnings = branch.finish();
     moved.map(|(commit, warning)| (commit, warnings.into_iter().chain(warning).collect()))
 }
@@ -246,7 +254,6 @@ impl Leaving<'_> {
         &self,
         branch: &mut BranchMove,
         runs: &[Leaf],
-        dropped: &[(PathBuf, Oid)],
         message: &str,
         watch: Watch<'_>,
     ) -> Result<(String, Option<String>), HistoryError> {
@@ -259,10 +266,6 @@ impl Leaving<'_> {
             if attempt == 0 {
                 branch.journal(&self.pending)?;
                 watch(Step::Journalled);
-                // Files that were removed only after the branch moved would look new, and the next commit would bring them back.
-                for tree in &branch.trees {
-                    branch.warnings.extend(tree.remove(dropped, None, &branch.state));
-                }
             }
             branch.lock_indexes(watch);
             let expected = (name == self.target.reference).then(|| tip.id());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use git2::{Oid, Repository, Tree};
 
+use crate::error::HistoryError;
 use crate::layout::PLAIN;
 use crate::objects::{self, TreeItem, TreeLookup};
 use crate::packs::pack_order;
@@ -21,8 +22,10 @@ pub(crate) struct Archived<'r> {
     pub(crate) notes: Vec<Archive>,
     /// Whether a partial clone lacks some notes.
     pub(crate) lacks_notes: bool,
-    /// Whether some are of a newer build.
-    pub(crate) has_newer_notes: bool,
+    /// Files that left with notes of a newer build.
+    pub(crate) of_newer: HashMap<String, Oid>,
+    /// Of notes that do not fit the history, by path, what is wrong with them.
+    pub(crate) wrong: BTreeMap<String, &'static str>,
     /// The paths of all notes that archive, by snapshot.
     paths: Vec<(String, String)>,
     /// The trees of the folders that left, by path, each with the place of its note.
@@ -188,6 +191,17 @@ impl<'r> Archived<'r> {
             Some((size, root)) if size as u64 == note.history_size && root == note.history_root => NoteFit::Valid,
             Some(_) => NoteFit::Invalid("names a root that the history did not have at its commit"),
         }
+    }
+
+    /// Judges a note by the history below a tip.
+    pub(crate) fn judge_below(repository: &Repository, tip: Oid, note: &Archive) -> Result<NoteFit, HistoryError> {
+        let past = Past::read(repository, tip)?;
+        let mut contents = Contents { digests: Digests::new(repository)?, unreadable: Vec::new() };
+        let entries = contents.list(&past);
+        if !past.is_complete || !std::mem::take(&mut contents.unreadable).is_empty() {
+            return Ok(NoteFit::Unknown);
+        }
+        Ok(Archived::by(repository, vec![note.clone()]).judge(repository, note, (&past, &entries), &mut contents))
     }
 
     /// The number of runs that left and are not in `present`.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use git2::{ObjectType, Oid, Repository, RepositoryState};
 
 use crate::error::{HistoryError, failed};
 use crate::index::{self, Draft, IndexError, IndexLock, Wanted, sparse_paths};
-use crate::objects::TreeLookup;
+use crate::objects::{TreeItem, TreeLookup};
 use crate::repository::{Store, head_branch};
 use crate::state::{Lock, Pending, StateFolder, Step, Watch, rename_new, sync_folder};
 
@@ -146,13 +146,11 @@ impl BranchMove {
         }
     }
 
-    /// Takes the files `removed` out of the working trees and lets them catch up with the branch, which has moved. Gives how many
-    /// records each of them got.
-    pub(crate) fn catch_up(&mut self, records: &[Pending], removed: &[(PathBuf, Oid)], watch: Watch<'_>) -> Vec<usize> {
+    /// Lets the working trees catch up with the branch, which has moved. Gives how many records each of them got.
+    pub(crate) fn catch_up(&mut self, records: &[Pending], watch: Watch<'_>) -> Vec<usize> {
         let mut counts = Vec::new();
         let locks = std::mem::take(&mut self.locks).into_iter().chain(std::iter::repeat_with(|| None));
         for (tree, lock) in self.trees.iter().zip(locks) {
-            self.warnings.extend(tree.remove(removed, lock.as_ref(), &self.state));
             let caught_up = tree.catch_up(records, lock, &self.state, watch);
             counts.push(caught_up.added.len());
             self.warnings.extend(caught_up.warnings);
@@ -212,6 +210,16 @@ pub(crate) struct Checkout {
     pub(crate) folder: PathBuf,
 }
 
+/// A file that the branch lost, by the text of its path.
+struct Leaving<'a> {
+    path: &'a str,
+    blob: Oid,
+    /// What HEAD has of that content there.
+    item: Option<TreeItem>,
+}
+
+type InHead<'a> = (Vec<(&'a Pending, Oid)>, Vec<Leaving<'a>>);
+
 impl Checkouts {
     pub(crate) fn on_branch(repository: &Repository, reference: &str) -> Result<Checkouts, HistoryError> {
         let mut checkouts = Checkouts::all(repository)?;
@@ -254,8 +262,8 @@ impl Checkout {
     }
 
     /// Gives the working tree the files and index entries of those records that its HEAD has and its index has not, and the
-    /// files that could not be written before. The lock of the index, taken here where it is absent, is released. Whatever
-    /// became of the file of another record that the index has is the change of the user.
+    /// files that could not be written before; takes away those that its HEAD lost. The lock of the index, taken here where it is
+    /// absent, is released. Whatever became of the file of another record that the index has is the change of the user.
     fn catch_up(
         &self,
         records: &[Pending],
@@ -264,11 +272,11 @@ impl Checkout {
         watch: Watch<'_>,
     ) -> CaughtUp {
         let mut caught_up = CaughtUp::default();
-        let in_head = self.in_head(records).unwrap_or_else(|error| {
+        let (in_head, leaving) = self.in_head(records).unwrap_or_else(|error| {
             caught_up.warn(&self.folder, &error.to_string());
-            Vec::new()
+            Default::default()
         });
-        if lock.is_none() && in_head.is_empty() {
+        if lock.is_none() && in_head.is_empty() && leaving.is_empty() {
             return caught_up;
         }
         let take = || IndexLock::take(&self.repository, state).inspect(|_| watch(Step::IndexLocked));
@@ -280,7 +288,8 @@ impl Checkout {
                 return caught_up;
             }
         };
-        if let Err(error) = self.add(&in_head, &mut caught_up, state, watch) {
+        let removed = self.remove(&leaving, &mut caught_up, state, watch);
+        if let Err(error) = removed.and_then(|()| self.add(&in_head, &mut caught_up, state, watch)) {
             caught_up.warn(&self.folder, &error.to_string());
             if error.passes() {
                 caught_up.unfinished.extend_from_slice(records);
@@ -307,7 +316,7 @@ impl Checkout {
         let mut draft = Draft::read(&self.repository, state)?;
         let (mut wanted, mut folders) = (Vec::new(), BTreeSet::new());
         for &(record, blob) in in_head {
-            let in_index = draft.has(Path::new(&record.path), blob);
+            let in_index = draft.entry(&record.path, blob).is_some();
             if in_index && !record.unplaced {
                 continue;
             }
@@ -342,65 +351,87 @@ impl Checkout {
         Ok(())
     }
 
-    fn in_head<'a>(&self, records: &'a [Pending]) -> Result<Vec<(&'a Pending, Oid)>, HistoryError> {
-        let Some(branch) = head_branch(&self.repository)? else { return Ok(Vec::new()) };
-        let Ok(tree) = self.repository.head().and_then(|head| head.peel_to_tree()) else { return Ok(Vec::new()) };
+    /// The records that HEAD has, and the files that leave.
+    fn in_head<'a>(&self, records: &'a [Pending]) -> Result<InHead<'a>, HistoryError> {
+        let (mut in_head, mut leaving) = (Vec::new(), Vec::new());
+        let tree = self.repository.head().and_then(|head| head.peel_to_tree());
+        let (Some(branch), Ok(tree)) = (head_branch(&self.repository)?, tree) else { return Ok((in_head, leaving)) };
         let mut folders = TreeLookup::new(&self.repository, tree);
-        let mut in_head = Vec::new();
         for record in records.iter().filter(|record| record.reference == branch) {
             let blob = Oid::from_str(&record.blob).map_err(failed("read the journal"))?;
-            if folders.get(&record.path).is_ok_and(|entry| entry.is_some_and(|entry| entry.id == blob)) {
-                in_head.push((record, blob));
+            let Ok(item) = folders.get(&record.path) else { continue };
+            match item.filter(|item| item.id == blob) {
+                item if record.removed => leaving.push(Leaving { path: &record.path, blob, item }),
+                Some(_) => in_head.push((record, blob)),
+                None => {}
             }
         }
-        Ok(in_head)
+        Ok((in_head, leaving))
     }
 
-    /// Removes files from the index and the working tree, where both have that content: changes of the user stay. Takes the lock
-    /// of the index where it is absent. Gives a warning about each file that stays.
-    pub(crate) fn remove(
+    /// Removes files from the working tree and the index, where both have that content and HEAD has not: changes of the user stay.
+    /// The index comes last, as its entry shows what is left to do.
+    fn remove(
         &self,
-        files: &[(PathBuf, Oid)],
-        lock: Option<&IndexLock>,
+        files: &[Leaving<'_>],
+        caught_up: &mut CaughtUp,
         state: &StateFolder,
-    ) -> Vec<String> {
+        watch: Watch<'_>,
+    ) -> Result<(), IndexError> {
         if files.is_empty() {
-            return Vec::new();
+            return Ok(());
         }
-        let removed = match lock {
-            Some(lock) => lock.remove(&self.repository, files, state),
-            None => IndexLock::take(&self.repository, state).and_then(|lock| {
-                let removed = lock.remove(&self.repository, files, state);
-                // A lock that stays is removed by its mark later.
-                let _ = lock.release();
-                removed
-            }),
-        };
-        let in_tree = |what: String| format!("in the working tree `{}`: {what}", self.folder.display());
-        if let Err(error) = removed {
-            return vec![in_tree(error.to_string())];
-        }
-        let mut warnings = Vec::new();
-        for (path, blob) in files {
-            let place = self.folder.join(path);
-            let Ok(metadata) = fs::symlink_metadata(&place) else { continue };
-            let content = match metadata.is_symlink() {
-                true => fs::read_link(&place)
-                    .ok()
-                    .and_then(|link| Oid::hash_object(ObjectType::Blob, link.as_os_str().as_encoded_bytes()).ok()),
-                false => Oid::hash_file(ObjectType::Blob, &place).ok(),
-            };
-            let removed = match content == Some(*blob) {
-                true => fs::remove_file(&place).map_err(|error| error.to_string()),
-                // An empty folder is all that a checkout makes of a submodule.
-                false => fs::remove_dir(&place).map_err(|_| "it has a content of its own".to_owned()),
-            };
-            match removed {
-                Ok(()) => remove_empty_folders(&self.folder, path),
-                Err(why) => warnings.push(in_tree(format!("`{}` was left there: {why}", path.display()))),
+        let mut draft = Draft::read(&self.repository, state)?;
+        let mut listed = Vec::new();
+        for Leaving { path, blob, item } in files {
+            let entry = draft.entry(path, *blob);
+            let is_text = !path.contains(char::REPLACEMENT_CHARACTER);
+            let item = if is_text { *item } else { entry.as_ref().and_then(|entry| self.at_head(&entry.path, *blob)) };
+            if item.is_some_and(|item| entry.as_ref().is_none_or(|entry| entry.mode == item.mode as u32)) {
+                continue;
             }
+            let path = entry.as_ref().map_or_else(|| Some(PathBuf::from(path)), |entry| native(&entry.path));
+            let is_inside = |path: &PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
+            let Some(path) = path.filter(is_inside) else { continue };
+            match self.remove_file(&path, *blob) {
+                Err(why) if entry.is_some() => {
+                    caught_up.warn(&self.folder, &format!("`{}` was left there: {why}", path.display()));
+                }
+                // Where the index has gone on, so has the file.
+                _ => {}
+            }
+            listed.extend(entry.map(|_| path));
         }
-        warnings
+        watch(Step::FilesRemoved);
+        if listed.is_empty() {
+            return Ok(());
+        }
+        listed.iter().try_for_each(|path| draft.remove(path))?;
+        draft.write(watch).map(|warning| warning.iter().for_each(|warning| caught_up.warn(&self.folder, warning)))
+    }
+
+    fn at_head(&self, path: &[u8], blob: Oid) -> Option<TreeItem> {
+        let tree = self.repository.head().and_then(|head| head.peel_to_tree()).ok()?;
+        let item = TreeItem::new(&tree.get_path(&native(path)?).ok()?);
+        Some(item).filter(|item| item.id == blob)
+    }
+
+    fn remove_file(&self, path: &Path, blob: Oid) -> Result<(), String> {
+        let place = self.folder.join(path);
+        let Ok(metadata) = fs::symlink_metadata(&place) else { return Ok(()) };
+        let content = match metadata.is_symlink() {
+            true => fs::read_link(&place)
+                .ok()
+                .and_then(|link| Oid::hash_object(ObjectType::Blob, link.as_os_str().as_encoded_bytes()).ok()),
+            false => Oid::hash_file(ObjectType::Blob, &place).ok(),
+        };
+        match content == Some(blob) {
+            true => fs::remove_file(&place).map_err(|error| error.to_string())?,
+            // An empty folder is all that a checkout makes of a submodule.
+            false => fs::remove_dir(&place).map_err(|_| "it has a content of its own".to_owned())?,
+        }
+        remove_empty_folders(&self.folder, path);
+        Ok(())
     }
 
     /// Writes the files that the index has and the working tree lacks, unless a sparse checkout leaves them out; gives their
@@ -408,7 +439,7 @@ impl Checkout {
     pub(crate) fn bring_back(&self, records: &[Pending], state: &StateFolder) -> (Vec<String>, Vec<String>) {
         let (mut placed, mut warnings) = (Vec::new(), Vec::new());
         let sparse_paths = sparse_paths(&self.repository);
-        for record in records {
+        for record in records.iter().filter(|record| !record.removed) {
             let is_there = fs::symlink_metadata(self.folder.join(&record.path)).is_ok();
             if is_there || sparse_paths.contains(record.path.as_bytes()) {
                 continue;
@@ -538,7 +569,7 @@ fn has_records(repository: &Repository, commit: &str, records: &[Pending]) -> bo
     let Ok(tree) = tree else { return false };
     let has = |record: &Pending| {
         let entry = tree.get_path(Path::new(&record.path));
-        entry.is_ok_and(|entry| entry.id().to_string() == record.blob)
+        entry.is_ok_and(|entry| entry.id().to_string() == record.blob) != record.removed
     };
     !records.is_empty() && records.iter().all(has)
 }

@@ -74,21 +74,6 @@ impl IndexLock {
         Err(IndexError::Locked)
     }
 
-    pub(crate) fn remove(
-        &self,
-        repository: &Repository,
-        removed: &[(PathBuf, Oid)],
-        state: &StateFolder,
-    ) -> Result<(), IndexError> {
-        let mut draft = Draft::read(repository, state)?;
-        for (path, blob) in removed {
-            if draft.has(path, *blob) {
-                draft.index.remove(path, 0).map_err(git_error)?;
-            }
-        }
-        draft.write(&mut |_| {}).map(drop)
-    }
-
     pub(crate) fn release(&self) -> Result<(), HistoryError> {
         fs::remove_file(&self.path).map_err(HistoryError::io("remove", &self.path))
     }
@@ -123,8 +108,17 @@ impl Draft {
         &mut self.index
     }
 
-    pub(crate) fn has(&self, path: &Path, blob: Oid) -> bool {
-        self.index.get_path(path, 0).is_some_and(|entry| entry.id == blob)
+    /// The entry of that content at a path, which is given as text.
+    pub(crate) fn entry(&self, path: &str, blob: Oid) -> Option<IndexEntry> {
+        let is_it = |entry: &IndexEntry| entry.id == blob && String::from_utf8_lossy(&entry.path) == path;
+        match path.contains(char::REPLACEMENT_CHARACTER) {
+            true => self.index.iter().find(is_it),
+            false => self.index.get_path(Path::new(path), 0).filter(is_it),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, path: &Path) -> Result<(), IndexError> {
+        self.index.remove(path, 0).map_err(git_error)
     }
 
     /// Adds the records; says which of them a staged change of the user prevents.

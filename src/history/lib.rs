@@ -50,7 +50,7 @@ mod fsck {
 }
 
 pub use append::{Appended, Record, append, store_blobs};
-pub use archive::{PastMonth, PastMonths, archive, archived_runs, archives, blob_id, past_months};
+pub use archive::{PastMonth, PastMonths, archive, archived_runs, archives, blob_id, check_note, past_months};
 pub use changes::{CommitChanges, FileChange, changed_paths, changes};
 pub use commits::{
     comes_after, commit_at, commit_graph, commit_line, commit_line_cached, files_of, find_commit, measured_commit,

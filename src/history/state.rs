@@ -27,7 +27,8 @@ const BRIEF_ATTEMPTS: u32 = 12;
 /// From so many files on, the whole file system is flushed at once instead of each file.
 pub(crate) const MANY_FILES: usize = 64;
 
-const JOURNAL_VERSION: u32 = 1;
+/// A journal without files that leave has version 1.
+const JOURNAL_VERSION: u32 = 2;
 
 /// The start of the names of preserved journals of newer versions.
 const NEWER_JOURNAL_PREFIX: &str = "journal-";
@@ -44,6 +45,8 @@ pub(crate) enum Step {
     Journalled,
     IndexLocked,
     RefMoved,
+    /// Files of the working tree are gone that the branch lost.
+    FilesRemoved,
     FilePlaced,
     /// The new index lies in the git folder.
     IndexReady,
@@ -54,7 +57,7 @@ pub(crate) enum Step {
 
 pub(crate) type Watch<'a> = &'a mut dyn FnMut(Step);
 
-/// A record whose branch is about to have it, or has it, and whose working trees may not.
+/// A record whose branch is about to have it, or has it, and whose working trees may not; or a file that the branch loses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pending {
@@ -65,11 +68,19 @@ pub(crate) struct Pending {
     /// Whether the file could not be written, though the index may have it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unplaced: bool,
+    /// Whether the branch loses it. The path is then text, even where it is not UTF-8.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) removed: bool,
 }
 
 impl Pending {
     pub(crate) fn new(reference: &str, path: &str, blob: Oid) -> Pending {
-        Pending { reference: reference.to_owned(), path: path.to_owned(), blob: blob.to_string(), unplaced: false }
+        let (reference, path, blob) = (reference.to_owned(), path.to_owned(), blob.to_string());
+        Pending { reference, path, blob, unplaced: false, removed: false }
+    }
+
+    pub(crate) fn removed(reference: &str, path: &[u8], blob: Oid) -> Pending {
+        Pending { removed: true, ..Pending::new(reference, &String::from_utf8_lossy(path), blob) }
     }
 }
 
@@ -141,7 +152,7 @@ impl StateFolder {
     pub(crate) fn read_journal(&self) -> Vec<Pending> {
         let bytes = fs::read(self.journal_path()).unwrap_or_default();
         match serde_json::from_slice::<Journal>(&bytes) {
-            Ok(journal) if journal.version == JOURNAL_VERSION => journal.records,
+            Ok(journal) if (1..=JOURNAL_VERSION).contains(&journal.version) => journal.records,
             _ => Vec::new(),
         }
     }
@@ -158,7 +169,8 @@ impl StateFolder {
     }
 
     pub(crate) fn write_journal(&self, records: &[Pending]) -> Result<(), HistoryError> {
-        let journal = Journal { version: JOURNAL_VERSION, records: records.to_vec() };
+        let version = if records.iter().any(|record| record.removed) { JOURNAL_VERSION } else { 1 };
+        let journal = Journal { version, records: records.to_vec() };
         let bytes = serde_json::to_vec(&journal).expect("a journal holds only strings and numbers");
         let temporary = self.folder.join("journal.tmp");
         write_synced(&temporary, &bytes)?;

@@ -1,6 +1,6 @@
 //! All checks, in one report.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use git2::{Oid, Repository, Status, StatusOptions};
@@ -8,7 +8,7 @@ use git2::{Oid, Repository, Status, StatusOptions};
 use crate::archived::{Archived, NoteFit};
 use crate::checkout::Checkouts;
 use crate::commits::parents;
-use crate::error::{FETCH_ALL, HistoryError, REWRITTEN, UNSHALLOW, failed};
+use crate::error::{self, FETCH_ALL, HistoryError, REWRITTEN, UNSHALLOW, failed};
 use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
@@ -17,6 +17,7 @@ use crate::objects::{self, Promises};
 use crate::past::{Appearance, Contents, Digests, Entries, Gap, Past};
 use crate::repository::{Store, grafts, short_name};
 use crate::state::StateFolder;
+use crate::sync::compare::compare;
 use crate::target::{Target, tip};
 use sprag_base::digest::Digest;
 use sprag_model::archive::{ARCHIVE_ROOT, Archive};
@@ -157,11 +158,15 @@ impl<'r> Examined<'r> {
         let (archived, invalid, unknown) = valid_notes(repository, &tip, &past, &gone, &promises, &mut contents);
         faults.extend(invalid);
         findings.extend(unknown);
-        if archived.has_newer_notes {
-            let what = "a note of an archive is of a newer build: runs that are gone were not looked for";
+        let losses =
+            content::compare(repository, &past, &present, &archived, &set_aside, &mut contents.digests, &promises);
+        if losses.of_newer > 0 {
+            let runs = error::count(losses.of_newer, "run");
+            let what = format!(
+                "{runs} left with a note of a newer build, which may have archived them; all others were looked for"
+            );
             findings.push(Finding::overall(FindingKind::Incomplete, what).advise("a newer sprag can read it"));
         }
-        let losses = content::compare(&past, &present, &archived, &set_aside, &mut contents.digests, &promises);
         let absent = read.absent.into_iter().chain(losses.absent.iter().cloned()).collect();
         Ok(Examined { promises, tip, archived, past, contents, runs: read.runs, faults, losses, absent, findings })
     }
@@ -214,14 +219,22 @@ fn valid_notes<'r>(
     promises: &Promises<'_>,
     contents: &mut Contents<'_>,
 ) -> (Archived<'r>, Vec<Fault>, Option<Finding>) {
-    let (mut notes, mut faults) = (Vec::new(), Vec::new());
-    let (mut lacks_notes, mut has_newer_notes) = (false, false);
+    let (mut notes, mut lacks_notes, mut of_newer) = (Vec::new(), false, HashMap::new());
     let is_note = |file: &&Appearance| is_below(&file.path, ARCHIVE_ROOT) && !set_aside.contains(&file.blob);
     for file in past.files.iter().filter(is_note) {
         match objects::check(repository, file.blob).and_then(|()| repository.find_blob(file.blob)) {
             Ok(blob) => match Archive::from_file(&file.path, blob.content()) {
                 Ok(note) => notes.push(note),
-                Err(_) => has_newer_notes |= newer_version(&file.path, blob.content()).is_some(),
+                // It may have archived what left with it, and nothing else.
+                Err(_) if newer_version(&file.path, blob.content()).is_some() => {
+                    let before = file.commit.checked_sub(1).map(|before| past.commits[before].0);
+                    let left = before.map(|_| compare(repository, before, Some(past.commits[file.commit].0)));
+                    lacks_notes |= matches!(left, Some(Err(_)));
+                    let left = left.and_then(Result::ok).into_iter().flat_map(|difference| difference.left);
+                    let text = |path: Vec<u8>| String::from_utf8_lossy(&path).into_owned();
+                    of_newer.extend(left.map(|(path, item)| (text(path), item.id)));
+                }
+                Err(_) => {}
             },
             Err(_) => lacks_notes |= promises.cover(file.blob),
         }
@@ -230,39 +243,38 @@ fn valid_notes<'r>(
     let is_complete = past.is_complete && contents.unreadable.is_empty();
     // Whoever lists the runs hears of those that cannot be read.
     contents.unreadable.clear();
-    loop {
-        let mut archived = Archived::by(repository, notes.clone());
-        (archived.lacks_notes, archived.has_newer_notes) = (lacks_notes, has_newer_notes);
-        let (mut unknown, mut invalid) = (Vec::new(), BTreeMap::new());
-        for note in archived.notes.iter().filter(|note| !note.restored) {
-            let judged = || archived.judge(repository, note, (past, &entries), contents);
-            match is_complete.then(judged).unwrap_or(NoteFit::Unknown) {
-                NoteFit::Valid => {}
-                NoteFit::Unknown => unknown.push(format!("`{}`", note.file)),
-                NoteFit::Invalid(why) => drop(invalid.insert(note.to_file().0, why)),
-            }
+    let (mut unknown, mut wrong) = (BTreeSet::new(), BTreeMap::new());
+    notes.retain(|note| {
+        let archived = Archived::by(repository, vec![note.clone()]);
+        let judged = || archived.judge(repository, note, (past, &entries), contents);
+        match is_complete.then(judged).unwrap_or(NoteFit::Unknown) {
+            NoteFit::Valid => {}
+            NoteFit::Unknown => drop(unknown.insert(format!("`{}`", note.file))),
+            NoteFit::Invalid(why) => drop(wrong.insert(note.to_file().0, why)),
         }
-        if invalid.is_empty() {
-            let advice = match repository.is_shallow() {
-                true => UNSHALLOW,
-                false if objects::is_partial(repository).unwrap_or(false) => FETCH_ALL,
-                false => REWRITTEN,
-            };
-            let what = format!(
-                "the notes of {} were not checked: runs or commits that they name are not in this history",
-                unknown.join(", ")
-            );
-            let finding = || Finding::overall(FindingKind::Incomplete, what).advise(advice);
-            return (archived, faults, (!unknown.is_empty()).then(finding));
-        }
-        // An earlier note of the same snapshot decides then.
-        notes.retain(|note| !invalid.contains_key(&note.to_file().0));
-        for (file, why) in tip.auxiliary.iter().filter_map(|file| Some((file, invalid.get(&file.text())?))) {
-            let advice = "the note was forged, or made of another history: see `git log` for the commit that added it; \
-                          `sprag history fsck --repair` sets it aside and brings the runs back";
-            faults.push(Fault::new(file.clone(), FindingKind::Name, *why, advice));
-        }
-    }
+        !wrong.contains_key(&note.to_file().0)
+    });
+    let fault = |file: &TipFile| {
+        let advice = "the note was forged, or made of another history: see `git log` for the commit that added it; \
+                      `sprag history fsck --repair` sets it aside and brings the runs back";
+        Some(Fault::new(file.clone(), FindingKind::Name, *wrong.get(&file.text())?, advice))
+    };
+    let faults = tip.auxiliary.iter().filter_map(fault).collect();
+    let advice = match repository.is_shallow() {
+        true => UNSHALLOW,
+        false if objects::is_partial(repository).unwrap_or(false) => FETCH_ALL,
+        false => REWRITTEN,
+    };
+    let finding = || {
+        let files = unknown.iter().cloned().collect::<Vec<_>>().join(", ");
+        let what =
+            format!("the notes of {files} were not checked: runs or commits that they name are not in this history");
+        Finding::overall(FindingKind::Incomplete, what).advise(advice)
+    };
+    let finding = (!unknown.is_empty()).then(finding);
+    let mut archived = Archived::by(repository, notes);
+    (archived.lacks_notes, archived.of_newer, archived.wrong) = (lacks_notes, of_newer, wrong);
+    (archived, faults, finding)
 }
 
 /// Of two paths that are one on some file systems, the later one is a fault.

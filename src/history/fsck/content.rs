@@ -23,7 +23,7 @@ use sprag_model::run::{RECORD_ROOT, Run};
 const BATCH: usize = 256;
 
 /// A run may be ahead of the clock: clocks of machines differ by minutes, by an hour only when set wrongly.
-const AHEAD: TimeDelta = TimeDelta::hours(1);
+pub(crate) const AHEAD: TimeDelta = TimeDelta::hours(1);
 
 /// A run may be before its commit: both times come from different clocks, in different time zones at worst.
 const BEFORE_COMMIT: TimeDelta = TimeDelta::days(1);
@@ -306,7 +306,7 @@ pub(crate) fn odd_times(runs: &[RunFacts], notes: &[Archive], now: DateTime<Utc>
         findings.push(finding.advise("set the clock of that machine"));
     };
     for note in notes.iter().filter(|note| note.time > now + AHEAD) {
-        let why = "which is yet to come: it outlasts notes about its months that clones add without it";
+        let why = "which is yet to come: a sync lets notes decide over it that were made without it";
         report(&note.to_file().0, note.time, why.to_owned());
     }
     for run in runs {
@@ -415,7 +415,7 @@ fn flat(path: &str, longest: usize) -> String {
 
 // What earlier commits had and the tip lacks, or has with other content.
 //
-// Of several contents that a record ever had, its name vouches for one; of other files the first counts. Quarantined files are
+// Of several contents that a record ever had, its name vouches for one; of other files the first that is valid counts. Quarantined files are
 // not lost.
 
 #[derive(Default)]
@@ -428,10 +428,13 @@ pub(crate) struct Losses {
     pub(crate) replaced: Vec<(String, Oid)>,
     /// Paths of contents that a partial clone lacks.
     pub(crate) absent: Vec<String>,
+    /// The number of runs that left with a note of a newer build.
+    pub(crate) of_newer: usize,
 }
 
 /// Compares the contents of the tip, by path, with everything that was ever there. Archived runs are not lost.
 pub(crate) fn compare(
+    repository: &Repository,
     past: &Past,
     present: &HashMap<String, Oid>,
     archived: &Archived<'_>,
@@ -462,7 +465,9 @@ pub(crate) fn compare(
             }
             continue;
         }
-        if now.is_none() && archived.has_newer_notes && contents[0].kind == Kind::Run {
+        let is_of_newer = |file: &&Appearance| archived.of_newer.get(path) == Some(&file.blob);
+        if now.is_none() && contents[0].kind == Kind::Run && contents.iter().any(is_of_newer) {
+            losses.of_newer += 1;
             continue;
         }
         if now.is_none() && archived.lacks_notes && contents[0].kind == Kind::Run {
@@ -471,7 +476,7 @@ pub(crate) fn compare(
             continue;
         }
         let right = match contents[0].kind {
-            Kind::Auxiliary => Some(contents[0]),
+            Kind::Auxiliary => contents.iter().copied().find(|file| is_valid(repository, archived, file)),
             Kind::Run | Kind::Event => losses.vouched(&contents, now, set_aside, digests, promises),
         };
         match (right, now) {
@@ -484,10 +489,16 @@ pub(crate) fn compare(
                     losses.gone(past, contents[contents.len() - 1]);
                 }
             }
-            (None, None) => losses.removed(past, contents[contents.len() - 1], set_aside),
+            (None, None) => losses.removed(past, contents[contents.len() - 1], archived, set_aside),
         }
     }
     losses
+}
+
+/// Whether a file that is neither a run nor an event may come back.
+fn is_valid(repository: &Repository, archived: &Archived<'_>, file: &Appearance) -> bool {
+    let blob = objects::check(repository, file.blob).and_then(|()| repository.find_blob(file.blob));
+    !archived.wrong.contains_key(&file.path) && blob.map_or(true, |blob| !is_damaged(&file.path, PLAIN, blob.content()))
 }
 
 impl Losses {
@@ -554,12 +565,14 @@ impl Losses {
     }
 
     /// A file that was no record, and was removed instead of being quarantined.
-    fn removed(&mut self, past: &Past, last: &Appearance, set_aside: &HashSet<Oid>) {
+    fn removed(&mut self, past: &Past, last: &Appearance, archived: &Archived<'_>, set_aside: &HashSet<Oid>) {
         if set_aside.contains(&last.blob) {
             return;
         }
         let (commit, _) = past.commits[last.commit];
-        let what = format!("was a damaged file and is gone; the commit {commit} had it");
+        let was = archived.wrong.get(&last.path).map(|why| format!("was a note that {why},"));
+        let was = was.as_deref().unwrap_or("was a damaged file");
+        let what = format!("{was} and is gone; the commit {commit} had it");
         let advice = "run `sprag history fsck --repair` to keep it among what was set aside";
         self.findings.push(Finding::at(FindingKind::Lost, &last.path, what).advise(advice));
         self.set_aside.push((last.path.clone(), last.blob));

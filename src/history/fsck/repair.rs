@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use git2::{Commit, ObjectType, Oid, Repository, Tree};
@@ -21,7 +20,7 @@ use crate::layout::{EXECUTABLE, PLAIN};
 use crate::objects::{self, Edit, Edits, Promises, Swapped, compare_and_swap, edited};
 use crate::past::MISSING;
 use crate::repository::{Store, signature_at};
-use crate::state::{Pending, StateFolder, pause};
+use crate::state::{Pending, StateFolder, Step, Watch, pause};
 use crate::target::{Target, tip};
 use sprag_model::fsck::FindingKind;
 
@@ -41,17 +40,31 @@ pub struct Repaired {
 /// Quarantines what is damaged, brings back what was lost, clears what dead processes left, and lets the working trees on the
 /// branch catch up. The commit, if one is needed, is dated `time`. On an error the branch is as it was.
 pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Repaired, HistoryError> {
+    repair_watched(store, target, time, &mut |_| {})
+}
+
+pub(crate) fn repair_watched(
+    store: &Store,
+    target: &Target,
+    time: DateTime<Utc>,
+    watch: Watch<'_>,
+) -> Result<Repaired, HistoryError> {
     let repository = &store.repository;
     inherited::begin(repository, target)?;
     let left = StateFolder::new(repository.commondir()).leftovers();
-    let mut branch = BranchMove::begin(repository, &target.reference, &mut |_| {})?;
+    let mut branch = BranchMove::begin(repository, &target.reference, watch)?;
     let mut repaired = Repaired::default();
     repaired.steps.extend(left.iter().map(|name| format!("removed `sprag/{name}` from the git folder")));
     repaired.steps.extend(branch.healed.iter().map(|path| format!("a working tree caught up with `{path}`")));
-    let moved = move_ref(repository, target, &mut branch, time, &mut repaired).inspect_err(|_| branch.abandon())?;
-    let moved: Vec<(PathBuf, Oid)> = moved.iter().filter_map(|file| Some((native(&file.path)?, file.id))).collect();
-    let wanted = records_of(repository, target)?;
-    let counts = branch.catch_up(&wanted, &moved, &mut |_| {});
+    let moved = move_ref(repository, target, &mut branch, time, &mut repaired, watch);
+    let moved = moved.inspect_err(|_| branch.abandon())?;
+    let removed = moved.into_iter().filter(|file| file.removed);
+    let wanted: Vec<Pending> = removed.chain(records_of(repository, target)?).collect();
+    if repaired.commit.is_none() {
+        // By a journal, the next command knows that the lock of an index is ours.
+        branch.journal(&wanted[..wanted.len().min(1)])?;
+    }
+    let counts = branch.catch_up(&wanted, watch);
     for (tree, count) in branch.trees.iter().zip(counts).filter(|(_, count)| *count > 0) {
         let folder = tree.folder.display();
         repaired.steps.push(format!("the working tree `{folder}` caught up with {}", error::count(count, "file")));
@@ -65,14 +78,15 @@ pub fn repair(store: &Store, target: &Target, time: DateTime<Utc>) -> Result<Rep
     Ok(repaired)
 }
 
-/// Makes the commit and moves the branch to it; gives the files that are no longer where they were.
+/// Makes the commit and moves the branch to it; gives what it puts and the files that are no longer where they were.
 fn move_ref(
     repository: &Repository,
     target: &Target,
     branch: &mut BranchMove,
     time: DateTime<Utc>,
     repaired: &mut Repaired,
-) -> Result<Vec<TipFile>, HistoryError> {
+    watch: Watch<'_>,
+) -> Result<Vec<Pending>, HistoryError> {
     let mut refusal = String::new();
     for attempt in 0..ATTEMPTS {
         let Some((commit, name)) = tip(repository, target)? else { return Ok(Vec::new()) };
@@ -93,14 +107,19 @@ fn move_ref(
             return Ok(Vec::new());
         }
         let new = plan.commit(repository, &commit, time)?;
-        branch.lock_indexes(&mut |_| {});
+        watch(Step::CommitWritten);
+        let pending = plan.pending(&target.reference);
+        branch.journal(&pending)?;
+        watch(Step::Journalled);
+        branch.lock_indexes(watch);
         let expected = (name == target.reference).then(|| commit.id());
         match compare_and_swap(repository, &target.reference, expected, new, &plan.message())? {
             Swapped::Done { warning } => {
                 repaired.warnings.extend(warning);
                 repaired.steps.extend(plan.steps);
                 repaired.commit = Some(new.to_string());
-                return Ok(plan.removed);
+                watch(Step::RefMoved);
+                return Ok(pending);
             }
             Swapped::Lost { reason, .. } => {
                 refusal = reason;
@@ -242,6 +261,15 @@ impl Plan {
         });
         self.set_aside += 1;
         Ok(())
+    }
+
+    fn pending(&self, reference: &str) -> Vec<Pending> {
+        let removed = self.removed.iter().map(|file| Pending::removed(reference, &file.path, file.id));
+        let put = self.edits.iter().filter_map(|(path, edit)| match edit {
+            Edit::Put(blob) => Some(Pending::new(reference, std::str::from_utf8(path).ok()?, *blob)),
+            Edit::Remove => None,
+        });
+        removed.chain(put).collect()
     }
 
     fn message(&self) -> String {

@@ -6,10 +6,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
 use git2::{Direction, ErrorCode, Oid, Repository};
 
 use crate::archived::{Archived, NoteFit};
 use crate::error::{HistoryError, failed};
+use crate::fsck::content::AHEAD;
+use crate::layout::PLAIN;
 use crate::listing::notes_in;
 use crate::objects::{self, TreeItem};
 use crate::past::{Digests, noted};
@@ -56,6 +59,7 @@ impl Plan {
         after_rewrite: Option<AfterRewrite>,
         branch: &RemoteBranch,
         verdicts: &mut Verdicts,
+        now: DateTime<Utc>,
     ) -> Result<Plan, SyncError> {
         let Tips { local, remote, synced } = tips;
         let met = meeting(repository, local, remote)?;
@@ -95,6 +99,12 @@ impl Plan {
         let ((mut here, _), (mut there, unread)) = (notes_at(local)?, notes_at(base)?);
         here.retain(|note| !repairs.set_aside_note(note, there.contains(note)));
         there.retain(|note| !repairs.set_aside_note(note, true));
+        let renewed = later_than_future_ones(&here, &there, now);
+        for note in &renewed {
+            let (path, bytes, _) = note.to_file();
+            let id = repository.blob(&bytes).map_err(failed("write a note"))?;
+            against.left.insert(path.into_bytes(), TreeItem { id, mode: PLAIN });
+        }
         let mut digests = Digests::new(repository)?;
         let mut faults: Vec<String> = unread.iter().map(|file| format!("`{}` {}", file.path, file.reason)).collect();
         let mut is_valid = |archived: &Archived<'_>, note: &Archive| {
@@ -116,7 +126,7 @@ impl Plan {
             archived.take(&mut at_remote.left, &at_remote.right, &mut is_valid);
         }
         Archived::by(repository, here.clone()).take(&mut at_local.left, &at_local.right, &mut is_valid);
-        let united = Archived::by(repository, here.iter().cloned().chain(there).collect());
+        let united = Archived::by(repository, here.iter().cloned().chain(there).chain(renewed).collect());
         let mut puts = against.left.clone();
         // What either side archived since the other last heard of it leaves on both. Runs that came back later stay.
         united.take(&mut puts, &against.right, &mut is_valid);
@@ -186,6 +196,27 @@ impl Plan {
         sent.sort();
         sent
     }
+}
+
+/// Of notes that one side has and the other has not, those over which one of the other side would decide by a date in the future:
+/// each again, with a later date.
+fn later_than_future_ones(here: &[Archive], there: &[Archive], now: DateTime<Utc>) -> Vec<Archive> {
+    let only = |these: &[Archive], others: &[Archive]| {
+        Archive::newest(these.iter().filter(|note| !others.contains(note)).cloned())
+    };
+    let (ours, theirs) = (only(here, there), only(there, here));
+    let mut renewed = Vec::new();
+    for (these, others) in [(&ours, &theirs), (&theirs, &ours)] {
+        for note in these.iter().filter(|note| note.time <= now + AHEAD) {
+            let decides = |other: &&Archive| {
+                let is_about_them = other.folders.keys().any(|folder| note.folders.contains_key(folder));
+                is_about_them && other.restored != note.restored && other.time > now + AHEAD
+            };
+            let last = others.iter().filter(decides).map(|other| other.time + TimeDelta::seconds(1)).max();
+            renewed.extend(last.filter(|time| time.year() <= 9999).map(|time| Archive { time, ..note.clone() }));
+        }
+    }
+    renewed
 }
 
 fn judge(

@@ -16,7 +16,7 @@ use crate::fsck::content::{SUBMODULE, is_damaged, name_of};
 use crate::layout::{EXECUTABLE, PLAIN, check_mode, check_path};
 use crate::listing::plain_files_below;
 use crate::objects::{self, Promises, TreeItem, TreeLookup};
-use crate::past::{Contents, Digests, MISSING, Past, QUARANTINE, is_here};
+use crate::past::{MISSING, QUARANTINE, is_here};
 use crate::sync::compare::{Difference, TreePath, compare, texts, tree_of};
 use crate::sync::outcome::quoted;
 use sprag_model::archive::Archive;
@@ -196,20 +196,11 @@ impl<'r> Repairs<'r> {
     }
 
     fn is_wrong(&self, note: &Archive) -> Answer {
-        let archived = Archived::by(self.repository, vec![note.clone()]);
         for tip in &self.tips {
-            let (Ok(past), Ok(digests)) = (Past::read(self.repository, *tip), Digests::new(self.repository)) else {
-                return Answer::No;
-            };
-            let mut contents = Contents { digests, unreadable: Vec::new() };
-            let entries = contents.list(&past);
-            if !past.is_complete || !std::mem::take(&mut contents.unreadable).is_empty() {
-                continue;
-            }
-            match archived.judge(self.repository, note, (&past, &entries), &mut contents) {
-                NoteFit::Valid => return Answer::No,
-                NoteFit::Invalid(_) => return Answer::Yes,
-                NoteFit::Unknown => {}
+            match Archived::judge_below(self.repository, *tip, note) {
+                Ok(NoteFit::Valid) | Err(_) => return Answer::No,
+                Ok(NoteFit::Invalid(_)) => return Answer::Yes,
+                Ok(NoteFit::Unknown) => {}
             }
         }
         let is_part = self.repository.is_shallow() || objects::is_partial(self.repository).unwrap_or(false);

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::{Component, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository, Tree};
 
 use crate::append::message;
-use crate::checkout::{BranchMove, Checkouts, heal, native, remove_sync_ref_lock};
+use crate::checkout::{BranchMove, Checkouts, heal, remove_sync_ref_lock};
 use crate::error::{HistoryError, failed};
 use crate::inherited;
 use crate::layout::{FOLDER, PLAIN, check_path};
@@ -149,7 +148,7 @@ impl Rounds<'_> {
         let (local, synced) = (commit_of(repository, &branch.reference)?, commit_of(repository, &branch.synced())?);
         let tips = Tips { local, remote, synced };
         self.fetch_absent(local, remote)?;
-        let plan = Plan::make(repository, tips, options.after_rewrite, branch, verdicts)?;
+        let plan = Plan::make(repository, tips, options.after_rewrite, branch, verdicts, self.time)?;
         let mut done = Synced {
             branch: branch.name(),
             sent: plan.sent(),
@@ -331,16 +330,10 @@ fn follow(
     let mut branch = BranchMove::begin(repository, reference, &mut |_| {})?;
     let Difference { left, right, changed } = compare(repository, from, Some(tip))?;
     let before = left.iter().chain(changed.iter().map(|(path, (before, _))| (path, before)));
-    let dropped = before.filter_map(|(path, entry)| Some((place_of(path)?, entry.id)));
-    let dropped: Vec<(PathBuf, Oid)> = dropped.collect();
-    // If this is cut short, the next try drops them as well. Files that were removed only after the branch moved would look new,
-    // and the next commit would bring them back.
-    for tree in &branch.trees {
-        warnings.extend(tree.remove(&dropped, None, &branch.state));
-    }
+    let dropped = before.map(|(path, entry)| Pending::removed(reference, path, entry.id));
     let after = right.iter().chain(changed.iter().map(|(path, (_, after))| (path, after)));
     let pending = after.filter_map(|(path, entry)| Some(Pending::new(reference, text_of(path)?, entry.id)));
-    let pending: Vec<Pending> = pending.collect();
+    let pending: Vec<Pending> = dropped.chain(pending).collect();
     branch.journal(&pending)?;
     branch.lock_indexes(&mut |_| {});
     match compare_and_swap(repository, reference, from, tip, "sprag: sync").inspect_err(|_| branch.abandon())? {
@@ -350,16 +343,11 @@ fn follow(
         }
         Swapped::Done { warning } => {
             branch.warnings.extend(warning);
-            branch.catch_up(&pending, &[], &mut |_| {});
+            branch.catch_up(&pending, &mut |_| {});
             warnings.extend(branch.finish());
             Ok(None)
         }
     }
-}
-
-/// A path in a working tree, of a record or of a damaged file.
-fn place_of(path: &TreePath) -> Option<PathBuf> {
-    native(path).filter(|place| place.components().all(|part| matches!(part, Component::Normal(_))))
 }
 
 /// The path as text, where it may name a file of the history in a working tree.

@@ -7,7 +7,8 @@ use crate::state::Step;
 use crate::testing::{Fixture, checked, checked_against, file, minute, record, repaired, run};
 use crate::tests::syncing::{shared, sync};
 use crate::{
-    Leaf, PastMonths, Record, SyncError, Target, archive, archived_runs, archives, entries, list, past_months,
+    Leaf, PastMonths, Record, SyncError, Target, archive, archived_runs, archives, check_note, entries, list,
+    past_months,
 };
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
@@ -233,6 +234,18 @@ fn every_step_leaves_before_or_after() {
 }
 
 #[test]
+fn a_wrong_note_is_not_restored_from() {
+    for change in &FORGERIES[..] {
+        let fixture = history();
+        let note = archived_as(&fixture, "02", change);
+        let error = check_note(&fixture.store(), &fixture.target(), &note).unwrap_err();
+        assert!(error.to_string().contains("the note of `runs-2026-"), "{error}");
+    }
+    let fixture = history();
+    check_note(&fixture.store(), &fixture.target(), &archived(&fixture, "02")).unwrap();
+}
+
+#[test]
 fn a_branch_that_cannot_move_gets_its_files_back() {
     let fixture = history();
     let (runs, note) = leaving(&fixture, "03");
@@ -350,7 +363,8 @@ fn restored_runs_reach_the_other_clone() {
 #[test]
 fn the_newest_of_notes_that_two_clones_made_decides() {
     let all = [1, 2, FEBRUARY, MARCH];
-    for (time, expected) in [(199_999, &all[..]), (200_002, &[MARCH])] {
+    // One of the future does not, as the clone that restored had not seen it.
+    for (time, expected) in [(199_999, &all[..]), (200_002, &[MARCH]), (40_000_000, &all)] {
         for is_restored_first in [true, false] {
             let (a, b) = two();
             let unsent = || drop(archived_as(&a, "03", &|note| note.time = minute(time)));
@@ -409,7 +423,7 @@ fn a_note_of_the_future_is_named() {
     let (path, _, _) = note.to_file();
     let said = report.findings.iter().find(|one| one.path.as_deref() == Some(&*path)).unwrap();
     assert_eq!((said.kind, report.status), (FindingKind::Clock, FsckStatus::Warnings));
-    assert!(said.what.contains("which is yet to come: it outlasts"), "{}", said.what);
+    assert!(said.what.contains("which is yet to come: a sync lets"), "{}", said.what);
 }
 
 #[test]

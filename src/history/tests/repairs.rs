@@ -2,23 +2,27 @@
 //! valid note is set aside.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
+use crate::fsck::repair::repair_watched;
+use crate::state::Step;
 use crate::testing::{Fixture, checked, commit, file, minute, record, repaired, run};
 use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, numbers};
 use crate::tests::archiving::{paths, two};
 use crate::tests::syncing::sync;
-use crate::{Leaf, Record, archive, archives};
+use crate::{Leaf, Record, archive, archives, list};
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
-use sprag_model::fsck::{FindingKind, FsckStatus};
+use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus};
 
 /// Commits damage to a history of which January was archived by this note.
 type Damage = fn(&Fixture, &Archive);
 
-const DAMAGES: [(&str, Damage); 18] = [
+const DAMAGES: [(&str, Damage); 20] = [
     ("a note of trees that never were", |a, _| drop(archived_as(a, "03", &FORGERIES[0]))),
     ("a note of other runs", |a, _| drop(archived_as(a, "03", &FORGERIES[2]))),
     ("a note of another size of the history", |a, _| drop(archived_as(a, "03", &FORGERIES[4]))),
@@ -29,6 +33,14 @@ const DAMAGES: [(&str, Damage); 18] = [
         let root = Digest::from_parts(&[b"other"]);
         let file = Archive::file_name("2026", &root);
         add(a, Archive { file, root, time: minute(200_001), ..note.clone() });
+    }),
+    ("a wrong note that was removed", |a, _| {
+        let note = archived_as(a, "03", &FORGERIES[4]);
+        a.git(&["rm", "-q", &note.to_file().0]);
+        a.git(&["commit", "-q", "-m", "Remove a note"]);
+    }),
+    ("a wrong note of a restoration", |a, note| {
+        add(a, Archive { history_size: 9, time: minute(200_001), restored: true, ..note.clone() });
     }),
     ("an executable record", |a, _| {
         a.git(&["update-index", "--chmod=+x", &file(FEBRUARY).0]);
@@ -164,6 +176,53 @@ fn check(
     for clone in clones {
         assert_eq!(archives(&clone.store(), &clone.target()).unwrap(), std::slice::from_ref(note), "{case}");
         assert_eq!(sync(clone, 1).unwrap().sent, [""; 0], "{case}");
+    }
+}
+
+/// A repair that dies after any step leaves the state before it or after it: no later commit of the user brings the damage back.
+#[test]
+fn every_step_of_a_repair_leaves_before_or_after() {
+    let steps = [
+        Step::Locked,
+        Step::CommitWritten,
+        Step::Journalled,
+        Step::IndexLocked,
+        Step::RefMoved,
+        Step::FilesRemoved,
+        Step::FilePlaced,
+        Step::IndexReady,
+        Step::IndexWritten,
+        Step::CaughtUp,
+    ];
+    let (original, name) = (with_archive().0, std::ffi::OsStr::from_bytes(b"history/v1/cpu/2026/02/\xff.json"));
+    for fatal in steps {
+        let (a, _) = copied(&original);
+        a.git(&["update-index", "--chmod=+x", &file(MARCH).0]);
+        a.write(&file(FEBRUARY).0, "{}\n");
+        a.write("history/v1/cpu/2026/02/words", "words\n");
+        fs::write(a.root.join(name), "x\n").unwrap();
+        a.git(&["add", "history/v1/cpu/2026/02"]);
+        a.git(&["commit", "-q", "-m", "Damage"]);
+        a.git(&["checkout", "-q", "--", "."]);
+        a.write("staged", "staged\n");
+        a.git(&["add", "staged"]);
+        let (store, target, before) = (a.store(), a.target(), a.head());
+        let mut watch = |step| {
+            if step == fatal {
+                std::panic::resume_unwind(Box::new(step));
+            }
+        };
+        let died = AssertUnwindSafe(|| repair_watched(&store, &target, minute(24 * 60), &mut watch));
+        assert_eq!(catch_unwind(died).expect_err("it dies").downcast_ref::<Step>(), Some(&fatal));
+        // The next command ends it.
+        assert_eq!(list(&a.store(), &a.target()).unwrap().warnings, [""; 0], "{fatal:?}");
+        assert_eq!(a.status(), "A  staged", "{fatal:?}");
+        let is_after = a.head() != before;
+        a.git(&["commit", "-q", "-a", "-m", "Go on"]);
+        assert_eq!(checked(&a).status == FsckStatus::Damaged, !is_after, "{fatal:?}");
+        repaired(&a);
+        agree([&a, &a], &[FEBRUARY, MARCH]);
+        a.fsck();
     }
 }
 
@@ -314,6 +373,13 @@ fn notes_of_a_newer_build_are_left_alone_with_their_runs() {
     assert!(findings.contains(&(FindingKind::Newer, Some(path))), "{findings:?}");
     assert!(findings.contains(&(FindingKind::Incomplete, None)) && report.status != FsckStatus::Damaged);
     assert_eq!(repaired(&a).commit, None);
+    // What left before or after is not its.
+    a.git(&["rm", "-q", &file(MARCH).0]);
+    a.git(&["commit", "-q", "-m", "Remove a run"]);
+    let lost = |report: FsckReport| report.findings.into_iter().find(|one| one.kind == FindingKind::Lost);
+    assert_eq!(lost(checked(&a)).and_then(|one| one.path), Some(file(MARCH).0));
+    repaired(&a);
+    assert_eq!((lost(checked(&a)), numbers(&a)), (None, paths(&[MARCH])));
     a.git(&["push", "-q", "origin", "main"]);
     let error = sync(&b, 1).unwrap_err();
     assert!(error.to_string().contains("has schema version 2"), "{error}");

@@ -295,6 +295,7 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
             let hint = "restore files that `sprag history archive` wrote, under their names; was it restored already?";
             return Err(Advice::new(message, hint).because(Cause::Damaged).into());
         };
+        history::check_note(store, &target, archive)?;
         let root = full.parent().unwrap_or(folder);
         let mut part = Vec::new();
         let source = match snapshots::open(root, archive)? {
