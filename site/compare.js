@@ -400,7 +400,6 @@ async function makeCompare(box) {
   if ("later" in box.dataset) {
     const output = box.querySelector("output"), asked = new Promise((done) => { box.addEventListener("focusin", done, { once: true }); });
     box.hidden = false;
-    output.textContent = "The commits and series load once you choose a field.";
     if (!address.get("a") && !address.get("b")) await asked;
     try { await Promise.all(["commits.js", "series.js"].map(load)); } catch (error) { output.textContent = error.message; return; }
   }
