@@ -4,7 +4,7 @@
 //! delete it. So each working tree on the branch gets the file and its index entry, where the commit that is checked out has
 //! them. No file of the user is overwritten, removed or unstaged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -15,7 +15,7 @@ use git2::{ObjectType, Oid, Repository, RepositoryState};
 
 use crate::error::{HistoryError, failed};
 use crate::index::{self, Draft, IndexError, IndexLock, Wanted, sparse_paths};
-use crate::objects::{TreeItem, TreeLookup};
+use crate::objects::{self, TreeItem, TreeLookup};
 use crate::repository::{Store, head_branch};
 use crate::state::{Lock, Pending, StateFolder, Step, Watch, rename_new, sync_folder};
 
@@ -357,10 +357,13 @@ impl Checkout {
         let tree = self.repository.head().and_then(|head| head.peel_to_tree());
         let (Some(branch), Ok(tree)) = (head_branch(&self.repository)?, tree) else { return Ok((in_head, leaving)) };
         let mut folders = TreeLookup::new(&self.repository, tree);
+        let put = put(records);
         for record in records.iter().filter(|record| record.reference == branch) {
             let blob = Oid::from_str(&record.blob).map_err(failed("read the journal"))?;
             let Ok(item) = folders.get(&record.path) else { continue };
             match item.filter(|item| item.id == blob) {
+                // What HEAD still has leaves only to come back with another mode.
+                Some(_) if record.removed && !put.contains(&(&*record.path, &*record.blob)) => {}
                 item if record.removed => leaving.push(Leaving { path: &record.path, blob, item }),
                 Some(_) => in_head.push((record, blob)),
                 None => {}
@@ -426,6 +429,9 @@ impl Checkout {
             false => Oid::hash_file(ObjectType::Blob, &place).ok(),
         };
         match content == Some(blob) {
+            true if objects::check(&self.repository, blob).and_then(|()| self.repository.find_blob(blob)).is_err() => {
+                return Err("no other copy of its content can be read here".to_owned());
+            }
             true => fs::remove_file(&place).map_err(|error| error.to_string())?,
             // An empty folder is all that a checkout makes of a submodule.
             false => fs::remove_dir(&place).map_err(|_| "it has a content of its own".to_owned())?,
@@ -564,12 +570,19 @@ fn is_stale(lock: &Path, fits: impl Fn(&Metadata) -> bool) -> bool {
     before.is_some() && before == current()
 }
 
+/// Path and content of what a change puts.
+fn put(records: &[Pending]) -> HashSet<(&str, &str)> {
+    records.iter().filter(|record| !record.removed).map(|record| (&*record.path, &*record.blob)).collect()
+}
+
 fn has_records(repository: &Repository, commit: &str, records: &[Pending]) -> bool {
     let tree = Oid::from_str(commit).and_then(|id| repository.find_commit(id)).and_then(|commit| commit.tree());
     let Ok(tree) = tree else { return false };
+    let put = put(records);
     let has = |record: &Pending| {
         let entry = tree.get_path(Path::new(&record.path));
-        entry.is_ok_and(|entry| entry.id().to_string() == record.blob) != record.removed
+        let is_gone = record.removed && !put.contains(&(&*record.path, &*record.blob));
+        entry.is_ok_and(|entry| entry.id().to_string() == record.blob) != is_gone
     };
     !records.is_empty() && records.iter().all(has)
 }

@@ -678,8 +678,8 @@ fn the_budget_ends_a_command_that_hangs() {
 #[test]
 fn an_interrupt_leaves_the_repository_as_it_was() {
     let sandbox = history(&STEP, &[]);
-    // The commits have another one.
-    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 0.5; sh bench.sh\""));
+    // The commits have another one. Slow enough that the bisection goes on meanwhile, however busy the machine is.
+    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 2; sh bench.sh\""));
     sandbox.write("notes", "untracked");
     let before = state(&sandbox);
     let mut command = sandbox.binary(&[], &["bisect", "HEAD~11", "HEAD"]);

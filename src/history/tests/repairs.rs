@@ -8,11 +8,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 
+use crate::archive::archive_watched;
 use crate::fsck::repair::repair_watched;
 use crate::state::Step;
 use crate::testing::{Fixture, checked, commit, file, minute, record, repaired, run};
-use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, numbers};
-use crate::tests::archiving::{paths, two};
+use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, leaving};
+use crate::tests::archiving::{numbers, paths, two};
 use crate::tests::syncing::sync;
 use crate::{Leaf, Record, archive, archives, list};
 use sprag_base::digest::Digest;
@@ -224,6 +225,51 @@ fn every_step_of_a_repair_leaves_before_or_after() {
         agree([&a, &a], &[FEBRUARY, MARCH]);
         a.fsck();
     }
+}
+
+/// The object of a pack that git holds for good cannot be written again, so the file is the only copy.
+#[test]
+fn the_only_readable_copy_stays_in_the_working_tree() {
+    let (a, ..) = with_archive();
+    let (path, _) = file(MARCH);
+    a.git(&["repack", "-adq"]);
+    let id = a.git(&["rev-parse", &format!("main:{path}")]);
+    let index = a.git(&["rev-parse", "--git-path", "objects/pack"]);
+    let pack = fs::read_dir(a.root.join(index)).unwrap().map(|entry| entry.unwrap().path());
+    let pack = pack.into_iter().find(|path| path.extension().is_some_and(|it| it == "pack")).unwrap();
+    let listed = a.git(&["verify-pack", "-v", &pack.with_extension("idx").to_string_lossy()]);
+    let place = listed.lines().find(|line| line.starts_with(&id)).and_then(|line| line.split_whitespace().nth(4));
+    let place: usize = place.unwrap().parse().unwrap();
+    let mut bytes = fs::read(&pack).unwrap();
+    bytes[place + 20..place + 24].iter_mut().for_each(|byte| *byte ^= 0xff);
+    fs::remove_file(&pack).unwrap();
+    fs::write(&pack, bytes).unwrap();
+    let before = fs::read(a.root.join(&path)).unwrap();
+    let done = repair_watched(&a.store(), &a.target(), minute(24 * 60), &mut |_| ()).unwrap();
+    assert!(a.root.join(&path).exists(), "{done:?}");
+    assert_eq!(fs::read(a.root.join(&path)).unwrap(), before);
+}
+
+/// A user made a run executable; the branch keeps it, as the archive dies before the branch moves.
+#[test]
+fn a_run_that_the_branch_keeps_stays_whatever_mode_a_user_staged() {
+    let (a, _) = two();
+    let (path, _) = file(FEBRUARY);
+    a.git(&["update-index", "--chmod=+x", &path]);
+    a.git(&["checkout-index", "-f", &path]);
+    let (staged, head) = (a.status(), a.head());
+    let (runs, note) = leaving(&a, "04");
+    let mut watch = |step| {
+        if step == Step::Journalled {
+            std::panic::resume_unwind(Box::new(step));
+        }
+    };
+    let died = AssertUnwindSafe(|| {
+        archive_watched(&a.store(), &a.target(), &runs, &[as_record(&note)], minute(200_000), &mut watch)
+    });
+    catch_unwind(died).expect_err("it dies");
+    list(&a.store(), &a.target()).unwrap();
+    assert_eq!((a.status(), a.head()), (staged, head));
 }
 
 /// Removes the content of that run.
