@@ -191,7 +191,14 @@ impl<'a> Scheduler<'a> {
         let minutes = |load: &Load| self.minutes(load, None, None).unwrap_or(ASSUMED_MINUTES);
         loads.sort_by(|a, b| minutes(b).total_cmp(&minutes(a)).then_with(|| a.suite.cmp(&b.suite)));
         for load in &loads {
-            let count = self.fleet.shards.get(&load.suite).copied().filter(|_| load.is_divisible).unwrap_or(1);
+            let asked = self.fleet.shards.get(&load.suite).copied().unwrap_or(1);
+            let count = if load.is_divisible { asked } else { 1 };
+            if count < asked {
+                self.notes.push(format!(
+                    "`{}` has no shards: suites of the kinds command and trt are measured as a whole",
+                    load.suite
+                ));
+            }
             let shards = self.occupied(&load.suite, count);
             if shards.len() < count as usize {
                 let (left, suite) = (count as usize - shards.len(), &load.suite);
@@ -540,7 +547,9 @@ mod tests {
         assert_eq!(planned(FLEET, &[("long", Some(9.0))], &heads).tasks.len(), 2);
         let fleet = TomlText::new("fleet.toml", FLEET).parse().expect("it is a fleet");
         let command = Load { is_divisible: false, ..load("long", Some(2.0)) };
-        assert_eq!(tasks(&Scheduler::new(fleet, &[], &[]).plan(vec![command])), ["long a 0.0 2"]);
+        let plan = Scheduler::new(fleet, &[], &[]).plan(vec![command]);
+        assert_eq!(tasks(&plan), ["long a 0.0 2"]);
+        assert!(plan.notes[0].starts_with("`long` has no shards: "), "{:?}", plan.notes);
     }
 
     #[test]
