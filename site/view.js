@@ -50,5 +50,8 @@ async function showSeries(figure) {
   else lede.textContent = `No series has the id ${id}. It may no longer be recorded, or was renamed; the list of series has all.`;
 }
 
-document.addEventListener("DOMContentLoaded", () => showSeries(document.querySelector("figure[data-files]")));
+document.addEventListener("DOMContentLoaded", () => {
+  const figure = document.querySelector("figure[data-files]");
+  showSeries(figure).finally(() => figure.removeAttribute("aria-busy"));
+});
 addEventListener("hashchange", () => location.reload());

@@ -103,7 +103,7 @@ for (const [page, most] of firsts) {
       const { elements, moved } = await tab.evaluate(() => ({ elements: document.querySelectorAll("*").length, moved: window.moved }));
       const bytes = [...asked].reduce((sum, one) => sum + gzipSync(readFileSync(fileURLToPath(one.split(/[?#]/)[0]))).length, 0);
       assert.ok(bytes <= most * 1024 && asked.size <= 6, `${bytes} bytes in ${asked.size} files`);
-      assert.ok(elements <= 6000 && moved <= (page.includes("#") ? 0.05 : 0.02), `${elements} elements, moved by ${moved}`);
+      assert.ok(elements <= 6000 && moved <= 0.02, `${elements} elements, moved by ${moved}`);
       await context.close();
     }
   });

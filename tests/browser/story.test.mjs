@@ -160,7 +160,7 @@ test("the label at the pointer is next to its run, and an overlay is named in th
       return Math.abs(Number(label.getAttribute("y")) - best[1]);
     });
   };
-  assert.ok((await near()) <= 54, `${await near()} units from its run`);
+  assert.ok((await near()) <= 26, `${await near()} units from its run`);
   // It lies over no other words and no fitted level, wherever the pointer is, and goes with it.
   const svg = tab.locator("svg[data-points]:visible"), { width } = await svg.boundingBox();
   for (let x = 70; x < width - 90; x += 45) {
@@ -182,7 +182,7 @@ test("the label at the pointer is next to its run, and an overlay is named in th
   await tab.locator("select[name=over]").selectOption({ index: 1 });
   const name = await tab.locator("select[name=over] option:checked").textContent();
   await tab.locator(".key li", { hasText: name }).waitFor();
-  assert.ok((await near()) <= 54, "in a drawn view, too");
+  assert.ok((await near()) <= 26, "in a drawn view, too");
   await tab.locator("select[name=over]").selectOption({ index: 0 });
   await tab.waitForFunction((name) => ![...document.querySelectorAll(".key li")].some((one) => one.textContent === name), name);
   assert.deepEqual(said, []);
