@@ -32,55 +32,6 @@ fn the_report_is_that_of_apex_x() {
     assert!(text.starts_with("{\n  \"config\": {\n    \"infer_iters\": 3,\n") && text.ends_with("}\n"), "{text}");
 }
 
-#[test]
-fn an_impossible_report_is_refused_before_measuring() {
-    let sandbox = Sandbox::new();
-    let check = |arguments: &[&str], words: &[&str]| {
-        let arguments = [&["run", "--quick", "--record"][..], arguments].concat();
-        sandbox.ends(2, &arguments).says(words);
-    };
-    sandbox.append("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");
-    check(&["--output", "report.json"], &["one suite, and 2 would run", "hint:"]);
-    check(&["--output", ".", "--suite", "cpu"], &["it is a folder"]);
-    check(&["--output", "sprag.toml/report.json", "--suite", "cpu"], &["cannot write"]);
-    check(&["--infer-iters", "3"], &["--output"]);
-    check(&["--output-md", "r.md", "--output-run", "./r.md", "--suite", "gpu"], &["name the same file", "hint:"]);
-    let valued = |option: &str, value: &str| {
-        check(&["--output", "report.json", "--suite", "cpu", option, value], &[option, value]);
-    };
-    valued("--infer-warmup", "-1");
-    valued("--infer-iters", "0");
-    valued("--micro-iters", "0");
-    valued("--micro-warmup", "4000000000");
-    valued("--seed", "-3");
-    let report = |options: &[&str], words: &[&str]| check(&[&["--output", "report.json"], options].concat(), words);
-    report(&["--suite", "cpu", "--dtype", "bf16"], &["`--dtype` is an option of GPU suites", "hint: name a suite"]);
-    report(&["--suite", "cpu", "--warmup", "3"], &["`--warmup` is an option of GPU suites", "`--infer-warmup`"]);
-    report(&["--suite", "cpu", "--output-md", "r.md"], &["`--output-md` is an option of GPU suites", "hint:"]);
-    report(&["--suite", "gpu", "--infer-iters", "3"], &["`--infer-iters` is an option of CPU suites", "`--iters`"]);
-    check(&["--suite", "gpu", "--budget-b1", "3"], &["`--budget-b1` says how a report is timed", "`--output-json`"]);
-    check(&["--suite", "cpu", "--seed", "3"], &["`--seed` says how a report is timed", "hint:"]);
-    let gpu = |options: &[&str], words: &[&str]| report(&[&["--suite", "gpu"], options].concat(), words);
-    gpu(&["--kmax", "300"], &["`kmax` is 300", "256 tiles", "hint: take at most 256"]);
-    gpu(&["--kmax", "65"], &["64 tiles of 16 pixels", "hint: take at most 64"]);
-    gpu(&["--height", "100"], &["`height` is 100", "hint: take a multiple of 8"]);
-    gpu(&["--tile-size", "0"], &["`tile_size` is 0", "hint:"]);
-    gpu(&["--budget-b1", "-1"], &["`budget_b1` is -1", "hint:"]);
-    gpu(&["--budget-total", "inf"], &["`budget_total` is inf", "hint:"]);
-    gpu(&["--batch", "1000000", "--channels", "4000"], &["elements of a map", "hint:"]);
-    gpu(&["--warmup", "-1"], &["--warmup", "-1"]);
-    gpu(&["--iters", "0"], &["--iters", "0"]);
-    gpu(&["--batch", "-1"], &["--batch", "-1"]);
-    gpu(&["--dtype", "int8"], &["int8", "fp16"]);
-    gpu(&["--trt-input-shape", "a=1x2"], &["--trt-engine-path"]);
-    gpu(
-        &["--trt-engine-path", "e", "--trt-input-shape", "a=1x0"],
-        &["`a=1x0` has a size that is not above zero", "hint:"],
-    );
-    assert!(sandbox.records("HEAD").is_empty(), "it measured all the same");
-    assert!(!sandbox.project.join("report.json").exists());
-}
-
 /// The files are written with or without a device; `gpu_report` checks measured ones.
 #[test]
 fn a_gpu_suite_has_a_report_as_json_and_as_markdown() {

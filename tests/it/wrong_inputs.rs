@@ -229,6 +229,11 @@ fn setup(name: &str) -> Sandbox {
     match name {
         "# demo" => demo::repository(),
         "# trt" => trt::sandbox("fine", "[suites.cpu]\nkind = \"cpu\""),
+        "# gpu" => {
+            let sandbox = Sandbox::new();
+            sandbox.append("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");
+            sandbox
+        }
         "# commits" => commits::sandbox(),
         "# bisection" => {
             let sandbox = bisect::history(&["1000", "1000", "1000"], &[2]);

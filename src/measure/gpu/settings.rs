@@ -342,41 +342,6 @@ mod tests {
     }
 
     #[test]
-    fn invalid_settings_are_refused_with_a_hint() {
-        let check = |change: fn(&mut GpuSettings), error: &str, hint: &str| {
-            let mut settings = GpuSettings::FIXED;
-            change(&mut settings);
-            let refusal = settings.check().expect_err("it cannot be");
-            assert_eq!((refusal.to_string().as_str(), refusal.hint().as_str()), (error, hint));
-        };
-        let most = MOST_ELEMENTS;
-        let zero = format!("`tile_size` is 0; it must be from 1 to {most}");
-        check(|all| all.profile.tile_size = 0, &zero, "omit `tile_size` to use the value of the fixed profile");
-        let zero = format!("`steps` is 0; it must be from 1 to {most}");
-        check(|all| all.profile.scan.steps = 0, &zero, "omit `steps` to use the value of the fixed profile");
-        let uneven = "`height` is 132, which tiles of 8 pixels do not fill";
-        check(|all| all.profile.height = 132, uneven, "take a multiple of 8");
-        // The kernels take it, the model does not.
-        let uneven = "`width` is 136, which tiles of 16 pixels do not fill";
-        check(|all| all.profile.width = 136, uneven, "take a multiple of 16");
-        let many = "`kmax` is 257, and an image has 256 tiles of 8 pixels";
-        check(|all| all.profile.kmax = 257, many, "take at most 256, smaller tiles or a larger map");
-        let many = "`kmax` is 65, and an image has 64 tiles of 16 pixels";
-        let hint = "take at most 64: the model's first level has tiles of 16 pixels";
-        check(|all| all.profile.kmax = 65, many, hint);
-        let large = format!("a call has 2147483648 elements of a map, at most {most} are allowed");
-        let hint = "take fewer images or channels, or a smaller map";
-        check(|all| all.profile.batch = 1024, &large, hint);
-        let large = format!("a call has 17179869184 tokens, at most {most} are allowed");
-        check(|all| all.profile.scan.steps = 1 << 27, &large, hint);
-        let hint = "omit `iters` to use the value of the fixed profile";
-        check(|all| all.iters = 0, "`iters` is 0; it must be from 1 to 1000000", hint);
-        let hint = "a tile costs 0.8, so the fixed profile's 16 allows twenty";
-        check(|all| all.budgets.b2 = -1.0, "`budget_b2` is -1; it must be zero or more", hint);
-        check(|all| all.budgets.total = f64::NAN, "`budget_total` is NaN; it must be zero or more", hint);
-    }
-
-    #[test]
     fn a_device_decides_which_type_runs() {
         let check = |asked: AskedDtype, capability, word: &str, reason: Option<&str>| {
             let effective = asked.effective(capability);

@@ -287,17 +287,6 @@ mod tests {
     }
 
     #[test]
-    fn invalid_cases_are_refused_with_a_reason() {
-        let check = |texts: &[&str], words: &str| {
-            let error = labels(texts).expect_err("it cannot be");
-            assert!(error.contains(words), "{error}");
-        };
-        check(&["a=1", "a=1;image:2"], "`a=1;image:2`: the shape `image:2` has no `=`");
-        check(&["a=1;a=2"], "the shape of `a` is given twice");
-        check(&["a=1;b=2", "b=2;a=1"], "the same as the shape case number 1");
-    }
-
-    #[test]
     fn arguments_follow_from_case_settings_and_version() {
         let sweep = Sweep {
             suite: "trt".into(),

@@ -234,27 +234,15 @@ mod tests {
             ReasonCode::EngineMissing,
             "m.plan",
         );
-        let time = "[11/21/2026-09:33:00]";
-        let incompatible = format!(
-            "{time} [I] fine\n{time} [E] Error[1]: Serialization assertion failed. Version tag does not match.\n\
-             {time} [E] Engine set up failed\n"
-        );
-        check(&incompatible, b"", ReasonCode::EngineIncompatible, "Error[1]: Serialization");
-        let plugin =
-            "[E] IPluginRegistry: Could not find plugin: TileSSM version: 1\n[E] Engine deserialization failed";
-        check("", plugin.as_bytes(), ReasonCode::PluginMissing, "TileSSM");
         let shape = "[E] Error[3]: Supplied binding dimension [9,3] for bindings[0] exceed min ~ max range at index 0";
         check("", shape.as_bytes(), ReasonCode::ShapeOutsideProfile, "[9,3]");
-        check("", b"Cuda failure: no CUDA-capable device is detected", ReasonCode::CudaUnavailable, "no CUDA-capable");
         check("", b"Cuda failure: out of memory\nAborted", ReasonCode::Failed, "(Cuda failure: out of memory)");
-        let none = format!("{time} [I] Cannot find any available devices (GPUs)!");
-        check(&none, b"", ReasonCode::CudaUnavailable, "Cannot find any available devices (GPUs)!");
+        let none = "[11/21/2026-09:33:00] [I] Cannot find any available devices (GPUs)!";
+        check(none, b"", ReasonCode::CudaUnavailable, "Cannot find any available devices (GPUs)!");
         let own = "[E] Could not load library libnvinfer.so.10: Unable to open library: libnvinfer.so.10";
         check("", own.as_bytes(), ReasonCode::TrtexecNotFound, "libnvinfer.so.10");
         let plugin = "[F] Unable to open library: p.so due to p.so: undefined symbol: x";
         check("", plugin.as_bytes(), ReasonCode::PluginMissing, "undefined symbol");
-        let failed = "[E] first\n[E] out of luck\n&&&& FAILED x";
-        check(failed, b"", ReasonCode::Failed, "it ended with exit code 1 (out of luck)");
         check("[I] fine", b"Segmentation fault\n\n", ReasonCode::Failed, "(Segmentation fault)");
         check("", b"", ReasonCode::Failed, "it ended with exit code 1");
         check("", b"\xff\xfe\x00 [E] \x1b[31mbad\xff", ReasonCode::Failed, "([31mbad\u{fffd})");
