@@ -7,18 +7,15 @@ use sprag_analysis::bisect::cluster::Ruling;
 use sprag_analysis::bisect::simulation::{Scenario, Trial, bisect_by};
 use sprag_analysis::bisect::tuning::Fitting;
 
-use super::documented::documented;
+use super::documented::{Ablation, rows};
 use super::{CONFIDENCE, MOST, PAIRS};
 
 /// Where the constants are, with their meaning and value.
 const SOURCE: &str = include_str!("../../src/analysis/bisect/tuning.rs");
 
-/// Each constant, what it is without effect, and how it is set so.
-type Ablation = (&'static str, &'static str, fn(&mut Fitting));
-
 const NONE: f64 = 1e-12;
 
-const ABLATIONS: [Ablation; 22] = [
+const ABLATIONS: [Ablation<Fitting>; 22] = [
     ("wrong", "0.05", |t| t.wrong = 0.05),
     ("doubtful", "no such sessions", |t| t.doubtful = 0.0),
     ("most_for_doubtful", "24", |t| t.most_for_doubtful = 24),
@@ -160,17 +157,7 @@ pub(crate) fn write(runs: u64, out: &mut dyn Write) -> io::Result<()> {
          included. \"Equal\" is how often equal ends have a culprit.\n\n\
          `SPRAG_BISECT_SHARE=0.3 cargo bench --bench bisect -- constants >> benches/CONSTANTS.md` adds this part again.\n\n\
          | constant | value | meaning | without it | one: wrong | open | measured | several: wrong | open | measured | equal |\n\
-         |---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|\n\
-         | all | | | | {} |",
-        figures(&Fitting::FITTED, runs)
+         |---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|"
     )?;
-    for (name, without, neutralise) in ABLATIONS {
-        let mut tuning = Fitting::FITTED;
-        neutralise(&mut tuning);
-        let (meaning, value) =
-            documented(SOURCE, name).ok_or_else(|| io::Error::other(format!("no constant {name}")))?;
-        writeln!(out, "| `{name}` | {value} | {meaning} | {without} | {} |", figures(&tuning, runs))?;
-        out.flush()?;
-    }
-    Ok(())
+    rows(out, SOURCE, (&Fitting::FITTED, &ABLATIONS), |tuning| figures(tuning, runs))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use sprag_analysis::changes::sensitivity::Sensitivity;
 use sprag_analysis::changes::tuning::Tuning;
 
-use super::documented::documented;
+use super::documented::{Ablation, rows};
 use super::generate::{self, Labelled};
 use super::score::share;
 use super::{SERIES, nulls, predictions, tally};
@@ -19,10 +19,7 @@ const NULLS: [(usize, u64); 5] = [(30, 4000), (100, 2000), (200, 1000), (400, 50
 /// Infinitely many, as far as series go.
 const ALL: usize = usize::MAX / 4;
 
-/// Each constant, what it is without effect, and how it is set so.
-type Ablation = (&'static str, &'static str, fn(&mut Tuning));
-
-const ABLATIONS: [Ablation; 47] = [
+const ABLATIONS: [Ablation<Tuning>; 47] = [
     ("isolated", "no clipping", |t| t.isolated = f64::INFINITY),
     ("chance_correlation", "0", |t| t.chance_correlation = 0.0),
     ("certain_penalty", "that of a change", |t| t.certain_penalty = 12.0),
@@ -112,16 +109,12 @@ pub(crate) fn write(folder: Vec<Labelled>, out: &mut impl Write) -> io::Result<(
          `cargo bench --bench changepoint -- constants FOLDER > benches/CONSTANTS.md` makes this page again; FOLDER holds \
          labelled series.\n\n\
          | constant | value | meaning | without it | F1, labelled | F1, generated | precision | false alarms |\n\
-         |---|--:|---|---|--:|--:|--:|--:|\n\
-         | all | | | | {} |",
-        sets.figures(&Sensitivity::BALANCED)
+         |---|--:|---|---|--:|--:|--:|--:|"
     )?;
-    for (name, without, neutralise) in ABLATIONS {
+    let figures = |tuning: &Tuning| {
         let mut sensitivity = Sensitivity::BALANCED;
-        neutralise(&mut sensitivity.tuning);
-        let (meaning, value) =
-            documented(SOURCE, name).ok_or_else(|| io::Error::other(format!("no constant {name}")))?;
-        writeln!(out, "| `{name}` | {value} | {meaning} | {without} | {} |", sets.figures(&sensitivity))?;
-    }
-    Ok(())
+        sensitivity.tuning = *tuning;
+        sets.figures(&sensitivity)
+    };
+    rows(out, SOURCE, (&Sensitivity::BALANCED.tuning, &ABLATIONS), figures)
 }

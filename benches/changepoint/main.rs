@@ -236,8 +236,10 @@ fn predictions(series: &[Labelled], sensitivity: &Sensitivity) -> Vec<Prediction
 }
 
 fn tally(series: &[Labelled], detected: &[Prediction], tolerance: usize, of: impl Fn(&Labelled) -> bool) -> Tally {
+    let mut tally = Tally::default();
     let chosen = series.iter().zip(detected).filter(|(one, _)| of(one));
-    chosen.map(|(one, detected)| Tally::count(one, detected, tolerance)).fold(Tally::default(), Tally::plus)
+    chosen.for_each(|(one, detected)| tally.add(one, detected, tolerance));
+    tally
 }
 
 fn table(series: &[Labelled], detected: &[Prediction]) -> String {
@@ -275,10 +277,13 @@ fn growth(series: &[Labelled]) -> Growth {
             let detected = detect::changes(&one.values[..count], &Sensitivity::BALANCED);
             (count, detected.points.iter().map(|point| point.index).collect())
         };
-        Growth::measure(one, &(FEWEST_POINTS..=one.values.len()).map(reported).collect())
+        (FEWEST_POINTS..=one.values.len()).map(reported).collect()
     };
     let short: Vec<&Labelled> = series.iter().filter(|one| one.values.len() <= LONGEST_GROWING).collect();
-    short.par_iter().map(|one| grow(one)).collect::<Vec<_>>().into_iter().fold(Growth::default(), Growth::plus)
+    let grown: Vec<BTreeMap<usize, Vec<usize>>> = short.par_iter().map(|one| grow(one)).collect();
+    let mut growth = Growth::default();
+    short.iter().zip(&grown).for_each(|(one, reported)| growth.add(one, reported));
+    growth
 }
 
 fn growth_line(growth: &Growth) -> String {

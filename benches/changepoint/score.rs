@@ -17,8 +17,6 @@ pub(crate) struct Prediction {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
-    pub(crate) series: usize,
-    pub(crate) points: usize,
     pub(crate) planted: usize,
     pub(crate) matched: usize,
     pub(crate) exact: usize,
@@ -70,8 +68,8 @@ pub(crate) fn matching(detected: &[usize], truth: &[usize], tolerance: usize) ->
 }
 
 impl Tally {
-    /// Counts what was predicted of one series.
-    pub(crate) fn count(series: &Labelled, detected: &Prediction, tolerance: usize) -> Tally {
+    /// Counts what was predicted of one more series.
+    pub(crate) fn add(&mut self, series: &Labelled, detected: &Prediction, tolerance: usize) {
         let truth: Vec<usize> = series.changes.iter().map(|one| one.index).collect();
         let pairs = matching(&detected.changes, &truth, tolerance);
         let is_matched = |row: usize| pairs.iter().any(|pair| pair.0 == row);
@@ -88,53 +86,27 @@ impl Tally {
         };
         let null = usize::from(series.is_null());
         let has_range = |&&(row, _): &&(usize, usize)| row < detected.ranges.len();
-        Tally {
-            series: 1,
-            points: series.values.len(),
-            planted: truth.len(),
-            matched: pairs.len(),
-            exact: pairs.iter().filter(|(row, column)| detected.changes[*row] == truth[*column]).count(),
-            false_changes: detected.changes.len() - pairs.len() - drift_alarms,
-            drift_alarms,
-            detectable: series.changes.iter().filter(|one| one.clearness >= 5.0).count(),
-            detected: pairs.iter().filter(|pair| series.changes[pair.1].clearness >= 5.0).count(),
-            null_series: null,
-            null_points: null * series.values.len(),
-            null_changes: null * detected.changes.len(),
-            null_drifts: null * detected.drifts.len(),
-            null_alarmed: null * usize::from(!detected.changes.is_empty() || !detected.drifts.is_empty()),
-            drifts: series.drifts.len(),
-            drifts_detected: series.drifts.iter().filter(overlaps).count(),
-            covered: pairs
-                .iter()
-                .filter(has_range)
-                .filter(|(row, column)| (detected.ranges[*row].0..=detected.ranges[*row].1).contains(&truth[*column]))
-                .count(),
-            width: pairs.iter().filter(has_range).map(|(row, _)| detected.ranges[*row]).map(|(a, b)| b - a + 1).sum(),
-        }
-    }
-
-    pub(crate) fn plus(self, other: Tally) -> Tally {
-        Tally {
-            series: self.series + other.series,
-            points: self.points + other.points,
-            planted: self.planted + other.planted,
-            matched: self.matched + other.matched,
-            exact: self.exact + other.exact,
-            false_changes: self.false_changes + other.false_changes,
-            drift_alarms: self.drift_alarms + other.drift_alarms,
-            detectable: self.detectable + other.detectable,
-            detected: self.detected + other.detected,
-            null_series: self.null_series + other.null_series,
-            null_points: self.null_points + other.null_points,
-            null_changes: self.null_changes + other.null_changes,
-            null_drifts: self.null_drifts + other.null_drifts,
-            null_alarmed: self.null_alarmed + other.null_alarmed,
-            drifts: self.drifts + other.drifts,
-            drifts_detected: self.drifts_detected + other.drifts_detected,
-            covered: self.covered + other.covered,
-            width: self.width + other.width,
-        }
+        self.planted += truth.len();
+        self.matched += pairs.len();
+        self.exact += pairs.iter().filter(|(row, column)| detected.changes[*row] == truth[*column]).count();
+        self.false_changes += detected.changes.len() - pairs.len() - drift_alarms;
+        self.drift_alarms += drift_alarms;
+        self.detectable += series.changes.iter().filter(|one| one.clearness >= 5.0).count();
+        self.detected += pairs.iter().filter(|pair| series.changes[pair.1].clearness >= 5.0).count();
+        self.null_series += null;
+        self.null_points += null * series.values.len();
+        self.null_changes += null * detected.changes.len();
+        self.null_drifts += null * detected.drifts.len();
+        self.null_alarmed += null * usize::from(!detected.changes.is_empty() || !detected.drifts.is_empty());
+        self.drifts += series.drifts.len();
+        self.drifts_detected += series.drifts.iter().filter(overlaps).count();
+        self.covered += pairs
+            .iter()
+            .filter(has_range)
+            .filter(|(row, column)| (detected.ranges[*row].0..=detected.ranges[*row].1).contains(&truth[*column]))
+            .count();
+        self.width +=
+            pairs.iter().filter(has_range).map(|(row, _)| detected.ranges[*row]).map(|(a, b)| b - a + 1).sum::<usize>();
     }
 
     /// Matched among all that was predicted outside of ramps.

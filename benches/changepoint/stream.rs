@@ -25,18 +25,17 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Counts the changes that were reported for one series, by the number of its points.
-    pub(crate) fn measure(series: &Labelled, reported: &BTreeMap<usize, Vec<usize>>) -> Growth {
-        let mut growth = Growth::default();
+    /// Counts the changes that were reported for one more series, by the number of its points.
+    pub(crate) fn add(&mut self, series: &Labelled, reported: &BTreeMap<usize, Vec<usize>>) {
         let near = |a: usize, b: usize| a.abs_diff(b) <= TOLERANCE;
-        let Some(last) = reported.values().next_back() else { return growth };
+        let Some(last) = reported.values().next_back() else { return };
         for change in &series.changes {
             let first = reported.iter().find(|(count, detected)| {
                 **count > change.index && detected.iter().any(|place| near(*place, change.index))
             });
             match first {
-                Some((count, _)) => growth.delays.push(count - change.index),
-                None => growth.missed += 1,
+                Some((count, _)) => self.delays.push(count - change.index),
+                None => self.missed += 1,
             }
         }
         let mut seen: Vec<usize> = Vec::new();
@@ -45,24 +44,11 @@ impl Growth {
                 continue;
             }
             seen.push(*place);
-            growth.reported += 1;
+            self.reported += 1;
             let lasting: Vec<usize> = last.iter().copied().filter(|last| near(*last, *place)).collect();
-            growth.vanished += usize::from(lasting.is_empty());
-            growth.moved += usize::from(!lasting.is_empty() && !lasting.contains(place));
-            growth.wrong += usize::from(series.changes.iter().all(|change| !near(change.index, *place)));
-        }
-        growth
-    }
-
-    pub(crate) fn plus(mut self, other: Growth) -> Growth {
-        self.delays.extend(other.delays);
-        Growth {
-            reported: self.reported + other.reported,
-            vanished: self.vanished + other.vanished,
-            moved: self.moved + other.moved,
-            wrong: self.wrong + other.wrong,
-            missed: self.missed + other.missed,
-            delays: self.delays,
+            self.vanished += usize::from(lasting.is_empty());
+            self.moved += usize::from(!lasting.is_empty() && !lasting.contains(place));
+            self.wrong += usize::from(series.changes.iter().all(|change| !near(change.index, *place)));
         }
     }
 
