@@ -40,6 +40,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Of a file of the dataset, or of a partial result.
 const MOST_BYTES: usize = 4 << 30;
 
+/// Where no other number is asked for.
+const BUCKETS: u32 = 16;
+
 /// A month of a bucket with more parts than these is written again as one.
 const MOST_PARTS: usize = 8;
 
@@ -79,7 +82,8 @@ pub struct SeriesExport {
     pub folder: PathBuf,
     /// Adds what is new, if that is possible.
     pub since_last: bool,
-    pub buckets: u32,
+    /// Those of the last export, or [`BUCKETS`], where absent.
+    pub buckets: Option<u32>,
     /// The window of the tables.
     pub days: u32,
 }
@@ -98,11 +102,22 @@ pub fn export(project: &Project, options: &SeriesExport) -> crate::Result<Export
     let folder = &options.folder;
     check_parent(folder, "--out")?;
     KIND.check(folder)?;
+    let is_new = !folder.exists();
     fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     let _lock = project::locked(&folder.join(KIND.marker), &|| text::note("waiting for another export"))?;
-    let earlier = match options.since_last && folder.join(MANIFEST).is_file() {
-        true => Some(Opened::open(folder)?),
-        false => None,
+    let exported = export_to(project, options);
+    if is_new && exported.is_err() {
+        // The user must see the error of the export.
+        let _ = fs::remove_dir_all(folder);
+    }
+    exported
+}
+
+fn export_to(project: &Project, options: &SeriesExport) -> crate::Result<Exported> {
+    let folder = &options.folder;
+    let earlier = match Opened::open(folder) {
+        Err(error) if options.since_last && folder.join(MANIFEST).is_file() => return Err(error),
+        opened => opened.ok(),
     };
     let study = study::study(project)?;
     let days = TrendOptions { days: Some(options.days), ..TrendOptions::events(study.present()) };
@@ -117,14 +132,31 @@ fn write(
 ) -> crate::Result<Exported> {
     let folder = &options.folder;
     let dataset = Dataset::new(input);
+    let earlier_runs = earlier.map(|earlier| earlier.dataset.runs()).unwrap_or_default();
+    if !earlier_runs.is_empty() && earlier_runs.is_disjoint(&dataset.runs()) {
+        let message =
+            format!("`{}` holds the dataset of another history: this one has none of its runs", folder.display());
+        return Err(damaged(message, "name another folder with `--out`, or remove that one first"));
+    }
     // Engines refuse a folder of both versions.
     let is_new = |earlier: &&Opened| earlier.manifest.schema_version == SCHEMA_VERSION;
-    let continued = earlier.filter(is_new).filter(|earlier| dataset.continues(&earlier.dataset, input));
-    if earlier.is_some() && continued.is_none() {
+    let last = earlier.filter(|_| options.since_last);
+    let continued = last.filter(is_new).filter(|last| dataset.continues(&last.dataset, input));
+    if last.is_some() && continued.is_none() {
         text::note("runs, series or the layout of the last export are no longer as they were; all is written again");
     }
-    let exported = continued.map(|earlier| earlier.dataset.runs()).unwrap_or_default();
-    let buckets = continued.map_or(options.buckets, |earlier| earlier.manifest.buckets);
+    let buckets = options.buckets.or(last.map(|last| last.manifest.buckets)).unwrap_or(BUCKETS);
+    if let Some(Opened { root, manifest, .. }) = continued {
+        if manifest.buckets != buckets {
+            let message =
+                format!("the dataset at `{}` has {} buckets, not {buckets}", root.display(), manifest.buckets);
+            return refuse(message, "leave `--buckets` out, or leave `--since-last` out to write all again");
+        }
+        if let Some(error) = manifest.parts.par_iter().find_map_first(|part| part.file.read(root).err()) {
+            return Err(error);
+        }
+    }
+    let exported = if continued.is_some() { earlier_runs } else { HashSet::new() };
     let mut of_bucket: BTreeMap<u32, Vec<&Series>> = BTreeMap::new();
     for series in each_series(&dataset.outline, input) {
         of_bucket.entry(bucket_of(&series.id, buckets)).or_default().push(series);
@@ -247,6 +279,9 @@ fn damaged(message: impl Into<String>, hint: &str) -> Error {
 }
 
 const REEXPORT: &str = "export the history again with `sprag export series`, and detect in the parts of that";
+
+const REPAIR: &str =
+    "a part is missing, was cut short or changed: copy the dataset again, or export it without `--since-last`";
 
 impl Opened {
     pub fn open(root: &Path) -> crate::Result<Opened> {
@@ -438,17 +473,13 @@ impl PartFile {
         if !Path::new(&self.path).components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(damaged(format!("`{}` leads out of the dataset", path.display()), REEXPORT));
         }
-        let bytes = read_bounded(&path, MOST_BYTES).map_err(|error| {
-            damaged(format!("`{}` cannot be read: {}", path.display(), error.kind()), "copy the whole dataset again")
-        })?;
+        let bytes = read_bounded(&path, MOST_BYTES)
+            .map_err(|error| damaged(format!("`{}` cannot be read: {}", path.display(), error.kind()), REPAIR))?;
         if bytes.len() == self.bytes && sha256_hex(&bytes) == self.sha256 {
             return Ok(bytes);
         }
         let message = format!("`{}` has {} of {} bytes, or others", path.display(), bytes.len(), self.bytes);
-        Err(damaged(
-            message,
-            "it was cut short or changed: copy the dataset again, or export it without `--since-last`",
-        ))
+        Err(damaged(message, REPAIR))
     }
 }
 

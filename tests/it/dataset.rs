@@ -59,6 +59,8 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     faulty_partials_are_named(&sandbox);
     faulty_parts_are_named(&sandbox);
 
+    faulty_exports_are_refused(&sandbox);
+
     // What is new is added; the rest stays as it is.
     let before = parts(&sandbox, "data");
     let rows = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value,params\n";
@@ -110,6 +112,34 @@ fn older_layout(sandbox: &Sandbox) {
     detect(sandbox, "../data", "../found");
 }
 
+/// Nothing of what is there changes, and nothing else is left.
+fn faulty_exports_are_refused(sandbox: &Sandbox) {
+    let data = sandbox.project.join("data");
+    let refused = |project: &str, folder: &str, more: &[&str], code: i32| {
+        let before = files(&data);
+        let ended = sandbox.ends(code, &[&["-C", project, "export", "series", "--out", folder][..], more].concat());
+        assert!(before == files(&data));
+        ended
+    };
+    let again = ["--since-last"];
+    refused("shop", "../data", &["--since-last", "--buckets", "8"], 2)
+        .says(&["has 3 buckets, not 8", "hint: leave `--buckets` out"]);
+    let part = parts(sandbox, "data").remove(0);
+    let complete = std::fs::read(data.join(&part)).expect("it was written");
+    std::fs::write(data.join(&part), &complete[..complete.len() - 1]).expect("it is writable");
+    refused("shop", "../data", &again, 4).says(&[&part, "bytes, or others", "hint: a part is missing, was cut short"]);
+    sandbox.remove(&format!("data/{part}"));
+    refused("shop", "../data", &again, 4).says(&[&part, "cannot be read", "export it without `--since-last`"]);
+    std::fs::write(data.join(&part), &complete).expect("it is writable");
+    sandbox.git(&["init", "-q", "elsewhere"]);
+    for more in [&[][..], &again] {
+        refused("elsewhere", "../data", more, 4).says(&["the dataset of another history", "hint: name another folder"]);
+    }
+    sandbox.write("elsewhere/ledger/a.toml", "[");
+    refused("elsewhere", "../none", &[], 2);
+    assert!(!sandbox.project.join("none").exists());
+}
+
 fn faulty_partials_are_named(sandbox: &Sandbox) {
     let join = |from: &[&str]| {
         let command = [&["trend", "--dataset", "../data", "--from"][..], from].concat();
@@ -150,7 +180,7 @@ fn faulty_parts_are_named(sandbox: &Sandbox) {
     let path = sandbox.project.join(part.trim_start_matches("../"));
     let complete = std::fs::read(&path).expect("it was written");
     std::fs::write(&path, &complete[..complete.len() - 1]).expect("it is writable");
-    detect(&["../data/points"]).says(&["bytes, or others", "hint: it was cut short or changed"]);
+    detect(&["../data/points"]).says(&["bytes, or others", "hint: a part is missing, was cut short or changed"]);
     std::fs::write(&path, complete).expect("it is writable");
     let manifest = sandbox.read("data/manifest.json");
     sandbox.edit("data/manifest.json", "\"sprag\": \"", "\"sprag\": \"9.");

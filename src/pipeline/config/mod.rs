@@ -326,8 +326,8 @@ pub(crate) fn content_error(error: TomlError) -> Error {
 /// The types that serde names, in words.
 fn plain_types(message: String) -> String {
     const TYPES: [(&str, &str); 6] = [
-        ("u32", "a whole number"),
-        ("u64", "a whole number"),
+        ("u32", "a whole number from 0 to 4294967295"),
+        ("u64", "a whole number of 0 or more"),
         ("f64", "a number"),
         ("a sequence", "a list"),
         ("a map", "a table"),
@@ -505,7 +505,7 @@ mod tests {
         check(&command("format = \"criterio\""), "9:10", "did you mean `criterion`?");
         check(&command("timeout_seconds = 0"), "9:1", "`suites.x.timeout_seconds` is 0, from 1 to 86400 is allowed");
         check(&command("timeout_seconds = 86401"), "9:1", "is 86401");
-        check(&command("timeout_seconds = -1"), "9:19", "");
+        check(&command("timeout_seconds = -1"), "9:19", "integer `-1`, expected a whole number of 0 or more");
         check(&command("build_timeout_seconds = 9"), "9:1", "there is no `build`");
         check(
             &command("build_inputs = [\"src\"]"),

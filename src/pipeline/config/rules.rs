@@ -336,7 +336,7 @@ mod tests {
         refused("[trend]\nsensitivty = \"loose\"\n", "2:1", &["did you mean `sensitivity`?"]);
         refused("[trend]\nbudget = 0.05\n", "2:1", &["unknown field `budget`"]);
         refused("[trend]\nleast = \"1 %\"\n", "2:9", &["invalid type"]);
-        refused("[trend]\nmost = -1\n", "2:8", &["-1"]);
+        refused("[trend]\nmost = -1\n", "2:8", &["integer `-1`, expected a whole number from 0 to 4294967295"]);
         refused("[trend]\nsensitivity = \"stict\"\n", "2:15", &["unknown variant `stict`", "did you mean `strict`?"]);
         let allowed = "from 0 to 1 is allowed (0.01 is 1 %)";
         refused("[trend]\n least = 5.0\n", "2:2", &["`trend.least` is 5", allowed]);

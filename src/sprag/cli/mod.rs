@@ -336,9 +336,10 @@ pub enum ExportCommand {
         /// Add what came since the last export as new parts, and keep the others.
         #[arg(long)]
         since_last: bool,
-        /// Into how many buckets series are divided; each task detects in one or more of them.
-        #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-        buckets: u32,
+        /// Into how many buckets series are divided; each task detects in one or more of them. Default: those of the last export
+        /// with `--since-last`, else 16.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        buckets: Option<u32>,
         /// The window of the largest changes and the geometric means, in days, as of `sprag trend`.
         #[arg(long, value_name = "N", default_value_t = 28, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: u32,
