@@ -117,7 +117,7 @@ const address = {
 };
 
 // The root of the site, from any of its pages.
-const ROOT = typeof document === "undefined" ? "" : document.currentScript.src.replace(/app\.js$/, "");
+const ROOT = typeof document === "undefined" ? "" : document.currentScript.src.replace(/(app|compare)\.js$/, "");
 
 // A file of data/, which calls one of the functions above.
 const load = (name) => new Promise((resolve, reject) => {

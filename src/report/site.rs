@@ -118,9 +118,10 @@ fn asset((path, text): (&str, &str)) -> Page {
     Page { path: path.to_owned(), bytes: text.into_bytes() }
 }
 
-/// Few series are in the file of the script that compares them.
+/// Each file that a page asks for is a wait: the script that compares has what all pages share, and few series as well.
 fn with_script(page: Page, are_few: bool) -> Vec<Page> {
-    let script = || asset((link::COMPARE_SCRIPT, include_str!("../../site/compare.js")));
+    let scripts = concat!(include_str!("../../site/app.js"), include_str!("../../site/compare.js"));
+    let script = || asset((link::COMPARE_SCRIPT, scripts));
     match page.path == link::SERIES_DATA {
         false => vec![page],
         true if are_few => vec![Page { bytes: [script().bytes, page.bytes].concat(), ..script() }],

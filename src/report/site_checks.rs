@@ -277,6 +277,7 @@ fn pages_need_no_script_of_theirs_no_style_attribute_and_no_network() {
 fn the_script_is_small_and_writes_text_only() {
     for path in [link::SCRIPT, link::CHART_SCRIPT, link::COMPARE_SCRIPT] {
         let script = page(rich(), path).split("sprag.series(").next().unwrap_or_default();
+        let script = script.strip_prefix(page(rich(), link::SCRIPT)).filter(|own| !own.is_empty()).unwrap_or(script);
         // Compressed it is a third of that; a page may cost a reader 40 KB of script.
         assert!(script.len() < 40 << 10, "{path} has {} bytes", script.len());
         for banned in

@@ -1,8 +1,8 @@
 //! What was fitted, over the data: levels, changes with their number and size, the suspects of open events.
 
-use super::labels::{self, Area, text_width};
+use super::labels::{self, Area, LevelLabel, text_width};
 use super::svg::{Anchor, Svg, rectangle};
-use super::trend::{BOTTOM, Fitted, LEFT, Plot, PlotTurn, RIGHT, TEXT, TOP, units};
+use super::trend::{BOTTOM, Fitted, LEFT, Line, Plot, PlotTurn, RIGHT, TEXT, TOP, units};
 
 use crate::mark::Tone;
 use crate::number;
@@ -10,13 +10,9 @@ use crate::number;
 // In units of the picture.
 const NARROWEST_BAND: f64 = 4.0;
 const SHORTEST_LABELLED: f64 = 90.0;
-const LABEL_CLEARANCE: f64 = 30.0;
 const POINT_DISTANCE: f64 = 12.0;
 const WORDS_DISTANCE: f64 = 8.0;
 const BADGE_RADIUS: f64 = 8.5;
-
-/// Where along its level a label may be, as shares of it, the best first.
-const PLACES: [f64; 6] = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2];
 
 pub(super) fn suspects(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) {
     for (left, right) in bands(plot, fit) {
@@ -47,7 +43,7 @@ fn tone_class(tone: Tone) -> &'static str {
     if tone == Tone::Plain { Tone::Doubt.class() } else { tone.class() }
 }
 
-/// Writes sizes and levels, and draws the numbers of the changes; returns the areas that they cover.
+/// Writes the sizes of the changes and draws their numbers; returns the areas of both and of the steps.
 pub(super) fn labels(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) -> Vec<Area> {
     let mut taken = Vec::new();
     let mut badges: Vec<(f64, f64, &PlotTurn)> = Vec::new();
@@ -61,8 +57,9 @@ pub(super) fn labels(plot: &Plot<'_>, fit: &Fitted, svg: &mut Svg) -> Vec<Area> 
     for (x, _, turn) in badges.iter().rev() {
         words(plot, turn, *x, &bands, &mut taken, svg);
     }
-    level_labels(plot, fit, &mut taken, svg);
     for (x, y, turn) in badges {
+        let (before, after) = (units(plot.y(turn.values.0)), units(plot.y(turn.values.1)));
+        taken.push((x - 2.0, before.min(after), x + 2.0, before.max(after)));
         svg.circle(&format!("badge {}", tone_class(turn.tone)), (tenths(x), tenths(y)), tenths(BADGE_RADIUS));
         svg.text("in", &turn.number.to_string(), (tenths(x), tenths(y + 3.9)), Anchor::Middle);
     }
@@ -127,29 +124,17 @@ fn words(plot: &Plot<'_>, turn: &PlotTurn, x: f64, bands: &[(f64, f64)], taken: 
     }
 }
 
-/// Labels long levels, but for the newest, whose label is at the end of the picture.
-fn level_labels(plot: &Plot<'_>, fit: &Fitted, taken: &mut Vec<Area>, svg: &mut Svg) {
-    let flags = plot.trend.releases.iter().chain(&plot.trend.environments).map(|flag| flag.place);
-    let turns = fit.turns.iter().flat_map(|turn| [turn.places.0, turn.places.1]);
-    let marks: Vec<f64> =
-        flags.chain(turns).filter(|place| plot.shows(*place)).map(|place| units(plot.x(place))).collect();
-    let Some((_, earlier)) = fit.lines.split_last() else { return };
-    for line in earlier.iter().filter(|line| line.values.0 == line.values.1 && line.modes.is_none()) {
-        let (left, right) = (units(plot.x(line.places.0)), units(plot.x(line.places.1)));
-        if right - left <= SHORTEST_LABELLED {
-            continue;
-        }
-        let label = number::value(plot.trend.scale, line.values.0);
-        let half = 0.5 * text_width(&label, TEXT);
-        let base = units(plot.y(line.values.0)) - 9.0;
-        let area = |x: f64| (x - half, base - TEXT, x + half, base + 2.0);
-        let is_clear =
-            |x: &f64| marks.iter().all(|mark| (mark - x).abs() >= LABEL_CLEARANCE) && labels::is_free(taken, &area(*x));
-        if let Some(x) = PLACES.into_iter().map(|share| left + share * (right - left)).find(is_clear) {
-            taken.push(area(x));
-            svg.text("halo strong", &label, (tenths(x), tenths(base)), Anchor::Middle);
-        }
-    }
+/// The labels of long levels, but for the newest, whose label is at the end of the picture.
+pub(super) fn levels(plot: &Plot<'_>, fit: &Fitted) -> Vec<LevelLabel> {
+    let earlier = fit.lines.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    let levels = earlier.iter().filter(|line| line.values.0 == line.values.1 && line.modes.is_none());
+    let label = |line: &Line| LevelLabel {
+        class: "halo strong",
+        y: units(plot.y(line.values.0)),
+        across: (units(plot.x(line.places.0)), units(plot.x(line.places.1))),
+        words: number::value(plot.trend.scale, line.values.0),
+    };
+    levels.map(label).filter(|label| label.across.1 - label.across.0 > SHORTEST_LABELLED).collect()
 }
 
 fn bands(plot: &Plot<'_>, fit: &Fitted) -> Vec<(f64, f64)> {
@@ -174,7 +159,7 @@ fn tenths(units: f64) -> i32 {
 /// A trend of these levels, each with so many runs whose values differ a little.
 #[cfg(test)]
 pub(super) fn example(levels: &[f64], per_level: usize) -> super::trend::TrendPlot {
-    use super::trend::{Flag, Line, TrendPlot, example};
+    use super::trend::{Flag, TrendPlot, example};
     let place = |number: usize| (number * per_level) as f64;
     let turns = levels.windows(2).enumerate().map(|(number, pair)| PlotTurn {
         number: number + 1,
@@ -209,7 +194,6 @@ pub(super) fn example(levels: &[f64], per_level: usize) -> super::trend::TrendPl
 
 #[cfg(test)]
 mod tests {
-    use super::super::trend::Line;
     use super::super::trend_chart::draw;
     use super::*;
 

@@ -56,35 +56,40 @@ pub(super) fn is_free(taken: &[Area], area: &Area) -> bool {
 /// How many places along its line a label may take.
 const PLACES: u32 = 24;
 
+/// The cost of a label that covers another one.
+const COVERED: f64 = 1000.0;
+
+/// The label of a horizontal line, to be written somewhere between two edges.
+pub(super) struct LevelLabel {
+    pub(super) class: &'static str,
+    pub(super) y: f64,
+    pub(super) across: (f64, f64),
+    pub(super) words: String,
+}
+
 /// The area of the data, with what labels on level lines should not cover.
 pub(super) struct Field {
-    pub(super) across: (f64, f64),
     pub(super) down: (f64, f64),
     pub(super) size: f64,
     pub(super) points: Vec<(f64, f64)>,
     pub(super) lines: Vec<f64>,
+    pub(super) columns: Vec<f64>,
     pub(super) taken: Vec<Area>,
 }
 
 impl Field {
-    /// Where the label of a level at `y` begins: on the line or below it, where it covers the least.
-    pub(super) fn place_on(&mut self, y: f64, label: &str) -> (f64, f64) {
-        let width = text_width(label, self.size);
-        let room = (self.across.1 - self.across.0 - width).max(0.0);
-        let area = |x: f64, base: f64| (x, base - self.size, x + width, base + 2.0);
-        let mut best = (self.across.0, y - DISTANCE);
-        let mut least = f64::INFINITY;
-        for step in 0..PLACES {
-            let x = self.across.0 + room * f64::from(step) / f64::from(PLACES - 1);
-            for base in [y - DISTANCE, y + self.size + 2.0] {
-                let cost = self.cost(&area(x, base));
-                if cost < least {
-                    (best, least) = ((x, base), cost);
-                }
-            }
-        }
-        self.taken.push(area(best.0, best.1));
-        best
+    /// Where a label begins, on its line or below it, where it covers the least; nowhere if it would cover another.
+    pub(super) fn place(&mut self, label: &LevelLabel) -> Option<(f64, f64)> {
+        let width = text_width(&label.words, self.size);
+        let room = (label.across.1 - label.across.0 - width).max(0.0);
+        let area = |(x, base): (f64, f64)| (x, base - self.size, x + width, base + 2.0);
+        let places = (0..PLACES).flat_map(|step| {
+            let x = label.across.0 + room * f64::from(step) / f64::from(PLACES - 1);
+            [label.y - DISTANCE, label.y + self.size + 2.0].map(|base| (x, base))
+        });
+        let (cost, best) = places.map(|place| (self.cost(&area(place)), place)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+        self.taken.push(area(best));
+        (cost < COVERED).then_some(best)
     }
 
     /// What an area covers: other labels weigh most, then the edge, lines, and points with what is near them.
@@ -97,9 +102,10 @@ impl Field {
         let points = self.points.iter().filter(|(x, y)| {
             (left - margin..=right + margin).contains(x) && (top - margin..=bottom + margin).contains(y)
         });
-        1000.0 * taken.count() as f64
+        let columns = self.columns.iter().filter(|line| (left..=right).contains(line));
+        COVERED * taken.count() as f64
             + if outside { 500.0 } else { 0.0 }
-            + 20.0 * lines.count() as f64
+            + 20.0 * (lines.count() + columns.count()) as f64
             + points.count() as f64
     }
 }
@@ -124,11 +130,14 @@ mod tests {
     #[test]
     fn a_level_is_labelled_where_it_covers_nothing() {
         let points = (0..10).map(|i| (f64::from(i) * 10.0, 45.0)).collect();
-        let (across, down) = ((0.0, 200.0), (0.0, 100.0));
-        let mut field = Field { across, down, size: 10.0, points, lines: vec![50.0], taken: Vec::new() };
-        assert_eq!(field.place_on(50.0, "abc"), (0.0, 62.0), "below, where there is nothing");
-        assert_eq!(field.place_on(5.0, "abc").1, 17.0, "not above the edge");
-        let (x, y) = field.place_on(50.0, "abc");
+        let down = (0.0, 100.0);
+        let mut field = Field { down, size: 10.0, points, lines: vec![50.0], columns: vec![199.0], taken: Vec::new() };
+        let label = |y: f64| LevelLabel { class: "halo", y, across: (0.0, 200.0), words: "abc".to_owned() };
+        assert_eq!(field.place(&label(50.0)), Some((0.0, 62.0)), "below, where there is nothing");
+        assert_eq!(field.place(&label(5.0)).map(|place| place.1), Some(17.0), "not above the edge");
+        let (x, y) = field.place(&label(50.0)).expect("there is room");
         assert!(x > 10.0 || y != 62.0, "two labels do not cover each other");
+        field.taken.push((0.0, 0.0, 200.0, 100.0));
+        assert_eq!(field.place(&label(50.0)), None, "no room is left");
     }
 }

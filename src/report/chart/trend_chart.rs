@@ -6,7 +6,7 @@
 
 use super::axis;
 use super::fitted;
-use super::labels::{Area, Field, LabelRow, text_width};
+use super::labels::{Area, Field, LabelRow, LevelLabel, text_width};
 use super::svg::{Anchor, At, Svg, rectangle};
 use super::trend::{BOTTOM, Dot, Flag, HEIGHT, LEFT, POINTS, Plot, RIGHT, TEXT, TOP, TrendPlot, WIDTH, units};
 use crate::mark::Tone;
@@ -127,7 +127,7 @@ fn layers(plot: &Plot<'_>, svg: &mut Svg) {
         fitted::lines(plot, fit, svg);
         taken = fitted::labels(plot, fit, svg);
     }
-    level_labels(plot, dots, &labels, taken, svg);
+    level_labels(plot, dots, labels, taken, svg);
     match trend.fit.as_ref().and_then(|fit| Some((fit, fit.lines.last()?))) {
         Some((fit, line)) => at_the_end(plot, line.values.1, &fit.newest, "now", svg),
         None => {
@@ -268,23 +268,25 @@ fn band(part: &[(i32, i32, i32)], svg: &mut Svg) {
     svg.area("band", above.chain(part.iter().rev().map(|(x, low, _)| (*x, *low))));
 }
 
-/// Draws the baseline and the limit; returns their labels with their coordinates.
-fn levels(plot: &Plot<'_>, svg: &mut Svg) -> Vec<(i32, String)> {
+/// Draws the baseline and the limit; returns their labels.
+fn levels(plot: &Plot<'_>, svg: &mut Svg) -> Vec<LevelLabel> {
     let trend = plot.trend;
     let Some(baseline) = trend.baseline.filter(|value| plot.within(*value)) else { return Vec::new() };
     let y = plot.y(baseline);
     svg.line("base", [(10 * LEFT, y), (10 * RIGHT, y)]);
-    let mut labels = vec![(y, format!("baseline {}", number::value(trend.scale, baseline)))];
+    let across = (f64::from(LEFT) + 8.0, f64::from(RIGHT) - 8.0);
+    let label = |y: i32, words: String| LevelLabel { class: "halo", y: units(y), across, words };
+    let mut labels = vec![label(y, format!("baseline {}", number::value(trend.scale, baseline)))];
     if let Some(limit) = trend.limit.filter(|value| plot.within(*value)) {
         let y = plot.y(limit);
         svg.line("limit", [(10 * LEFT, y), (10 * RIGHT, y)]);
-        labels.push((y, format!("limit {}", number::percent(limit / baseline - 1.0))));
+        labels.push(label(y, format!("limit {}", number::percent(limit / baseline - 1.0))));
     }
     labels
 }
 
 /// Writes each label on its line where it covers the fewest data.
-fn level_labels(plot: &Plot<'_>, dots: &[Dot], labels: &[(i32, String)], taken: Vec<Area>, svg: &mut Svg) {
+fn level_labels(plot: &Plot<'_>, dots: &[Dot], limits: Vec<LevelLabel>, taken: Vec<Area>, svg: &mut Svg) {
     let inside = dots.iter().filter(|dot| plot.within(dot.value));
     let mut points: Vec<(f64, f64)> = inside.map(|dot| (units(plot.x(dot.place)), units(plot.y(dot.value)))).collect();
     // Points on the line between two dots, for a label should not cover that either.
@@ -295,17 +297,20 @@ fn level_labels(plot: &Plot<'_>, dots: &[Dot], labels: &[(i32, String)], taken: 
         points.windows(2).flat_map(|pair| [0.2, 0.4, 0.6, 0.8].map(|share| on_line(pair, share))).collect();
     points.extend(between);
     points.extend(plot.trend.fit.iter().flat_map(|fit| fitted::along(plot, fit)));
+    let flags = plot.trend.releases.iter().chain(&plot.trend.environments);
     let mut field = Field {
-        across: (f64::from(LEFT) + 8.0, f64::from(RIGHT) - 8.0),
         down: (f64::from(TOP), f64::from(BOTTOM)),
         size: TEXT,
         points,
-        lines: labels.iter().map(|(y, _)| units(*y)).collect(),
+        lines: limits.iter().map(|label| label.y).collect(),
+        columns: flags.filter(|flag| plot.shows(flag.place)).map(|flag| units(plot.x(flag.place))).collect(),
         taken,
     };
-    for (y, words) in labels {
-        let (x, base) = field.place_on(units(*y), words);
-        svg.text("halo", words, ((x * 10.0) as i32, (base * 10.0) as i32), Anchor::Start);
+    let fitted = plot.trend.fit.iter().flat_map(|fit| fitted::levels(plot, fit));
+    for label in fitted.chain(limits) {
+        if let Some((x, base)) = field.place(&label) {
+            svg.text(label.class, &label.words, ((x * 10.0) as i32, (base * 10.0) as i32), Anchor::Start);
+        }
     }
 }
 
