@@ -91,6 +91,10 @@ pub(crate) fn append_watched(
     let mut appended = append.move_ref(&mut branch, watch).inspect_err(|_| branch.abandon())?;
     watch(Step::RefMoved);
     branch.warnings.append(&mut appended.warnings);
+    if appended.commit.is_none() && !branch.trees.is_empty() {
+        // By a journal, the next command knows that the lock of an index is ours.
+        branch.journal(&append.pending())?;
+    }
     let were_locked = branch.are_all_locked();
     branch.catch_up(&append.pending(), watch);
     if !were_locked {

@@ -16,7 +16,7 @@ use git2::{ObjectType, Oid, Repository, RepositoryState};
 use crate::error::{HistoryError, failed};
 use crate::index::{self, Draft, IndexError, IndexLock, Wanted, sparse_paths};
 use crate::objects::{self, TreeItem, TreeLookup};
-use crate::repository::{Store, head_branch};
+use crate::repository::head_branch;
 use crate::state::{Lock, Pending, StateFolder, Step, Watch, rename_new, sync_folder};
 
 /// What became of records in the working trees of their branch.
@@ -30,15 +30,14 @@ pub(crate) struct CaughtUp {
     pub(crate) unfinished: Vec<Pending>,
 }
 
-/// Lets working trees catch up with records whose append was cut short after the branch had moved. Does nothing where no append
-/// was cut short, and while another one is under way.
-pub(crate) fn heal(store: &Store) -> Result<CaughtUp, HistoryError> {
-    let state = StateFolder::new(store.repository.commondir());
-    if !state.has_journal() {
-        return Ok(CaughtUp::default());
+/// Lets working trees catch up with records whose append was cut short after the branch had moved; gives warnings. Does nothing
+/// where no append was cut short, and while another one is under way.
+pub(crate) fn heal(repository: &Repository) -> Result<Vec<String>, HistoryError> {
+    let state = StateFolder::new(repository.commondir());
+    match if state.has_journal() { state.lock_briefly()? } else { None } {
+        Some(lock) => heal_locked(repository, &state, &lock, &mut |_| {}).map(|healed| healed.warnings),
+        None => Ok(Vec::new()),
     }
-    let Some(lock) = state.lock_briefly()? else { return Ok(CaughtUp::default()) };
-    heal_locked(&store.repository, &state, &lock, &mut |_| {})
 }
 
 fn heal_locked(
@@ -92,8 +91,6 @@ pub(crate) struct BranchMove {
     pub(crate) trees: Vec<Checkout>,
     /// Locks of the indexes of the working trees; absent where other processes hold them.
     locks: Vec<Option<IndexLock>>,
-    /// The records that working trees have caught up with at the beginning, by path.
-    pub(crate) healed: Vec<String>,
     /// Records of earlier appends that working trees still lack. They stay in the journal.
     unfinished: Vec<Pending>,
     pub(crate) warnings: Vec<String>,
@@ -107,12 +104,12 @@ impl BranchMove {
     ) -> Result<BranchMove, HistoryError> {
         let state = StateFolder::new(repository.commondir());
         let lock = state.lock()?;
-        let CaughtUp { added, mut warnings, unfinished } = heal_locked(repository, &state, &lock, watch)?;
+        let CaughtUp { mut warnings, unfinished, .. } = heal_locked(repository, &state, &lock, watch)?;
         watch(Step::Locked);
         let checkouts = Checkouts::on_branch(repository, reference)?;
         warnings.extend(checkouts.warnings);
         let trees = checkouts.trees;
-        Ok(BranchMove { state, _lock: lock, trees, locks: Vec::new(), healed: added, unfinished, warnings })
+        Ok(BranchMove { state, _lock: lock, trees, locks: Vec::new(), unfinished, warnings })
     }
 
     pub(crate) fn journal(&self, records: &[Pending]) -> Result<(), HistoryError> {

@@ -65,13 +65,13 @@ pub use listing::{FolderCache, Listing, PlainFiles, list, list_cached};
 pub use load::{Loaded, RecordVisitor, absent_commits, each_record, fold, load, plain_files, read};
 pub use past::{Entered, Entries, entries};
 pub use repository::{
-    Author, Facts, NewCommit, Snapshots, Store, author, check_out, commit_files, create, facts, has_commit, open, tag,
+    Author, Facts, NewCommit, Snapshots, Store, author, check_out, commit_files, create, facts, has_commit, tag,
 };
 pub use state::sync_folder;
 pub use sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 pub use sync::rounds::sync;
 pub use target::{
-    Target, bisects_without_checkout, check_writable, default_branch, keeps_records_with_code, source, target,
+    Target, bisects_without_checkout, check_writable, default_branch, keeps_records_with_code, open, source, target,
 };
 pub use transport::{CallError, RemoteFault};
 

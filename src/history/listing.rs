@@ -7,7 +7,6 @@ use git2::{Commit, ErrorCode, ObjectType, Odb, OdbObject, Oid, Repository, Tree,
 use serde::{Deserialize, Serialize};
 
 use crate::archived::Archived;
-use crate::checkout::heal;
 use crate::error::{HistoryError, failed};
 use crate::layout::{self, FOLDER, Leaf, Name, RECORD_DEPTH};
 use crate::objects::{self, LooseObjects, Promises};
@@ -57,8 +56,6 @@ pub fn list_cached(
     cache: FolderCache,
 ) -> Result<(Listing, Option<FolderCache>), HistoryError> {
     let repository = &store.repository;
-    // A repository that may not be written to can still be read.
-    let warnings = heal(store).map_or_else(|error| vec![error.to_string()], |healed| healed.warnings);
     let mut listing = Listing {
         tip: None,
         reference: target.reference.clone(),
@@ -69,7 +66,7 @@ pub fn list_cached(
         decided: BTreeMap::new(),
         latest: None,
         quarantined: Vec::new(),
-        warnings,
+        warnings: Vec::new(),
     };
     let Some((commit, reference)) = tip(repository, target)? else { return Ok((listing, None)) };
     let tree = commit.tree().map_err(failed("read the tree of the history"))?;

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use git2::build::{CheckoutBuilder, TreeUpdateBuilder};
-use git2::{
-    Config, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags, Signature,
-};
+use git2::{Config, ErrorCode, FileMode, ObjectType, Oid, Repository, RepositoryInitOptions, Signature};
 
-use crate::error::{HistoryError, failed, message};
+use crate::error::{HistoryError, failed};
 use crate::layout::Leaf;
 use crate::objects;
 use sprag_model::archive::Archive;
@@ -19,6 +17,8 @@ use sprag_model::archive::Archive;
 pub struct Store {
     pub(crate) repository: Repository,
     pub(crate) snapshots: Option<Box<dyn Snapshots>>,
+    /// About what a process left that was cut short, one sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Snapshots outside git, with runs that left the branch.
@@ -43,34 +43,6 @@ impl Store {
     /// Reads archived runs from these snapshots from now on.
     pub fn use_snapshots(&mut self, snapshots: Box<dyn Snapshots>) {
         self.snapshots = Some(snapshots);
-    }
-}
-
-/// Opens the repository at or above `start`: with a working tree, bare, or a linked working tree.
-pub fn open(start: &Path) -> Result<Store, HistoryError> {
-    let no_ceiling: [&Path; 0] = [];
-    // `discover` would lose the working tree of a git folder that lies elsewhere.
-    match Repository::open_ext(start, RepositoryOpenFlags::empty(), no_ceiling) {
-        Ok(repository) => Ok(Store { repository, snapshots: None }),
-        Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
-        Err(error) => {
-            let path = Repository::discover_path(start, no_ceiling);
-            Err(not_opened(path.unwrap_or_else(|_| start.to_owned()), error))
-        }
-    }
-}
-
-fn not_opened(path: PathBuf, reason: git2::Error) -> HistoryError {
-    let says = |word: &str| reason.message().contains(word);
-    // libgit2 has no codes for the two formats, so its words decide; a change of them costs the hint alone.
-    if reason.code() == ErrorCode::Owner {
-        HistoryError::Owner(path)
-    } else if says("sha256") || says("objectformat") {
-        HistoryError::Sha256(path)
-    } else if says("refstorage") {
-        HistoryError::Reftable(path)
-    } else {
-        HistoryError::Unreadable { path, reason: message(&reason).to_owned() }
     }
 }
 
@@ -211,7 +183,7 @@ pub fn create(folder: &Path, author: &Author) -> Result<Store, HistoryError> {
     config.set_str("user.name", &author.name).map_err(refused())?;
     config.set_str("user.email", &author.email).map_err(refused())?;
     drop(config);
-    Ok(Store { repository, snapshots: None })
+    Ok(Store { repository, snapshots: None, warnings: Vec::new() })
 }
 
 /// Commits files on the branch that is checked out, and gives the commit. The working tree stays as it is until

@@ -1,15 +1,50 @@
-//! The branch that holds the history.
+//! The repository, and the branch in it that holds the history.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use git2::{Branch, BranchType, Commit, Direction, ErrorCode, Oid, Reference, Refspec, Repository, Tree};
+use git2::{
+    Branch, BranchType, Commit, Direction, ErrorCode, Oid, Reference, Refspec, Repository, RepositoryOpenFlags, Tree,
+};
 use sprag_model::run::LAYOUT_VERSION;
 
-use crate::checkout::{activity, activity_on};
-use crate::error::{HistoryError, failed};
+use crate::checkout::{activity, activity_on, heal};
+use crate::error::{HistoryError, failed, message};
 use crate::layout::FOLDER;
 use crate::objects;
 use crate::repository::{Store, head_branch, short_name};
+
+/// Opens the repository at or above `start`: with a working tree, bare, or a linked working tree. Ends what a process began there
+/// that was cut short.
+pub fn open(start: &Path) -> Result<Store, HistoryError> {
+    let no_ceiling: [&Path; 0] = [];
+    // `discover` would lose the working tree of a git folder that lies elsewhere.
+    match Repository::open_ext(start, RepositoryOpenFlags::empty(), no_ceiling) {
+        Ok(repository) => {
+            // A repository that may not be written to can still be read.
+            let warnings = heal(&repository).unwrap_or_else(|error| vec![error.to_string()]);
+            Ok(Store { repository, snapshots: None, warnings })
+        }
+        Err(error) if error.code() == ErrorCode::NotFound => Err(HistoryError::NoRepository(start.to_owned())),
+        Err(error) => {
+            let path = Repository::discover_path(start, no_ceiling);
+            Err(not_opened(path.unwrap_or_else(|_| start.to_owned()), error))
+        }
+    }
+}
+
+fn not_opened(path: PathBuf, reason: git2::Error) -> HistoryError {
+    let says = |word: &str| reason.message().contains(word);
+    // libgit2 has no codes for the two formats, so its words decide; a change of them costs the hint alone.
+    if reason.code() == ErrorCode::Owner {
+        HistoryError::Owner(path)
+    } else if says("sha256") || says("objectformat") {
+        HistoryError::Sha256(path)
+    } else if says("refstorage") {
+        HistoryError::Reftable(path)
+    } else {
+        HistoryError::Unreadable { path, reason: message(&reason).to_owned() }
+    }
+}
 
 /// The branch that holds the history, or HEAD where it is only read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -48,6 +48,7 @@ impl Project {
         let root = workdir.unwrap_or(folder);
         let mut config = Config::load(&root)?;
         if let Ok(store) = &mut store {
+            store.warnings.iter().for_each(|warning| warn(warning));
             config.history.reference = reference(store, config.history.reference);
             use_snapshots(store, &root, &config);
         }

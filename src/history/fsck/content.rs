@@ -23,7 +23,7 @@ use sprag_model::run::{RECORD_ROOT, Run};
 const BATCH: usize = 256;
 
 /// A run may be ahead of the clock: clocks of machines differ by minutes, by an hour only when set wrongly.
-pub(crate) const AHEAD: TimeDelta = TimeDelta::hours(1);
+const AHEAD: TimeDelta = TimeDelta::hours(1);
 
 /// A run may be before its commit: both times come from different clocks, in different time zones at worst.
 const BEFORE_COMMIT: TimeDelta = TimeDelta::days(1);
@@ -305,14 +305,13 @@ pub(crate) fn odd_times(runs: &[RunFacts], notes: &[Archive], now: DateTime<Utc>
         let finding = Finding::at(FindingKind::Clock, path, format!("is dated {time}, {why}"));
         findings.push(finding.advise("set the clock of that machine"));
     };
-    for note in notes.iter().filter(|note| note.time > now + AHEAD) {
-        let why = "which is yet to come: a sync lets notes decide over it that were made without it";
-        report(&note.to_file().0, note.time, why.to_owned());
+    let notes = notes.iter().map(|note| (note.to_file().0, note.time));
+    for (path, time) in notes.chain(runs.iter().map(|run| (run.path.clone(), run.time))) {
+        if time > now + AHEAD {
+            report(&path, time, "which is yet to come".to_owned());
+        }
     }
     for run in runs {
-        if run.time > now + AHEAD {
-            report(&run.path, run.time, "which is yet to come".to_owned());
-        }
         if let Some((_, committed)) = run.commit.as_ref().filter(|(_, time)| run.time + BEFORE_COMMIT < *time) {
             report(&run.path, run.time, format!("before its commit was made at {committed}"));
         }

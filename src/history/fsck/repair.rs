@@ -55,7 +55,6 @@ pub(crate) fn repair_watched(
     let mut branch = BranchMove::begin(repository, &target.reference, watch)?;
     let mut repaired = Repaired::default();
     repaired.steps.extend(left.iter().map(|name| format!("removed `sprag/{name}` from the git folder")));
-    repaired.steps.extend(branch.healed.iter().map(|path| format!("a working tree caught up with `{path}`")));
     let moved = move_ref(repository, target, &mut branch, time, &mut repaired, watch);
     let moved = moved.inspect_err(|_| branch.abandon())?;
     let removed = moved.into_iter().filter(|file| file.removed);

@@ -147,10 +147,11 @@ impl SyncError {
                  sprag; `--after-rewrite restore` restores the records, `--after-rewrite accept` deletes them"
             }
             SyncError::Lost { .. } => {
-                "they are still here: `--after-rewrite restore` restores them, `--after-rewrite accept` deletes them"
+                "they are still here: `--after-rewrite restore` restores them, `--after-rewrite accept` deletes them; where \
+                 the local branch has the same change, run `sprag history fsck --repair` first"
             }
             SyncError::LostHere { .. } => {
-                "the remote has them still: `--after-rewrite restore` restores them from there"
+                "`sprag history fsck --repair` restores them from earlier commits, `--after-rewrite restore` from the remote"
             }
             SyncError::CannotDrop { branch, .. } => {
                 let branch = branch.replacen('/', " ", 1);

@@ -6,12 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
 use git2::{Direction, ErrorCode, Oid, Repository};
 
 use crate::archived::{Archived, NoteFit};
 use crate::error::{HistoryError, failed};
-use crate::fsck::content::AHEAD;
 use crate::layout::PLAIN;
 use crate::listing::notes_in;
 use crate::objects::{self, TreeItem};
@@ -59,7 +57,6 @@ impl Plan {
         after_rewrite: Option<AfterRewrite>,
         branch: &RemoteBranch,
         verdicts: &mut Verdicts,
-        now: DateTime<Utc>,
     ) -> Result<Plan, SyncError> {
         let Tips { local, remote, synced } = tips;
         let met = meeting(repository, local, remote)?;
@@ -99,7 +96,7 @@ impl Plan {
         let ((mut here, _), (mut there, unread)) = (notes_at(local)?, notes_at(base)?);
         here.retain(|note| !repairs.set_aside_note(note, there.contains(note)));
         there.retain(|note| !repairs.set_aside_note(note, true));
-        let renewed = later_than_future_ones(&here, &there, now);
+        let renewed = deciding_restorations(&here, &there);
         for note in &renewed {
             let (path, bytes, _) = note.to_file();
             let id = repository.blob(&bytes).map_err(failed("write a note"))?;
@@ -198,25 +195,24 @@ impl Plan {
     }
 }
 
-/// Of notes that one side has and the other has not, those over which one of the other side would decide by a date in the future:
-/// each again, with a later date.
-fn later_than_future_ones(here: &[Archive], there: &[Archive], now: DateTime<Utc>) -> Vec<Archive> {
+/// The restorations that one side made without having seen the archive of the other, each made to decide over it. A note is dated
+/// after those that its clone had seen, so no clock of a machine matters.
+fn deciding_restorations(here: &[Archive], there: &[Archive]) -> Vec<Archive> {
     let only = |these: &[Archive], others: &[Archive]| {
         Archive::newest(these.iter().filter(|note| !others.contains(note)).cloned())
     };
     let (ours, theirs) = (only(here, there), only(there, here));
-    let mut renewed = Vec::new();
+    let mut deciding = Vec::new();
     for (these, others) in [(&ours, &theirs), (&theirs, &ours)] {
-        for note in these.iter().filter(|note| note.time <= now + AHEAD) {
-            let decides = |other: &&Archive| {
-                let is_about_them = other.folders.keys().any(|folder| note.folders.contains_key(folder));
-                is_about_them && other.restored != note.restored && other.time > now + AHEAD
-            };
-            let last = others.iter().filter(decides).map(|other| other.time + TimeDelta::seconds(1)).max();
-            renewed.extend(last.filter(|time| time.year() <= 9999).map(|time| Archive { time, ..note.clone() }));
+        for note in these.iter().filter(|note| note.restored) {
+            let is_about_them = |other: &&Archive| other.folders.keys().any(|folder| note.folders.contains_key(folder));
+            let archiving = others.iter().filter(|other| !other.restored && other.time > note.time);
+            // Of two notes of one second, that which restores decides.
+            let last = archiving.filter(is_about_them).map(|other| other.time).max();
+            deciding.extend(last.map(|time| Archive { time, ..note.clone() }));
         }
     }
-    renewed
+    deciding
 }
 
 fn judge(

@@ -11,7 +11,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository, Tree};
 
 use crate::append::message;
-use crate::checkout::{BranchMove, Checkouts, heal, remove_sync_ref_lock};
+use crate::checkout::{BranchMove, Checkouts, remove_sync_ref_lock};
 use crate::error::{HistoryError, failed};
 use crate::inherited;
 use crate::layout::{FOLDER, PLAIN, check_path};
@@ -87,10 +87,7 @@ pub(crate) fn sync_within(
     for reference in [branch.fetched(), branch.synced()] {
         remove_sync_ref_lock(repository, &reference);
     }
-    let mut warnings = odd_graph(repository);
-    warnings.extend(heal(store)?.warnings);
-    let rounds = Rounds { repository, branch: &branch, transport: &transport, options, time, attempts };
-    rounds.run(warnings)
+    Rounds { repository, branch: &branch, transport: &transport, options, time, attempts }.run(odd_graph(repository))
 }
 
 struct Rounds<'a> {
@@ -148,7 +145,7 @@ impl Rounds<'_> {
         let (local, synced) = (commit_of(repository, &branch.reference)?, commit_of(repository, &branch.synced())?);
         let tips = Tips { local, remote, synced };
         self.fetch_absent(local, remote)?;
-        let plan = Plan::make(repository, tips, options.after_rewrite, branch, verdicts, self.time)?;
+        let plan = Plan::make(repository, tips, options.after_rewrite, branch, verdicts)?;
         let mut done = Synced {
             branch: branch.name(),
             sent: plan.sent(),

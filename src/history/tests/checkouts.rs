@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::append::append_watched;
-use crate::checkout::heal;
 use crate::state::{MANY_FILES, Step};
 use crate::testing::{Fixture, minute, records, run};
-use crate::{Record, append, open};
+use crate::{Record, Store, Target, append, open};
 
 #[test]
 fn every_working_tree_on_the_branch_catches_up() {
@@ -97,7 +96,7 @@ fn a_staged_file_at_the_path_is_left_alone() {
     let appended = fixture.record(1);
     assert_eq!(appended.warnings.len(), 2, "{:?}", appended.warnings);
     assert_eq!(fixture.git(&["ls-files", "history"]), "history");
-    assert_eq!(heal(&fixture.store()).unwrap().warnings.len(), 0);
+    assert_eq!(fixture.store().warnings.len(), 0);
 }
 
 #[test]
@@ -124,7 +123,7 @@ fn a_record_that_head_no_longer_has_is_not_brought_back() {
     fixture.record(1);
     fs::remove_file(fixture.root.join(".git/index.lock")).unwrap();
     fixture.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
-    assert_eq!(heal(&fixture.store()).unwrap().added, [""; 0]);
+    assert_eq!(fixture.store().warnings, [""; 0]);
     assert_eq!(fixture.git(&["ls-files", "history"]), "");
     assert!(!fixture.root.join(".git/sprag/journal.json").exists());
 }
@@ -290,13 +289,16 @@ fn busy() -> Fixture {
 
 /// Runs an append that dies right after the step, as far as unwinding resembles dying: nothing cleans up.
 fn die_after(fixture: &Fixture, fatal: Step, records: &[Record]) {
-    let (store, target) = (fixture.store(), fixture.target());
+    die_in(&fixture.store(), &fixture.target(), fatal, records);
+}
+
+fn die_in(store: &Store, target: &Target, fatal: Step, records: &[Record]) {
     let mut watch = |step| {
         if step == fatal {
             std::panic::resume_unwind(Box::new(step));
         }
     };
-    let append = AssertUnwindSafe(|| append_watched(&store, &target, records, minute(1), &mut watch));
+    let append = AssertUnwindSafe(|| append_watched(store, target, records, minute(1), &mut watch));
     let payload = catch_unwind(append).expect_err("the append should have died");
     assert_eq!(payload.downcast_ref::<Step>(), Some(&fatal));
 }
@@ -350,11 +352,15 @@ fn leaves_before_or_after(fatal: Step, count: usize) {
 fn healing_can_be_cut_short_too() {
     let fixture = busy();
     let status = fixture.status();
-    die_after(&fixture, Step::RefMoved, &records(1..2));
+    let (store, target) = (fixture.store(), fixture.target());
+    die_in(&store, &target, Step::RefMoved, &records(1..2));
     for fatal in [Step::FilePlaced, Step::IndexLocked, Step::IndexReady, Step::IndexWritten] {
-        die_after(&fixture, fatal, &records(2..3));
+        die_in(&store, &target, fatal, &records(2..3));
     }
-    assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
+    assert_eq!(fixture.store().warnings, [""; 0]);
+    // So can an append that has nothing to add.
+    die_after(&fixture, Step::IndexLocked, &records(2..3));
+    assert_eq!((fixture.store().warnings.len(), fixture.root.join(".git/index.lock").exists()), (0, false));
     assert_eq!(fixture.status(), status);
     fixture.fsck();
 }
@@ -365,7 +371,7 @@ fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
         let fixture = busy();
         die_after(&fixture, Step::Journalled, &records(1..2));
         fixture.write(".git/refs/heads/main.lock", &content(&fixture));
-        heal(&fixture.store()).unwrap();
+        drop(fixture.store());
         assert_eq!(fixture.root.join(".git/refs/heads/main.lock").exists(), !ours);
     };
     let commit_of_ours = |fixture: &Fixture| {
@@ -379,7 +385,7 @@ fn a_lock_of_the_ref_is_removed_if_it_is_ours() {
     // Where no append of ours was cut short, no lock is.
     let fixture = busy();
     fixture.write(".git/refs/heads/main.lock", "");
-    heal(&fixture.store()).unwrap();
+    drop(fixture.store());
     assert!(fixture.root.join(".git/refs/heads/main.lock").exists());
 }
 
@@ -389,10 +395,9 @@ fn healing_never_overwrites_a_file() {
     let cut = records(1..2);
     die_after(&fixture, Step::RefMoved, &cut);
     fixture.write(&cut[0].path, "mine\n");
-    let healed = heal(&fixture.store()).unwrap();
-    assert_eq!((healed.added.len(), healed.warnings.len()), (1, 1), "{healed:?}");
+    assert_eq!(fixture.store().warnings.len(), 1);
     assert_eq!(fs::read_to_string(fixture.root.join(&cut[0].path)).unwrap(), "mine\n");
-    assert_eq!(heal(&fixture.store()).unwrap().warnings.len(), 0);
+    assert_eq!(fixture.store().warnings.len(), 0);
 }
 
 #[test]
@@ -400,7 +405,7 @@ fn a_journal_that_cannot_be_read_is_passed_over() {
     for text in ["", "{", "{\"version\":0,\"records\":[]}", "[]"] {
         let fixture = busy();
         fixture.write(".git/sprag/journal.json", text);
-        assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
+        assert_eq!(fixture.store().warnings, [""; 0]);
         assert!(!fixture.root.join(".git/sprag/journal.json").exists());
     }
 }
@@ -411,12 +416,12 @@ fn a_journal_of_a_newer_version_is_preserved() {
         let fixture = busy();
         let newer = format!("{{\"version\":{version},\"entries\":[]}}");
         fixture.write(".git/sprag/journal.json", &newer);
-        let warnings = heal(&fixture.store()).unwrap().warnings;
+        let warnings = fixture.store().warnings;
         let name = format!("journal-{version}.json");
         assert!(warnings.len() == 1 && warnings[0].contains(&name), "{warnings:?}");
         fixture.record(1);
         assert_eq!(fs::read_to_string(fixture.root.join(".git/sprag").join(name)).unwrap(), newer);
-        assert_eq!(heal(&fixture.store()).unwrap().warnings, [""; 0]);
+        assert_eq!(fixture.store().warnings, [""; 0]);
     }
 }
 
@@ -426,8 +431,7 @@ fn a_journal_is_left_to_the_process_that_is_alive() {
     let mut seen = false;
     let mut watch = |step| {
         if step == Step::RefMoved {
-            let healed = heal(&fixture.store()).unwrap();
-            assert_eq!(healed, Default::default());
+            assert_eq!(fixture.store().warnings, [""; 0]);
             assert!(fixture.root.join(".git/sprag/journal.json").exists());
             seen = true;
         }

@@ -43,6 +43,8 @@ pub fn archive(folder: &Path, before: &str, place: Option<&Path>, out: &mut dyn 
         first.is_some_and(|next_month| next_month <= end)
     };
     let past = history::past_months(store, &target, &is_past)?;
+    // A snapshot that was changed ends this, too.
+    history::list(store, &target)?;
     if past.months.is_empty() {
         let branch = printable(text::branch(&target.reference));
         writeln!(out, "nothing to archive: {branch} has no run of a month that ended before {end}")?;
@@ -52,9 +54,7 @@ pub fn archive(folder: &Path, before: &str, place: Option<&Path>, out: &mut dyn 
         Ok(entries) => entries,
         Err(damage) => {
             let first = damage.first().map(|one| format!("{} {}", one.path.as_deref().unwrap_or_default(), one.what));
-            let message = format!("the history is damaged: {}", first.unwrap_or_default().trim());
-            let hint = "run `sprag history fsck`, which lists and repairs what is wrong";
-            return Err(Advice::new(message, hint).because(Cause::Damaged).into());
+            return Err(HistoryError::Damaged(first.unwrap_or_default().trim().to_owned()).into());
         }
     };
     if entries.tip.as_ref() != Some(&past.commit) {
@@ -71,8 +71,7 @@ pub fn archive(folder: &Path, before: &str, place: Option<&Path>, out: &mut dyn 
     let (_, warnings) = history::archive(store, &target, &runs, &records, clock::now())?;
     warnings.iter().for_each(|warning| warn(warning));
     for (file, note) in &notes {
-        let (runs, months) = (count(as_count(note.runs), "run"), Archive::months([note]));
-        writeln!(out, "archived {runs} of {months} in {}", text::path(file))?;
+        writeln!(out, "archived {} in {}", words(note), text::path(file))?;
     }
     if project.config.history.archive.is_none() {
         text::note("to go on using them, name that folder as `archive` under `[history]` in sprag.toml");
@@ -85,8 +84,8 @@ fn record(note: &Archive) -> Record {
     Record::auxiliary(path, bytes, subject)
 }
 
-fn as_count(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
+fn words(note: &Archive) -> String {
+    format!("{} of {}", count(usize::try_from(note.runs).unwrap_or(usize::MAX), "run"), Archive::months([note]))
 }
 
 /// The day before which months must end. A month that is not over may get more runs.
@@ -278,7 +277,7 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
     let mut restored = Vec::new();
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let archive = archives.iter().find(|archive| archive.file == name && !archive.restored);
+        let archive = archives.iter().find(|archive| archive.file == name);
         let mut full = folder.join(file);
         if let Some(place) = project.config.history.archive.as_ref().filter(|_| file.components().count() == 1)
             && !full.exists()
@@ -292,9 +291,13 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
         }
         let Some(archive) = archive else {
             let message = format!("`{}` is not a snapshot of this history", text::path(file));
-            let hint = "restore files that `sprag history archive` wrote, under their names; was it restored already?";
+            let hint = "restore files that `sprag history archive` wrote, under their names";
             return Err(Advice::new(message, hint).because(Cause::Damaged).into());
         };
+        if archive.restored {
+            writeln!(out, "`{}` was restored already", text::path(file))?;
+            continue;
+        }
         history::check_note(store, &target, archive)?;
         let root = full.parent().unwrap_or(folder);
         let mut part = Vec::new();
@@ -327,8 +330,7 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
     let appended = history::append(store, &target, &records, clock::now())?;
     appended.warnings.iter().for_each(|warning| warn(warning));
     for (note, source) in &restored {
-        let (runs, months) = (count(as_count(note.runs), "run"), Archive::months([note]));
-        writeln!(out, "restored {runs} of {months} from {}", printable(source))?;
+        writeln!(out, "restored {} from {}", words(note), printable(source))?;
     }
     Ok(Exit::Done)
 }

@@ -40,9 +40,7 @@ pub fn root(folder: &Path, is_json: bool, out: &mut dyn Write) -> crate::Result<
 }
 
 pub(super) fn entries(project: &Project) -> crate::Result<Entries> {
-    let store = project.store()?;
-    let source = project.source()?;
-    Ok(history::entries(store, &source)?)
+    Ok(history::entries(project.store()?, &project.source()?)?)
 }
 
 const FEWEST_DIGITS: usize = 6;
