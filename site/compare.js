@@ -142,7 +142,7 @@ const headlineOf = (judged, { nothing, noVerdict, noChange, unchanged }, words) 
   if (better) pieces.push(["better", "▼", `${count(better)} ${words[1]},`]);
   if (!worse && !better && !same) return [["", "", filled(noVerdict, count(none))]];
   if (!worse && !better) pieces.push(["", "", noChange]);
-  pieces.push(["", "", filled(unchanged, count(same), count(none))]);
+  pieces.push(["", "", filled(unchanged[Math.min(none, 1)], count(same), count(none))]);
   return pieces;
 };
 

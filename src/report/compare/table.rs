@@ -28,7 +28,7 @@ pub(super) const GROUPS: [(Kind, &str); 6] = [
 pub(super) const NOTHING_MEASURED: &str = "Nothing was measured at either commit";
 pub(super) const NO_VERDICT: &str = "No verdict of {} series";
 pub(super) const NO_CHANGE: &str = "No change found:";
-pub(super) const UNCHANGED: &str = "{} unchanged, {} without verdict";
+pub(super) const UNCHANGED: [&str; 2] = ["{} unchanged", "{} unchanged, {} without verdict"];
 pub(super) const DETECTABLE: &str = "minimum detectable effect {}";
 pub(super) const DIFFERENT: [&str; 2] = ["Environments differ on {}:", "{}. {} series of it {} no verdict."];
 
@@ -214,13 +214,13 @@ fn headline(kernels: &[Judged<'_>], words: [&str; 2]) -> Vec<[String; 3]> {
     if worse + better == 0 {
         pieces.push(piece("", "", NO_CHANGE.to_owned()));
     }
-    pieces.push(piece("", "", filled(UNCHANGED, &[&number::count(same), &number::count(none)])));
+    pieces.push(piece("", "", filled(UNCHANGED[none.min(1)], &[&number::count(same), &number::count(none)])));
     pieces
 }
 
 fn filled(sentence: &str, texts: &[&str]) -> String {
-    let gaps = texts.iter().copied().chain(std::iter::repeat(""));
-    sentence.split("{}").zip(gaps).flat_map(|(words, text)| [words, text]).collect()
+    let texts = texts.iter().copied().take(sentence.matches("{}").count()).chain([""]);
+    sentence.split("{}").zip(texts).flat_map(|(words, text)| [words, text]).collect()
 }
 
 /// How many series, how many of them worse, better, unchanged, without verdict.
