@@ -171,7 +171,7 @@ fn an_event_without_its_series_and_commits_has_a_page() {
     event.suspects.clear();
     event.members.clear();
     let html = event_html(&sample, &event);
-    holds(&html, &["No commit before it is known to be good", "What moved: 0 series"]);
+    holds(&html, &["or a commit measured before it, there is nothing to compare", "What moved: 0 series"]);
     assert!(!html.contains("commit is left"));
 }
 

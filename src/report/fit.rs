@@ -18,6 +18,9 @@ const NAME: usize = 40;
 const FACT: usize = 24;
 const FAILURE: usize = 160;
 
+/// So many deviations from its level a point of a flat series may be.
+const NEAR: f64 = 4.0;
+
 /// The newest turns that the sentence names; earlier ones are counted.
 const NEWEST_TURNS: usize = 2;
 
@@ -241,14 +244,15 @@ impl Fit<'_> {
         let first = self.turns.len().saturating_sub(NEWEST_TURNS);
         let mut parts = Vec::new();
         if !flats[first].is_empty() {
-            parts.push(self.level(scale, self.turns.get(first).map_or(newest, |turn| turn.before)));
+            let value = self.turns.get(first).map_or(newest, |turn| turn.before);
+            parts.push(self.level(scale, value, &flats[first]));
         }
         for (number, turn) in self.turns.iter().enumerate().skip(first) {
             let after = &flats[number + 1];
             let is_last = number + 1 == self.turns.len();
             parts.push(self.turn(turn, scale, after.is_empty() && is_last));
             if !after.is_empty() {
-                parts.push(self.level(scale, turn.after));
+                parts.push(self.level(scale, turn.after, after));
             }
         }
         let since = flats.last().map_or(0, Range::len);
@@ -278,9 +282,22 @@ impl Fit<'_> {
         format!(" Bimodal from {first} to {last}: {low} in {} of runs, {high} in {}.", shares[0], shares[1])
     }
 
-    fn level(&self, scale: Scale, value: f64) -> String {
-        let word = if self.series.exact { "exactly" } else { "flat at" };
+    fn level(&self, scale: Scale, value: f64, points: &Range<usize>) -> String {
+        let word = match self.series.exact {
+            true => "exactly",
+            false if self.is_flat(value, points) => "flat at",
+            false => "about",
+        };
         format!("{word} {}", number::quantity(scale, value))
+    }
+
+    /// Whether half of the points are as near to their level as their noise allows: not those of two modes, nor of a climb that is too
+    /// short to be a drift.
+    fn is_flat(&self, level: f64, points: &Range<usize>) -> bool {
+        let Some(noise) = &self.series.noise else { return true };
+        let near = NEAR * noise.deviation * if noise.is_relative { level.abs() } else { 1.0 };
+        let values = &self.series.pooled[points.clone()];
+        2 * values.iter().filter(|point| (point.value - level).abs() <= near).count() >= values.len()
     }
 
     /// A turn in words; `goes_on` where it has not ended.

@@ -7,7 +7,7 @@ use super::mark::{self, Mark, Tone, better_word, worse_word};
 use super::phrase::{Fact, Part, Phrase};
 use super::{date, link};
 use crate::number::{self, count, counted};
-use crate::text::{capital, short_benchmark};
+use crate::text::{capital, short_benchmark, shortened};
 use crate::trend::{event, summary as trend_summary, words};
 use sprag_model::{
     Analysis, Comparison, Counts, Direction, Event, EventKind, Member, NoBaseline, RunStatus, SuiteAnalysis, Trend,
@@ -27,7 +27,7 @@ pub fn summarise(analysis: &Analysis, trend: &Trend) -> Summary {
     let totals = Totals::new(analysis);
     Summary {
         headline: match totals.is_of_trends(trend) {
-            true => trend_summary::present(trend),
+            true => of_trends(trend),
             false => with_regressions(headline(&totals), trend),
         },
         lede: lede(analysis, &totals),
@@ -103,6 +103,25 @@ pub(super) fn judged(counts: &Counts) -> String {
 pub(super) fn detectable(analysis: &Analysis) -> Option<[f64; 3]> {
     let comparisons = analysis.suites.iter().flat_map(|suite| &suite.comparisons);
     number::range(comparisons.filter_map(|one| one.effect?.detectable))
+}
+
+/// The same of the trends that were examined.
+pub(super) fn detectable_in(trend: &Trend) -> Option<[f64; 3]> {
+    let examined = trend.series.iter().filter(|one| one.not_judged.is_empty());
+    number::range(examined.filter_map(|one| one.detectable))
+}
+
+/// What is present; where nothing is, of how many series, and what size of change could show.
+fn of_trends(trend: &Trend) -> Phrase {
+    let present = trend_summary::present(trend);
+    if trend.events.iter().any(trend_summary::is_listed) {
+        return present;
+    }
+    let size = match detectable_in(trend) {
+        Some([_, median, _]) => format!("; the median minimum detectable effect is {}", number::percent_size(median)),
+        None => String::new(),
+    };
+    present.text(format!(" in {}{size}", counted(trend.coverage.judged, "examined series", "examined series")))
 }
 
 /// Where the median minimum detectable effect is above this, `No change` is not good news.
@@ -288,6 +307,9 @@ fn changed(analysis: &Analysis, totals: &Totals, trend: &Trend) -> Fact {
     Fact::new("Did anything change?", answer, note.then(recent_events(trend)))
 }
 
+/// The longest reason of a failure, in characters.
+const REASON: usize = 200;
+
 /// An event of so many days is new, and so many of these are named.
 const RECENT: i64 = 28;
 const NAMED: usize = 3;
@@ -331,12 +353,15 @@ fn step(analysis: &Analysis, trend: &Trend) -> (Phrase, Phrase) {
     }
     if let Some(suite) = analysis.suites.iter().find(|suite| suite.status == RunStatus::Failed) {
         let reason = suite.reason.as_deref().unwrap_or("no reason was recorded");
-        return (format!("Fix {}", place(suite)).into(), format!("The run failed: {reason}").into());
+        return (
+            format!("Fix {}", place(suite)).into(),
+            format!("The run failed: {}", shortened(reason, REASON)).into(),
+        );
     }
     let failure = analysis.suites.iter().find_map(|suite| Some((suite, suite.failures.first()?)));
     if let Some((suite, (benchmark, reason))) = failure {
         let answer = Phrase::plain("Fix ").id(short_benchmark(benchmark));
-        return (answer, format!("In {}: {reason}", place(suite)).into());
+        return (answer, format!("In {}: {}", place(suite), shortened(reason, REASON)).into());
     }
     if let Some((suite, missing)) = largest(analysis, &Verdict::Missing) {
         let answer = Phrase::plain("Find ").id(short_benchmark(&missing.benchmark));
@@ -448,9 +473,9 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
     let name = words::name(&short_benchmark(&present.benchmark));
     let answer = answer.text(", ").name(series_page(analysis, &present.series), name);
     let by = present.relative.as_ref().map_or_else(String::new, |by| number::percent_size(by.value) + " ");
-    let since = match worst.kind {
-        EventKind::Drift => worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit),
-        EventKind::Change | EventKind::Bimodal | EventKind::Environment => &worst.first_bad,
+    let (is, since) = match worst.kind {
+        EventKind::Drift => ("drifts:", worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit)),
+        EventKind::Change | EventKind::Bimodal | EventKind::Environment => ("is", &worst.first_bad),
     };
     let (one, many) = match worst.direction {
         Direction::Mixed => ("mixed change", "mixed changes"),
@@ -462,7 +487,7 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
     };
     let (suite, machine) = (words::name(&present.suite), words::name(&present.machine.name));
     let way = words::way(&present.metric, present.worse);
-    let why = Phrase::plain(format!("In {suite} on {machine} it is {by}{way} since "));
+    let why = Phrase::plain(format!("In {suite} on {machine} it {is} {by}{way} since "));
     let why = why.id(words::name(since.short())).text(format!(", {rank}."));
     Some((answer, why.then(acceptance(worst))))
 }

@@ -102,7 +102,7 @@ fn event(
         direction,
         since: since.min().unwrap_or_else(|| first.points[first.points.len() - 1].time),
         machine_signs: draft.signs.sentences.clone(),
-        facts: facts(draft, &context.environments),
+        facts: facts(draft, all, &context.environments),
         next: next(draft, all, context.suites),
         members,
         answer: None,
@@ -146,8 +146,17 @@ fn machines(draft: &Draft, all: &[SeriesChanges<'_>]) -> Vec<NamedMachine> {
     draft.series().into_iter().map(|analysed| machine_of(&all[analysed])).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn facts(draft: &Draft, environments: &BTreeMap<&str, &Environment>) -> Vec<FactChange> {
-    let Some((before, after)) = &draft.signs.border else { return Vec::new() };
+/// What changed at the border in the range, or at the first in the ramp of a drift.
+fn facts(draft: &Draft, all: &[SeriesChanges<'_>], environments: &BTreeMap<&str, &Environment>) -> Vec<FactChange> {
+    let in_ramp = |(series, drift): &(usize, usize)| {
+        let drift = &all[*series].changes.drifts[*drift];
+        (drift.begin..=drift.end).find_map(|index| all[*series].border(index))
+    };
+    let border = match &draft.moved {
+        Moved::Drifts(members) => members.iter().find_map(in_ramp),
+        Moved::Changes(_) | Moved::Modes(_) => draft.signs.border.clone(),
+    };
+    let Some((before, after)) = border else { return Vec::new() };
     let both = environments.get(before.as_str()).zip(environments.get(after.as_str()));
     both.map(|(before, after)| before.differences(after)).unwrap_or_default()
 }

@@ -12,9 +12,6 @@ const LONGEST: usize = 60;
 /// The values before the change that a picture is about, at least.
 const LEAD: usize = 15;
 
-/// A change among so many of the newest values is in view with them.
-pub const RECENT: usize = LONGEST - LEAD;
-
 /// The most dots under fitted levels, so that a list of a thousand sparklines stays small.
 const DOTS: usize = 15;
 

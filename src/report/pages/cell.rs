@@ -2,7 +2,7 @@
 
 use crate::catalog::Catalog;
 use crate::chart::spark::{self, Spark};
-use crate::fit::{Fit, FitTurn};
+use crate::fit::Fit;
 use crate::mark::{Mark, Tone};
 use crate::phrase::Phrase;
 use crate::{date, link, number, reasons};
@@ -232,9 +232,7 @@ pub(super) fn sparkline(series: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> Strin
         });
     };
     let metric = &series.series.metric;
-    // An older change that asks for nothing would move the newest values out of view.
-    let is_marked = |turn: &&FitTurn<'_>| turn.is_open(metric) || turn.begin + spark::RECENT >= fit.series.pooled.len();
-    let marked = fit.turns.last().filter(is_marked);
+    let marked = fit.turns.last();
     let level = number::quantity(metric.unit.scale(level), level);
     let label = match fit.turns.len() {
         0 => format!("Flat at {level}"),

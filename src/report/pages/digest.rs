@@ -14,7 +14,9 @@ use crate::trend::summary as trend_summary;
 use crate::{reasons, summary};
 use sprag_model::calibration::Tally;
 use sprag_model::release::Released;
-use sprag_model::{Analysis, CommitLine, Comparison, Counts, HistoryFacts, Ledger, Scale, SuiteAnalysis, Trend};
+use sprag_model::{
+    Analysis, CommitLine, Comparison, Counts, HistoryFacts, Ledger, RunStatus, Scale, SuiteAnalysis, Trend,
+};
 
 /// The judged metrics that all suites together list in Markdown, and those that each suite lists in any case.
 const MARKDOWN_ROWS: usize = 400;
@@ -208,15 +210,21 @@ fn environment(suites: &[SuiteAnalysis]) -> Option<Section> {
 /// How far the figures above can be trusted.
 fn trust(catalog: &Catalog<'_>) -> Section {
     let analysis = catalog.analysis;
-    let (size, range) = match summary::detectable(analysis).map(|sizes| sizes.map(percent_size)) {
-        None => ("unknown".to_owned(), "No metric was compared.".to_owned()),
-        Some([smallest, _, largest]) if smallest == largest => (smallest, "In all judged metrics.".to_owned()),
-        Some([smallest, median, largest]) => (median, format!("In the median, of {smallest} to {largest}.")),
+    // Where no metric was compared the trends say what they could show.
+    let (of, sizes) = match summary::detectable(analysis) {
+        None => (" of the trends", summary::detectable_in(catalog.trend)),
+        some => ("", some),
     };
-    let rough = analysis.suites.iter().filter(|suite| !suite.quality.clean).count();
-    let runs = match rough {
-        0 => Mark::new(Tone::Better, "✓", "all clean"),
-        some => Mark::new(Tone::Doubt, "?", format!("{} rough", count(some))),
+    let (size, range) = match sizes.map(|sizes| sizes.map(percent_size)) {
+        None => ("unknown".to_owned(), "No metric was compared.".to_owned()),
+        Some([smallest, _, largest]) if smallest == largest => (smallest, format!("In all{of}.")),
+        Some([smallest, median, largest]) => (median, format!("In the median{of}, of {smallest} to {largest}.")),
+    };
+    let ran = || analysis.suites.iter().filter(|suite| suite.status == RunStatus::Ok);
+    let runs = match (ran().count(), ran().filter(|suite| !suite.quality.clean).count()) {
+        (0, _) => Mark::new(Tone::Doubt, "○", "none worked"),
+        (_, 0) => Mark::new(Tone::Better, "✓", "all clean"),
+        (_, some) => Mark::new(Tone::Doubt, "?", format!("{} rough", count(some))),
     };
     let left_out = match analysis.history.quarantined.len() {
         0 => Mark::new(Tone::Better, "✓", "none"),
@@ -226,7 +234,7 @@ fn trust(catalog: &Catalog<'_>) -> Section {
     Section::new("trust", "Can these figures be trusted?").facts(vec![
         Fact::new("False alarms of the gate", rate, of),
         Fact::new("Minimum detectable effect", size, range),
-        Fact::new("Newest runs", runs, format!("Of {}.", counted(analysis.suites.len(), "suite", "suites"))),
+        Fact::new("Newest runs", runs, format!("Of {} that worked.", counted(ran().count(), "suite", "suites"))),
         Fact::new("Records left out", left_out, format!("Of {}.", counted(catalog.runs.len(), "run", "runs"))),
     ])
 }

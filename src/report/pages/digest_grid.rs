@@ -205,7 +205,7 @@ fn section(
     }
     let (shown, without): (Vec<GridRow<'_>>, Vec<GridRow<'_>>) =
         rows.into_iter().partition(|row| if any_verdict { row.has_verdict() } else { row.has_turn(catalog) });
-    let lacks = if any_verdict { "a baseline" } else { "a change" };
+    let lacks = if any_verdict { "a baseline" } else { "a known change" };
     let folded = format!("{} without {lacks}", counted(without.len(), "metric", "metrics"));
     let beyond: Vec<&GridRow<'_>> = [&shown, &without].into_iter().flat_map(|rows| rows.iter().skip(most)).collect();
     let left_out = Counts::from_comparisons(beyond.iter().flat_map(|row| row.comparisons()));
@@ -431,7 +431,7 @@ mod tests {
         let [changed, folded] = tables(&sections[0])[..] else { panic!("two tables: {sections:?}") };
         assert!(changed.folded.is_none() && !changed.rows.is_empty());
         assert!(
-            folded.folded.as_deref().is_some_and(|words| words.ends_with("metrics without a change")),
+            folded.folded.as_deref().is_some_and(|words| words.ends_with("metrics without a known change")),
             "{folded:?}"
         );
         let suite = &sample.analysis.suites[0];

@@ -35,7 +35,7 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
         Some(suspects(catalog, of)),
         super::bisection::bisection(catalog, of),
         next(of),
-        Some(reproduce(of)),
+        Some(reproduce(catalog, of)),
         Some(members(catalog, of)),
         environment(&of.facts),
         ledger(of),
@@ -64,7 +64,8 @@ fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
     let mut note = format!("Since {}", date::day(of.since));
     if let Some(lead) = trend_event::lead(of).filter(|lead| lead.points_since > 0) {
         let points = counted(lead.points_since, "point", "points");
-        note += &format!("; {points} measured since in the series that moved most");
+        let since = if of.kind == EventKind::Drift { "after the ramp" } else { "since" };
+        note += &format!("; {points} measured {since} in the series that moved most");
     }
     Fact::new("State", linked(trend_event::state(of), catalog).begun(), note + ".")
 }
@@ -120,7 +121,8 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     let (between, rest) = if is_change { likeliest(of) } else { ends(of) };
     let rest = rest.then(both_sides(catalog, of));
     let plain = |word: &str| Mark::new(Tone::Plain, "=", word);
-    let good = of.last_good.iter().map(|good| row(plain("last good"), good, true));
+    let last = if of.kind == EventKind::Bimodal { "before" } else { "last good" };
+    let good = of.last_good.iter().map(|good| row(plain(last), good, true));
     let is_suspect = of.suspects.iter().any(|one| one.commit.sha == of.first_bad.sha);
     let bad = (!is_suspect).then(|| row(plain("first bad"), &of.first_bad, true));
     let note = match of.kind {
@@ -213,14 +215,16 @@ fn ends<'e>(of: &'e Event) -> (Vec<SuspectRow<'e>>, Phrase) {
 /// A link to the comparison of the last commit before the event with the first at its new level.
 fn both_sides(catalog: &Catalog<'_>, of: &Event) -> Phrase {
     let bad = catalog.compared_number(&of.first_bad.sha);
-    // Where no commit is certainly good, the one measured before it.
-    let good = match &of.last_good {
-        Some(good) => catalog.compared_number(&good.sha),
-        None => bad.and_then(|bad| bad.checked_sub(1)),
-    };
+    let good = good(catalog, of).and_then(|sha| catalog.compared_number(sha));
     let commits = catalog.compared();
     let Some((good, bad)) = good.zip(bad) else { return Phrase::default() };
     Phrase::linked(link::compared(&commits[good].sha, &commits[bad].sha), "Compare both sides").text(".")
+}
+
+/// The last commit before an event; where none is certainly good, the one measured before it.
+fn good<'c>(catalog: &'c Catalog<'_>, of: &'c Event) -> Option<&'c str> {
+    let before = || catalog.compared_number(&of.first_bad.sha)?.checked_sub(1);
+    of.last_good.as_ref().map(|good| &*good.sha).or_else(|| Some(&*catalog.compared()[before()?].sha))
 }
 
 fn next(of: &Event) -> Option<Section> {
@@ -241,16 +245,19 @@ fn next(of: &Event) -> Option<Section> {
 
 /// Commands that compare the records of both sides, or measure both interleaved: each suite that moved by the benchmark that moved
 /// most in it.
-fn reproduce(of: &Event) -> Section {
+fn reproduce(catalog: &Catalog<'_>, of: &Event) -> Section {
     let section = Section::new("reproduce", "Reproduce");
     let section = if of.next.is_some() { section.half() } else { section };
     let mut leads: Vec<&Member> = in_order(of);
     let mut seen = BTreeSet::new();
     leads.retain(|one| seen.insert(&one.suite));
-    let Some(good) = of.last_good.as_ref().filter(|_| !leads.is_empty()) else {
-        return section.paragraph("No commit before it is known to be good, so there is nothing to compare with.");
+    if of.kind == EventKind::Bimodal {
+        return section.paragraph("Both levels occur on both sides, so a comparison of two commits decides nothing.");
+    }
+    let Some(good) = good(catalog, of).filter(|_| !leads.is_empty()) else {
+        return section.paragraph("Without a series, or a commit measured before it, there is nothing to compare.");
     };
-    let (good, bad) = (commit_digits(&good.sha), commit_digits(&of.first_bad.sha));
+    let (good, bad) = (commit_digits(good), commit_digits(&of.first_bad.sha));
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let sides = ["sprag", "compare", good, bad];
     let compare = leads.iter().fold(words(&sides), |line, one| [line, words(&["--suite", &one.suite])].concat());
@@ -298,7 +305,9 @@ fn members(catalog: &Catalog<'_>, of: &Event) -> Section {
         .column("Change", "n push", |(_, member)| change(member))
         .column("95\u{202f}% interval", "n opt2", |(_, member)| interval(member.relative.as_ref()))
         .column("Detectable", "n opt", |(_, member)| detectable(member))
-        .column("Points since", "n opt", |(_, member)| count(member.points_since))
+        .column(if of.kind == EventKind::Drift { "Points after" } else { "Points since" }, "n opt", |(_, member)| {
+            count(member.points_since)
+        })
         .column("State", "", |(_, member)| match (member.is_present, member.is_carried) {
             (false, _) => Mark::new(Tone::Plain, "=", "gone"),
             (true, true) => Mark::new(Tone::Doubt, "?", "from an earlier analysis"),

@@ -207,7 +207,11 @@ fn headline(week: &Week<'_>) -> Phrase {
     let all = all.into_iter().filter(|(n, ..)| *n > 0);
     let marks = all.map(|(n, tone, glyph, words)| Phrase::from(Mark::new(tone, glyph, events(n, words))));
     let words = marks.reduce(|sentence, mark| sentence.text(", ").join(mark));
-    words.unwrap_or_else(|| Mark::new(Tone::Plain, "=", "no event began or ended").into())
+    let words = words.unwrap_or_else(|| Mark::new(Tone::Plain, "=", "no event began or ended").into());
+    match week.runs.iter().filter(|run| run.status == RunStatus::Failed).count() {
+        0 => words,
+        some => words.text(", ").mark(Mark::new(Tone::Worse, "✕", format!("{} failed", counted(some, "run", "runs")))),
+    }
 }
 
 fn range(catalog: &Catalog<'_>, week: &Week<'_>) -> Phrase {
