@@ -285,6 +285,7 @@ impl Fit<'_> {
     fn level(&self, scale: Scale, value: f64, points: &Range<usize>) -> String {
         let word = match self.series.exact {
             true => "exactly",
+            false if self.present_modes().is_some_and(|modes| modes.begin < points.end) => "two modes around",
             false if self.is_flat(value, points) => "flat at",
             false => "about",
         };
