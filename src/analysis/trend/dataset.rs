@@ -310,7 +310,8 @@ pub fn in_order<'f>(
     let mut all: Vec<Option<Detection>> = series.iter().map(|_| None).collect();
     for (file, id, bytes) in partials {
         let number = *numbers.get(id).ok_or_else(|| JoinError::Unknown(id.to_owned()))?;
-        let detection = Detection::from_bytes(bytes).filter(|detection| detection.id == id);
+        let detection =
+            Detection::from_bytes(bytes).filter(|detection| outline.is_possible(&series[number], detection));
         let detection = detection.ok_or_else(|| JoinError::Damaged { file: file.to_owned(), series: id.to_owned() })?;
         if all[number].replace(detection).is_some() {
             return Err(JoinError::Doubled(id.to_owned()));

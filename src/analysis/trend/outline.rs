@@ -73,6 +73,8 @@ pub struct ListedSeries {
     pub(super) at_tip: bool,
     pub(super) last: DateTime<Utc>,
     pub(super) setting: Setting,
+    /// How many points it has on its axis.
+    count: usize,
 }
 
 /// The newest state of a suite on a machine.
@@ -111,6 +113,12 @@ impl Outline {
         self.series.iter().all(|listed| of_machine(listed).is_some_and(|axis| *axis < self.axes.len()))
     }
 
+    /// Whether it can be what was found in a series of the outline.
+    pub(super) fn is_possible(&self, listed: &ListedSeries, detection: &Detection) -> bool {
+        let commits = self.axes[self.machines[&listed.series.machine]].commits.len();
+        detection.id == listed.series.id && detection.is_possible(listed.count, commits)
+    }
+
     /// And the points of each of its series.
     pub(super) fn with_points(input: &Input<'_>) -> (Outline, Vec<Pooled>) {
         let analysis = input.analysis;
@@ -145,19 +153,20 @@ impl Outline {
             orders: self_test::orders(pooled.iter().map(|one| one.points.len()).sum()),
             records: input.records.to_vec(),
             tables: input.tables.clone(),
-            series: series.iter().map(|one| listed(one, input)).collect(),
+            series: series.iter().zip(&pooled).map(|(one, pooled)| listed(one, pooled, input)).collect(),
         };
         (outline, pooled)
     }
 }
 
-fn listed(one: &SeriesAnalysis, input: &Input<'_>) -> ListedSeries {
+fn listed(one: &SeriesAnalysis, pooled: &Pooled, input: &Input<'_>) -> ListedSeries {
     ListedSeries {
         series: one.series.bare(),
         judged: one.judged,
         at_tip: one.at_tip,
         last: one.last,
         setting: (input.setting)(&one.series.benchmark, &one.series.metric.name),
+        count: pooled.points.len(),
     }
 }
 

@@ -130,7 +130,7 @@ struct Border {
 }
 
 impl Detection {
-    /// What is found, after the SHA-256 of it: the bytes may come from anywhere, and what joins them relies on each index.
+    /// What is found, after the SHA-256 of it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let detection = rmp_serde::to_vec(self).expect("plain values can be written");
         [sha256_hex(&detection).as_bytes(), &detection].concat()
@@ -140,6 +140,39 @@ impl Detection {
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Detection> {
         let (digest, detection) = bytes.split_at_checked(64)?;
         if sha256_hex(detection).as_bytes() == digest { rmp_serde::from_slice(detection).ok() } else { None }
+    }
+
+    /// Whether it can be of a series of so many points along so many commits. The digest shows damage, but anyone can write one, and
+    /// what joins detections relies on each index and on finite numbers.
+    pub(super) fn is_possible(&self, count: usize, commits: usize) -> bool {
+        let Changes { points: changes, drifts, modes, levels, noise } = &self.changes;
+        let sizes = if self.is_quiet() { [count, 2 * count.min(1), 0] } else { [count; 3] };
+        let ends = changes.iter().flat_map(|one| [one.index, one.first, one.last]);
+        let mut inner = ends.chain(self.borders.iter().map(|one| one.index));
+        let of_modes = modes.iter().map(|one| (one.begin, one.end));
+        let mut spans = drifts.iter().map(|one| (one.begin, one.end)).chain(of_modes);
+        let chances = changes.iter().map(|one| one.chance).chain(drifts.iter().map(|one| one.chance));
+        let mut chances = chances.chain(modes.iter().flat_map(|one| [one.chance, one.share]));
+        let of_changes = changes.iter().flat_map(|one| [&one.before, &one.after]);
+        let of_levels = levels.iter().chain(of_changes).flat_map(|one| [one.value, one.lower, one.upper]);
+        let of_drifts = drifts.iter().flat_map(|one| [one.before, one.after]);
+        let of_modes = modes.iter().flat_map(|one| [one.low, one.high]);
+        let of_noise = noise.iter().flat_map(|one| [one.deviation, one.inflation]);
+        let found = of_levels.chain(of_drifts).chain(of_modes).chain(of_noise);
+        [self.count, self.points.len(), self.values.len()] == sizes
+            && self.points.is_sorted_by_key(|point| point.place)
+            && self.points.iter().all(|point| point.place < commits)
+            && inner.all(|index| (1..count).contains(&index))
+            && changes.is_sorted_by(|one, next| one.index < next.index)
+            && changes.iter().all(|one| one.first <= one.last)
+            && spans.all(|(begin, end)| begin < end && end <= count)
+            && self.apart.is_none_or(|one| one.begin < count)
+            && (changes.last().map_or(0, |one| one.index)..=count).contains(&self.fitted)
+            && (levels.is_empty() || levels.len() == changes.len() + 1)
+            && self.tested.alarms.iter().chain([&self.tested.points]).all(|tested| *tested <= 2 * count)
+            && chances.all(|chance| (0.0..=1.0).contains(&chance))
+            && (1.0..=MOST_RAISE).contains(&self.raised)
+            && found.chain(self.values.iter().copied()).chain([self.newest]).all(f64::is_finite)
     }
 
     /// Whether nothing was found, so that no event depends on its points.

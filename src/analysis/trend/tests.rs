@@ -621,3 +621,48 @@ fn damaged_findings_are_refused_by_their_file() {
         assert!(error.starts_with(&expected), "{number}: {error}");
     }
 }
+
+/// Another number, or whatever else it is, somewhere in a value: each field is as likely.
+fn forge(value: &mut serde_json::Value, random: &mut SplitMix64) {
+    match value {
+        serde_json::Value::Array(items) if !items.is_empty() => {
+            let place = random.below(items.len());
+            forge(&mut items[place], random);
+        }
+        serde_json::Value::Object(fields) => {
+            let place = random.below(fields.len());
+            fields.values_mut().nth(place).into_iter().for_each(|field| forge(field, random));
+        }
+        other => {
+            let all = ["0", "1", "2", "3", "198", "199", "200", "201", "18446744073709551615", "-1", "0.5", "-1.7e308"];
+            *other = serde_json::from_str(all[random.below(all.len())]).expect("a number");
+        }
+    }
+}
+
+#[test]
+fn forged_findings_are_refused_or_join() {
+    let analysis = each_kind();
+    let dataset = Dataset::new(&input(&analysis));
+    let detector = Detector::new(&dataset.outline);
+    let all = detected_in(&dataset, &analysis);
+    let bytes: Vec<Vec<u8>> = all.iter().map(Detection::to_bytes).collect();
+    let (mut random, mut refused, mut joined) = (SplitMix64::new(3), 0, 0);
+    while refused + joined < 400 {
+        let number = random.below(all.len());
+        let mut value = serde_json::to_value(&all[number]).expect("plain values can be written");
+        (0..=random.below(3)).for_each(|_| forge(&mut value, &mut random));
+        let Ok(forged) = serde_json::from_value::<Detection>(value) else { continue };
+        let mut parts = bytes.clone();
+        parts[number] = forged.to_bytes();
+        let partials = all.iter().zip(&parts).map(|(one, bytes)| ("p", one.id.as_str(), bytes.as_slice()));
+        match in_order(&dataset.outline, partials) {
+            Err(_) => refused += 1,
+            Ok(detections) => {
+                let _ = join(&detector, detections, &[], analysis.as_of.unwrap_or_default(), None, &|_| true);
+                joined += 1;
+            }
+        }
+    }
+    assert!(refused > 100 && joined > 100, "{refused} and {joined}");
+}
