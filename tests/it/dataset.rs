@@ -121,18 +121,19 @@ fn faulty_exports_are_refused(sandbox: &Sandbox) {
         assert!(before == files(&data));
         ended
     };
-    let again = ["--since-last"];
+    let increment = ["--since-last"];
     refused("shop", "../data", &["--since-last", "--buckets", "8"], 2)
         .says(&["has 3 buckets, not 8", "hint: leave `--buckets` out"]);
     let part = parts(sandbox, "data").remove(0);
     let complete = std::fs::read(data.join(&part)).expect("it was written");
     std::fs::write(data.join(&part), &complete[..complete.len() - 1]).expect("it is writable");
-    refused("shop", "../data", &again, 4).says(&[&part, "bytes, or others", "hint: a part is missing, was cut short"]);
+    refused("shop", "../data", &increment, 4)
+        .says(&[&part, "bytes, or others", "hint: a part is missing, was cut short"]);
     sandbox.remove(&format!("data/{part}"));
-    refused("shop", "../data", &again, 4).says(&[&part, "cannot be read", "export it without `--since-last`"]);
+    refused("shop", "../data", &increment, 4).says(&[&part, "cannot be read", "export it without `--since-last`"]);
     std::fs::write(data.join(&part), &complete).expect("it is writable");
     sandbox.git(&["init", "-q", "elsewhere"]);
-    for more in [&[][..], &again] {
+    for more in [&[][..], &increment] {
         refused("elsewhere", "../data", more, 4).says(&["the dataset of another history", "hint: name another folder"]);
     }
     sandbox.write("elsewhere/ledger/a.toml", "[");

@@ -158,7 +158,7 @@ impl Detection {
         let of_drifts = drifts.iter().flat_map(|one| [one.before, one.after]);
         let of_modes = modes.iter().flat_map(|one| [one.low, one.high]);
         let of_noise = noise.iter().flat_map(|one| [one.deviation, one.inflation]);
-        let found = of_levels.chain(of_drifts).chain(of_modes).chain(of_noise);
+        let numbers = of_levels.chain(of_drifts).chain(of_modes).chain(of_noise);
         [self.count, self.points.len(), self.values.len()] == sizes
             && self.points.is_sorted_by_key(|point| point.place)
             && self.points.iter().all(|point| point.place < commits)
@@ -172,7 +172,7 @@ impl Detection {
             && self.tested.alarms.iter().chain([&self.tested.points]).all(|tested| *tested <= 2 * count)
             && chances.all(|chance| (0.0..=1.0).contains(&chance))
             && (1.0..=MOST_RAISE).contains(&self.raised)
-            && found.chain(self.values.iter().copied()).chain([self.newest]).all(f64::is_finite)
+            && numbers.chain(self.values.iter().copied()).chain([self.newest]).all(f64::is_finite)
     }
 
     /// Whether nothing was found, so that no event depends on its points.
