@@ -20,6 +20,7 @@ use crate::objects::{self, Swapped, TreeLookup, compare_and_swap, write_commit};
 use crate::packs::{self, map_in_parallel};
 use crate::past::{record_digest, vouches};
 use crate::repository::{Store, signature_at};
+use crate::salvage::{exists, set_aside};
 use crate::state::{MANY_FILES, Pending, Step, Watch, pause};
 use crate::target::{Target, tip};
 use sprag_base::json;
@@ -86,6 +87,8 @@ pub(crate) fn append_watched(
     let records = batch(records)?;
     inherited::begin(&store.repository, target)?;
     let mut branch = BranchMove::begin(&store.repository, &target.reference, watch)?;
+    let known = records.values().filter(|(record, blob)| record.stored.is_none() && exists(&store.repository, *blob));
+    branch.warnings.extend(set_aside(&store.repository, known.map(|(_, blob)| *blob))?);
     let append = Append { repository: &store.repository, target, records: &records, time };
     // The first error counts; the next append removes what is left.
     let mut appended = append.move_ref(&mut branch, watch).inspect_err(|_| branch.abandon())?;
@@ -130,6 +133,11 @@ impl Append<'_> {
         for attempt in 0..ATTEMPTS {
             let tip = tip(self.repository, self.target)?;
             (appended.added, appended.present) = self.split(tip.as_ref().map(|(commit, _)| commit))?;
+            let present = appended.present.iter().map(|path| self.records[path.as_str()]);
+            let lost = |(record, blob): &(&Record, Oid)| record.stored.is_none() && !exists(self.repository, *blob);
+            for (record, _) in present.filter(lost) {
+                self.repository.blob(&record.bytes).map_err(failed("write a record again"))?;
+            }
             if appended.added.is_empty() {
                 return Ok(appended);
             }

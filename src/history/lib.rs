@@ -11,6 +11,7 @@ mod error;
 mod repository;
 mod objects;
 mod packs;
+mod salvage;
 mod layout;
 mod state;
 mod index;

@@ -31,6 +31,7 @@ pub(crate) struct Past {
 
 /// A commit or a folder that could not be read.
 pub(crate) struct Gap {
+    pub(crate) id: Oid,
     pub(crate) what: String,
     pub(crate) why: String,
     /// Whether a partial clone may lack it.
@@ -77,13 +78,13 @@ impl Past {
         commit: &Commit<'_>,
     ) -> Option<Commit<'r>> {
         let parent = parents(commit).into_iter().next()?;
-        let id = Oid::from_str(&parent).and_then(|id| loose.check(id).map(|()| id));
-        match id.and_then(|id| repository.find_commit(id)) {
+        let id = Oid::from_str(&parent).ok()?;
+        match loose.check(id).and_then(|()| repository.find_commit(id)) {
             Ok(parent) => return Some(parent),
             Err(error) if error.code() == ErrorCode::NotFound && repository.is_shallow() => {}
             Err(error) => {
                 let what = format!("the commit {parent}");
-                self.unreadable.push(Gap { what, why: reason(&error), is_promised: false });
+                self.unreadable.push(Gap { id, what, why: reason(&error), is_promised: false });
             }
         }
         self.is_complete = false;
@@ -173,7 +174,7 @@ impl<'r> Walk<'r> {
             let (commit, _) = self.past.commits[self.commit];
             let what = format!("{folder} of the commit {commit}");
             let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(id));
-            self.past.unreadable.push(Gap { what, why: reason(&error), is_promised });
+            self.past.unreadable.push(Gap { id, what, why: reason(&error), is_promised });
             self.past.is_complete = false;
         })
         .ok()
@@ -239,12 +240,13 @@ pub(crate) struct Digests<'r> {
     loose: LooseObjects,
     odb: Odb<'r>,
     digests: HashMap<Oid, Option<Digest>>,
+    pub(crate) unreadable: HashSet<Oid>,
 }
 
 impl<'r> Digests<'r> {
     pub(crate) fn new(repository: &'r Repository) -> Result<Digests<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
-        Ok(Digests { loose: LooseObjects::new(repository), odb, digests: HashMap::new() })
+        Ok(Digests { loose: LooseObjects::new(repository), odb, digests: HashMap::new(), unreadable: HashSet::new() })
     }
 
     pub(crate) fn insert(&mut self, blob: Oid, digest: Option<Digest>) {
@@ -256,11 +258,18 @@ impl<'r> Digests<'r> {
         if let Some(digest) = self.digests.get(&blob) {
             return Ok(*digest);
         }
+        let digest = self.compute(blob);
+        match &digest {
+            Ok(digest) => drop(self.digests.insert(blob, *digest)),
+            Err(_) => self.unreadable.extend([blob]),
+        }
+        digest
+    }
+
+    fn compute(&self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
         self.loose.check(blob)?;
         let (size, _) = self.odb.read_header(blob)?;
-        let digest = if size > MAX_RECORD_BYTES { None } else { record_digest(self.odb.read(blob)?.data()) };
-        self.digests.insert(blob, digest);
-        Ok(digest)
+        Ok(if size > MAX_RECORD_BYTES { None } else { record_digest(self.odb.read(blob)?.data()) })
     }
 }
 

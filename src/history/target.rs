@@ -8,7 +8,7 @@ use git2::{
 use sprag_model::run::LAYOUT_VERSION;
 
 use crate::checkout::{activity, activity_on, heal};
-use crate::error::{HistoryError, failed, message};
+use crate::error::{HistoryError, REPAIR_AND_FETCH, failed, message};
 use crate::layout::FOLDER;
 use crate::objects;
 use crate::repository::{Store, head_branch, short_name};
@@ -181,14 +181,22 @@ pub(crate) fn tip<'r>(
     repository: &'r Repository,
     target: &Target,
 ) -> Result<Option<(Commit<'r>, String)>, HistoryError> {
+    let names_object = |name: &str| {
+        let resolved = repository.find_reference(name).and_then(|reference| reference.resolve());
+        resolved.is_ok_and(|reference| reference.target().is_some())
+    };
     for name in std::iter::once(&target.reference).chain(&target.remote).chain(&target.inherited) {
         if let Some(commit) = commit_of(repository, name) {
             return Ok(Some((commit, name.clone())));
         }
         match repository.find_reference(name).and_then(|reference| objects::commit_at(repository, &reference)) {
             Ok(commit) => return Ok(Some((commit, name.clone()))),
-            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => {}
-            Err(error) => return Err(failed("read the tip of the history")(error)),
+            Err(error)
+                if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) && !names_object(name) => {}
+            Err(error) => {
+                let what = format!("the tip of `{name}` cannot be read: {}", message(&error));
+                return Err(HistoryError::Incomplete { what, hint: REPAIR_AND_FETCH });
+            }
         }
     }
     Ok(None)

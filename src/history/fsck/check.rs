@@ -8,7 +8,7 @@ use git2::{Oid, Repository, Status, StatusOptions};
 use crate::archived::{Archived, NoteFit};
 use crate::checkout::Checkouts;
 use crate::commits::parents;
-use crate::error::{self, FETCH_ALL, HistoryError, REWRITTEN, UNSHALLOW, failed};
+use crate::error::{self, FETCH_ALL, HistoryError, REPAIR_AND_FETCH, REWRITTEN, UNSHALLOW, failed};
 use crate::fsck::content::{self, Losses, RunFacts};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::index::sparse_paths;
@@ -176,6 +176,13 @@ impl<'r> Examined<'r> {
         faults.chain(&self.losses.findings).chain(&self.findings).cloned().collect()
     }
 
+    /// The objects that could not be read, or are not here.
+    pub(crate) fn unreadable(&self) -> Vec<Oid> {
+        let faults = self.faults.iter().filter(|fault| fault.finding.kind == FindingKind::Unreadable);
+        let gaps = self.past.unreadable.iter().map(|gap| gap.id);
+        faults.map(|fault| fault.file.id).chain(gaps).chain(self.contents.digests.unreadable.iter().copied()).collect()
+    }
+
     fn lacks_a_folder(&self) -> bool {
         !self.past.unreadable.is_empty() || self.findings.iter().any(|one| one.kind == FindingKind::Unreadable)
     }
@@ -187,9 +194,7 @@ impl<'r> Examined<'r> {
             match gap.is_promised {
                 true => Finding::overall(FindingKind::Incomplete, format!("{what}, as in a partial clone"))
                     .advise(FETCH_ALL),
-                false => {
-                    Finding::overall(FindingKind::Unreadable, what).advise("fetch it from a repository that has it")
-                }
+                false => Finding::overall(FindingKind::Unreadable, what).advise(REPAIR_AND_FETCH),
             }
         };
         self.past.unreadable.iter().map(finding).collect()

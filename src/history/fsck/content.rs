@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use git2::{Odb, Oid, Repository};
 
 use crate::archived::Archived;
-use crate::error::{FETCH_ALL, HistoryError, failed};
+use crate::error::{FETCH_ALL, HistoryError, REPAIR_AND_FETCH, failed};
 use crate::fsck::tip::{Fault, SET_ASIDE, Tip, TipFile};
 use crate::layout::{self, Kind, PLAIN};
 use crate::load::absent;
@@ -197,8 +197,8 @@ impl TipContents {
 
     fn fault(&mut self, file: &TipFile, kind: FindingKind, what: String) {
         let advice = match kind {
-            FindingKind::Unreadable => fetch_first(file.id),
-            _ => SET_ASIDE.to_owned(),
+            FindingKind::Unreadable => REPAIR_AND_SYNC,
+            _ => SET_ASIDE,
         };
         self.faults.push(Fault::new(file.clone(), kind, what, advice));
     }
@@ -239,7 +239,7 @@ impl TipContents {
                 let what = "marks a file that could not be read and is nowhere else in the history";
                 let fetch = match promises.cover(id) {
                     true => FETCH_ALL.to_owned(),
-                    false => format!("fetch {id} from a repository that has it"),
+                    false => format!("run `sprag history sync`, or fetch {id} from a repository that has it"),
                 };
                 let advice = format!("{fetch}; then `sprag history fsck --repair` brings it back");
                 self.findings.push(Finding::at(FindingKind::SetAside, &path, what).advise(advice));
@@ -329,12 +329,8 @@ const LONGEST_NAME: usize = 100;
 /// Digits of a digest in the name of a folder.
 const DIGITS: usize = 16;
 
-fn fetch_first(id: Oid) -> String {
-    format!(
-        "fetch {id} from a repository that has it, as by `git fetch --refetch`; only if none has it, run `sprag history \
-         fsck --repair` to set it aside"
-    )
-}
+const REPAIR_AND_SYNC: &str = "run `sprag history fsck --repair` to set it aside; then `sprag history sync` brings it back, if the \
+                               remote has it";
 
 /// Removed notes about contents that are in the history again, or can be read.
 pub(crate) fn settled(repository: &Repository, past: &Past, present: &HashMap<String, Oid>) -> HashSet<Oid> {
@@ -459,7 +455,8 @@ pub(crate) fn compare(
                 && !(promises.cover(file.blob) || set_aside.contains(&file.blob))
             {
                 let what = format!("was archived, and its content cannot be read: {}", reason(&error));
-                let advice = "restore it by `sprag history archive --restore` with its snapshot, and archive it again";
+                let advice =
+                    format!("restore it by `sprag history archive --restore` with its snapshot, or {REPAIR_AND_FETCH}");
                 losses.findings.push(Finding::at(FindingKind::Unreadable, path, what).advise(advice));
             }
             continue;
@@ -519,8 +516,8 @@ impl Losses {
                 // Reading the tip reports what the tip has.
                 if now != Some(&file.blob) && !set_aside.contains(&file.blob) {
                     let what = format!("had a content that cannot be read: {}", reason(&error));
-                    let advice = format!("fetch the object {} from a repository that has it", file.blob);
-                    self.findings.push(Finding::at(FindingKind::Unreadable, &file.path, what).advise(advice));
+                    let finding = Finding::at(FindingKind::Unreadable, &file.path, what);
+                    self.findings.push(finding.advise(REPAIR_AND_FETCH));
                 }
                 false
             }

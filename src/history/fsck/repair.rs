@@ -20,6 +20,7 @@ use crate::layout::{EXECUTABLE, PLAIN};
 use crate::objects::{self, Edit, Edits, Promises, Swapped, compare_and_swap, edited};
 use crate::past::MISSING;
 use crate::repository::{Store, signature_at};
+use crate::salvage::set_aside;
 use crate::state::{Pending, StateFolder, Step, Watch, pause};
 use crate::target::{Target, tip};
 use sprag_model::fsck::FindingKind;
@@ -50,10 +51,12 @@ pub(crate) fn repair_watched(
     watch: Watch<'_>,
 ) -> Result<Repaired, HistoryError> {
     let repository = &store.repository;
+    let named = repository.find_reference(&target.reference).and_then(|reference| reference.resolve());
+    let steps = set_aside(repository, named.ok().and_then(|reference| reference.target()))?;
     inherited::begin(repository, target)?;
     let left = StateFolder::new(repository.commondir()).leftovers();
     let mut branch = BranchMove::begin(repository, &target.reference, watch)?;
-    let mut repaired = Repaired::default();
+    let mut repaired = Repaired { steps, ..Repaired::default() };
     repaired.steps.extend(left.iter().map(|name| format!("removed `sprag/{name}` from the git folder")));
     let moved = move_ref(repository, target, &mut branch, time, &mut repaired, watch);
     let moved = moved.inspect_err(|_| branch.abandon())?;
@@ -90,8 +93,10 @@ fn move_ref(
     for attempt in 0..ATTEMPTS {
         let Some((commit, name)) = tip(repository, target)? else { return Ok(Vec::new()) };
         let mut examined = Examined::read(repository, commit.id())?;
-        let written = rewrite(repository, &branch.trees, &examined, repaired);
-        if written {
+        let moved = set_aside(repository, examined.unreadable())?;
+        let is_moved = !moved.is_empty();
+        repaired.steps.extend(moved);
+        if rewrite(repository, &branch.trees, &examined, repaired) || is_moved {
             examined = Examined::read(repository, commit.id())?;
         }
         let plan = Plan::new(repository, &examined)?;
@@ -140,9 +145,11 @@ fn rewrite(repository: &Repository, trees: &[Checkout], examined: &Examined<'_>,
         .collect();
     let contents = contents(trees, &unreadable);
     for (id, bytes) in &contents {
-        match write_object(repository, *id, bytes) {
-            Ok(()) => repaired.steps.push(format!("wrote the object {id} again from the file in a working tree")),
-            Err(why) => repaired.warnings.push(format!("the object {id} could not be written again: {why}")),
+        match repository.blob(bytes) {
+            Ok(_) => repaired.steps.push(format!("wrote the object {id} again from the file in a working tree")),
+            Err(why) => {
+                repaired.warnings.push(format!("the object {id} could not be written again: {}", why.message()))
+            }
         }
     }
     !contents.is_empty()
@@ -160,23 +167,6 @@ fn contents(trees: &[Checkout], wanted: &[&TipFile]) -> BTreeMap<Oid, Vec<u8>> {
         }
     }
     contents
-}
-
-/// Writes an object again. Its broken file is moved to git's `lost-found`.
-fn write_object(repository: &Repository, id: Oid, bytes: &[u8]) -> Result<(), String> {
-    let name = id.to_string();
-    let broken = repository.commondir().join("objects").join(&name[..2]).join(&name[2..]);
-    if broken.exists() {
-        let lost = repository.commondir().join("lost-found").join("sprag");
-        fs::create_dir_all(&lost).and_then(|()| fs::rename(&broken, lost.join(&name))).map_err(|e| e.to_string())?;
-    }
-    let write = || {
-        let odb = repository.odb()?;
-        odb.refresh()?;
-        odb.write(ObjectType::Blob, bytes)
-    };
-    let written = write().map_err(|error| error.message().to_owned())?;
-    if written == id && broken.exists() { Ok(()) } else { Err("the object was not written".to_owned()) }
 }
 
 #[derive(Default)]

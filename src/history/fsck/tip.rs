@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use git2::{ObjectType, Oid, Repository, Tree, TreeEntry};
 
-use crate::error::FETCH_ALL;
+use crate::error::{FETCH_ALL, REPAIR_AND_FETCH};
 use crate::layout::{self, DEEPEST, FOLDER, Kind, RECORD_DEPTH};
 use crate::objects::{self, Promises, case_folded};
 use crate::past::{QUARANTINE, reason};
@@ -160,10 +160,7 @@ impl<'r> Walk<'r> {
                 let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
                 let (kind, what, advice) = match is_promised {
                     true => (FindingKind::Incomplete, format!("{what}, as in a partial clone"), FETCH_ALL.to_owned()),
-                    false => {
-                        let advice = format!("fetch the object {} from a repository that has it", entry.id());
-                        (FindingKind::Unreadable, what, advice)
-                    }
+                    false => (FindingKind::Unreadable, what, REPAIR_AND_FETCH.to_owned()),
                 };
                 self.tip.findings.push(Finding::at(kind, &path, what).advise(advice));
             })

@@ -12,8 +12,8 @@ use crate::archived::{Archived, NoteFit};
 use crate::error::{HistoryError, failed};
 use crate::layout::PLAIN;
 use crate::listing::notes_in;
-use crate::objects::{self, TreeItem};
-use crate::past::{Digests, noted};
+use crate::objects::{self, Promises, TreeItem};
+use crate::past::{Digests, is_here, noted};
 use crate::repository::{grafts, short_name};
 use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, texts, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, SyncError};
@@ -132,8 +132,17 @@ impl Plan {
         match after_rewrite {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),
             Some(AfterRewrite::Restore) if remote.is_some() => {
-                puts.extend(at_remote.left.clone());
-                puts.extend(at_remote.changed.iter().map(|(path, (before, _))| (path.clone(), *before)));
+                let promises = Promises::new(repository)?;
+                let is_known = |item: TreeItem| is_here(repository, item.id) || promises.cover(item.id);
+                let is_back = |path: &TreePath, item| against.right.get(path) == Some(&item) && !is_known(item);
+                if let Some((path, _)) = at_local.left.iter().find(|(path, item)| is_back(path, **item)) {
+                    let what = format!("`{}` cannot be read here or at the remote", String::from_utf8_lossy(path));
+                    let hint = "run `sprag history fsck --repair` in the repository of the remote, and sync here again";
+                    return Err(HistoryError::Incomplete { what, hint }.into());
+                }
+                let changed = at_remote.changed.iter().map(|(path, (before, _))| (path, before));
+                let before = at_remote.left.iter().chain(changed).filter(|(_, item)| is_known(**item));
+                puts.extend(before.map(|(path, item)| (path.clone(), *item)));
             }
             Some(AfterRewrite::Restore) | None => {}
         }

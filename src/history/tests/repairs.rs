@@ -14,8 +14,8 @@ use crate::state::Step;
 use crate::testing::{Fixture, checked, commit, file, minute, record, repaired, run};
 use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, leaving};
 use crate::tests::archiving::{numbers, paths, two};
-use crate::tests::syncing::sync;
-use crate::{Leaf, Record, archive, archives};
+use crate::tests::syncing::{sync, sync_with};
+use crate::{AfterRewrite, Leaf, Record, SyncOptions, archive, archives, fsck, repair};
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
 use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus};
@@ -240,27 +240,87 @@ fn every_step_of_a_repair_leaves_before_or_after() {
     }
 }
 
-/// The object of a pack that git holds for good cannot be written again, so the file is the only copy.
-#[test]
-fn the_only_readable_copy_stays_in_the_working_tree() {
-    let (a, ..) = with_archive();
-    let (path, _) = file(MARCH);
-    a.git(&["repack", "-adq"]);
-    let id = a.git(&["rev-parse", &format!("main:{path}")]);
-    let index = a.git(&["rev-parse", "--git-path", "objects/pack"]);
-    let pack = fs::read_dir(a.root.join(index)).unwrap().map(|entry| entry.unwrap().path());
-    let pack = pack.into_iter().find(|path| path.extension().is_some_and(|it| it == "pack")).unwrap();
-    let listed = a.git(&["verify-pack", "-v", &pack.with_extension("idx").to_string_lossy()]);
+/// Breaks an object that is here, so that git takes it for one that it has.
+fn break_object(fixture: &Fixture, revision: &str, way: usize) {
+    let file = fixture.object(revision);
+    if way < 4 {
+        let bytes = fs::read(&file).unwrap();
+        let other = fs::read(fixture.object("main:README")).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, [b"garbage", &bytes[..bytes.len() / 2], b"", &other][way]).unwrap();
+        return;
+    }
+    fixture.git(&["repack", "-adq"]);
+    let id = fixture.git(&["rev-parse", revision]);
+    let packs = fs::read_dir(file.parent().unwrap().with_file_name("pack")).unwrap().map(|entry| entry.unwrap().path());
+    let pack = packs.into_iter().find(|path| path.extension().is_some_and(|it| it == "pack")).unwrap();
+    let listed = fixture.git(&["verify-pack", "-v", &pack.with_extension("idx").to_string_lossy()]);
     let place = listed.lines().find(|line| line.starts_with(&id)).and_then(|line| line.split_whitespace().nth(4));
     let place: usize = place.unwrap().parse().unwrap();
     let mut bytes = fs::read(&pack).unwrap();
-    bytes[place + 20..place + 24].iter_mut().for_each(|byte| *byte ^= 0xff);
+    bytes[place + 8..place + 12].iter_mut().for_each(|byte| *byte ^= 0xff);
     fs::remove_file(&pack).unwrap();
     fs::write(&pack, bytes).unwrap();
-    let before = fs::read(a.root.join(&path)).unwrap();
-    let done = repair_watched(&a.store(), &a.target(), minute(24 * 60), &mut |_| ()).unwrap();
-    assert!(a.root.join(&path).exists(), "{done:?}");
-    assert_eq!(fs::read(a.root.join(&path)).unwrap(), before);
+}
+
+/// The hints of `fsck` are followed.
+#[test]
+fn a_broken_object_is_moved_away_and_comes_back_from_the_remote() {
+    let (original, ..) = with_archive();
+    let (path, text) = file(MARCH);
+    thread::scope(|scope| {
+        for way in 0..5 {
+            let (original, path, text) = (&original, &path, &text);
+            scope.spawn(move || {
+                let (a, b) = copied(original);
+                break_object(&a, &format!("main:{path}"), way);
+                fs::remove_file(a.root.join(path)).unwrap();
+                let found = fsck(&a.store(), &a.target(), minute(24 * 60), None);
+                assert!(found.is_err() || found.unwrap().status == FsckStatus::Damaged, "{way}");
+                let steps = repaired(&a).steps;
+                assert!(steps[0].contains("`lost-found/sprag`"), "{way}: {steps:?}");
+                if way == 4 {
+                    // Other objects of the pack may have been differences of this one.
+                    a.git(&["fetch", "-q", "--refetch"]);
+                }
+                sync(&a, 1).unwrap_or_else(|error| panic!("{way}: {error}"));
+                agree([&a, &b], &[FEBRUARY, MARCH]);
+                a.fsck();
+                if way == 4 {
+                    return;
+                }
+                break_object(&a, "main:history/v1/cpu/2026/03", way);
+                let _ = repair(&a.store(), &a.target(), minute(24 * 60));
+                a.git(&["fetch", "-q", "--refetch"]);
+                agree([&a, &b], &[FEBRUARY, MARCH]);
+                // Recording a run writes its object again, and so does a repair from the file of a working tree.
+                break_object(&a, &format!("main:{path}"), way);
+                a.append(&[Record::from_run(&run(MARCH))], minute(1));
+                assert_eq!(a.git(&["cat-file", "blob", &format!("main:{path}")]) + "\n", *text);
+                break_object(&a, &format!("main:{path}"), way);
+                repaired(&a);
+                agree([&a, &b], &[FEBRUARY, MARCH]);
+                a.fsck();
+            });
+        }
+    });
+}
+
+/// As a power cut leaves the object of an append.
+#[test]
+fn a_run_that_no_commit_has_is_recorded_over_its_broken_object() {
+    let (a, _) = two();
+    let (path, text) = file(7);
+    for way in 0..4 {
+        a.write("object", &text);
+        let id = a.git(&["hash-object", "-w", "object"]);
+        break_object(&a, &id, way);
+        fs::remove_file(a.root.join("object")).unwrap();
+        let warnings = a.append(&[Record::from_run(&run(7))], minute(1)).warnings;
+        assert!(warnings[0].contains("moved the broken object"), "{warnings:?}");
+        assert_eq!(a.git(&["cat-file", "blob", &format!("main:{path}")]) + "\n", text);
+        a.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    }
 }
 
 /// A user made a run executable; the branch keeps it, as the archive dies before the branch moves.
@@ -333,6 +393,8 @@ fn a_content_that_all_lost_is_let_go_of_once_the_remote_has_no_file_of_it() {
     [&remote, &a, &b].iter().for_each(|clone| lose(clone, lost));
     repaired(&a);
     assert!(sync(&a, 1).unwrap_err().is_integrity());
+    let restore = SyncOptions { after_rewrite: Some(AfterRewrite::Restore), ..SyncOptions::default() };
+    assert!(sync_with(&a, 1, &restore).unwrap_err().to_string().contains("cannot be read here or at the remote"));
     repaired(&remote);
     [&a, &b, &a].iter().for_each(|clone| drop(sync(clone, 1).unwrap()));
     agree([&a, &b], &[FEBRUARY, MARCH]);
@@ -412,8 +474,12 @@ fn a_content_of_an_archived_run_that_was_lost_is_damage() {
     fs::remove_file(a.object(&format!("HEAD~1:{path}"))).unwrap();
     let report = checked(&a);
     let first = report.findings.first().map(|one| (one.kind, one.path.as_deref(), one.advice.as_deref().unwrap()));
-    let advice = "restore it by `sprag history archive --restore` with its snapshot, and archive it again";
-    assert_eq!(first, Some((FindingKind::Unreadable, Some(&*path), advice)));
+    let (kind, at, advice) = first.unwrap();
+    assert_eq!((kind, at), (FindingKind::Unreadable, Some(&*path)));
+    assert!(
+        advice.starts_with("restore it by `sprag history archive --restore` with its snapshot, or run"),
+        "{advice}"
+    );
     // As restoring it does.
     a.write("object", &text);
     a.git(&["hash-object", "-w", "object"]);

@@ -23,7 +23,7 @@ pub(super) fn sync(fixture: &Fixture, attempts: u32) -> Result<Synced, SyncError
     sync_with(fixture, attempts, &SyncOptions::default())
 }
 
-fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<Synced, SyncError> {
+pub(super) fn sync_with(fixture: &Fixture, attempts: u32, options: &SyncOptions) -> Result<Synced, SyncError> {
     sync_while(fixture, attempts, options, &mut || {})
 }
 

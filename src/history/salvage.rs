@@ -1,0 +1,141 @@
+//! Objects of git that are here and cannot be read.
+//!
+//! Git takes such an object for one that it has: it does not write it a second time, and a fetch that brings it may fail. So its
+//! file is moved to `lost-found/sprag` in the git folder, and the object is missing. What can be read of a damaged pack is
+//! packed before.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use flate2::read::ZlibDecoder;
+use git2::{OdbLookupFlags, Oid, Repository, RepositoryInitOptions};
+use sha1::{Digest as _, Sha1};
+
+use crate::error::{HistoryError, failed};
+use crate::objects;
+use crate::state::sync_folder;
+
+const PLACE: &str = "`lost-found/sprag` in the git folder";
+
+/// Moves the files of those objects that cannot be read; gives a sentence on each file.
+pub(crate) fn set_aside(
+    repository: &Repository,
+    ids: impl IntoIterator<Item = Oid>,
+) -> Result<Vec<String>, HistoryError> {
+    let mut moved = Vec::new();
+    for id in ids.into_iter().filter(|id| !is_readable(repository, *id)) {
+        let (name, objects) = (id.to_string(), repository.commondir().join("objects"));
+        let file = objects.join(&name[..2]).join(&name[2..]);
+        if file.exists() && !is_sound(&file, id) {
+            move_aside(repository, &file, &name)?;
+            moved.push(format!("moved the broken object {id} to {PLACE}"));
+        }
+        if !is_readable(repository, id) {
+            for index in files(&objects.join("pack"))?.iter().filter(|file| file.extension() == Some("idx".as_ref())) {
+                let bytes = fs::read(index).map_err(HistoryError::io("read", index))?;
+                if objects_of(&bytes).contains(&id) {
+                    moved.extend(set_pack_aside(repository, index, &bytes)?);
+                }
+            }
+            // libgit2 goes on reading a pack that it has open.
+            let fresh = Repository::open(repository.path());
+            let reopened = fresh.and_then(|fresh| repository.set_odb(&fresh.odb()?));
+            reopened.map_err(failed("open the object database again"))?;
+        }
+    }
+    Ok(moved)
+}
+
+pub(crate) fn exists(repository: &Repository, id: Oid) -> bool {
+    repository.odb().is_ok_and(|odb| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
+}
+
+fn is_readable(repository: &Repository, id: Oid) -> bool {
+    objects::check(repository, id).is_ok() && repository.odb().is_ok_and(|odb| odb.read(id).is_ok())
+}
+
+/// Whether the file of an object holds what its name says.
+fn is_sound(file: &Path, id: Oid) -> bool {
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|file| ZlibDecoder::new(file).read_to_end(&mut bytes));
+    read.is_ok() && Sha1::digest(&bytes)[..] == *id.as_bytes()
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, HistoryError> {
+    let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    entries.map_err(HistoryError::io("list", folder))
+}
+
+/// Overwrites nothing.
+fn move_aside(repository: &Repository, file: &Path, name: &str) -> Result<(), HistoryError> {
+    let lost = repository.commondir().join("lost-found").join("sprag");
+    fs::create_dir_all(&lost).map_err(HistoryError::io("create the folder", &lost))?;
+    let mut place = lost.join(name);
+    for number in 1.. {
+        if !place.exists() {
+            break;
+        }
+        place = lost.join(format!("{name}.{number}"));
+    }
+    fs::rename(file, &place).map_err(HistoryError::io("rename to", &place))
+}
+
+/// The ids in an index of version 2, by `gitformat-pack(5)`; none of an older one.
+fn objects_of(index: &[u8]) -> Vec<Oid> {
+    let count = index.get(8 + 255 * 4..8 + 256 * 4).and_then(|count| count.try_into().ok()).map(u32::from_be_bytes);
+    let ids = index.get(8 + 256 * 4..8 + 256 * 4 + 20 * count.unwrap_or(0) as usize).unwrap_or_default();
+    let is_known = index.starts_with(b"\xfftOc\0\0\0\x02");
+    ids.chunks_exact(20).filter(|_| is_known).filter_map(|id| Oid::from_bytes(id).ok()).collect()
+}
+
+/// Packs what can be read of a pack, and moves its files, unless all can be read, or nothing.
+fn set_pack_aside(repository: &Repository, index: &Path, bytes: &[u8]) -> Result<Option<String>, HistoryError> {
+    let refused = || failed("pack what can be read of a damaged pack");
+    let objects = repository.commondir().join("objects");
+    let (packs, stem, ids) = (objects.join("pack"), index.with_extension(""), objects_of(bytes));
+    let staging = tempfile::Builder::new().prefix("tmp_objdir-sprag-").tempdir_in(&objects);
+    let staging = staging.map_err(HistoryError::io("write in", &objects))?;
+    // In a repository of its own, no sound copy of an object hides a damaged one.
+    let mut options = RepositoryInitOptions::new();
+    let alone = Repository::init_opts(staging.path().join("alone"), options.bare(true).external_template(false));
+    let alone = alone.map_err(refused())?;
+    let copy = alone.path().join("objects").join("pack").join(stem.file_name().unwrap_or_default());
+    fs::write(copy.with_extension("idx"), bytes).map_err(HistoryError::io("write", &copy))?;
+    let pack = index.with_extension("pack");
+    fs::copy(&pack, copy.with_extension("pack")).map_err(HistoryError::io("copy", &pack))?;
+    let odb = alone.odb().map_err(refused())?;
+    let mut builder = alone.packbuilder().map_err(refused())?;
+    for id in ids.iter().filter(|id| odb.read(**id).is_ok()) {
+        builder.insert_object(*id, None).map_err(refused())?;
+    }
+    let count = builder.object_count();
+    // libgit2 opens no pack that was cut short.
+    if count == ids.len() || count == 0 {
+        return Ok(None);
+    }
+    builder.write(staging.path(), 0o444).map_err(refused())?;
+    let name = format!("pack-{}", builder.name().ok().flatten().unwrap_or_default());
+    if stem.with_extension("promisor").exists() {
+        let marker = packs.join(&name).with_extension("promisor");
+        fs::write(&marker, "").map_err(HistoryError::io("write", &marker))?;
+    }
+    for ending in ["pack", "idx"] {
+        let (from, to) = (staging.path().join(&name), packs.join(&name).with_extension(ending));
+        let sync = File::open(from.with_extension(ending)).and_then(|file| file.sync_all());
+        sync.and_then(|()| fs::rename(from.with_extension(ending), &to)).map_err(HistoryError::io("write", &to))?;
+    }
+    sync_folder(&packs)?;
+    // Without its index, git ignores a pack. An index of several packs is one more cache.
+    let is_part = |file: &PathBuf| file.with_extension("") == stem || file.ends_with("multi-pack-index");
+    let mut parts: Vec<PathBuf> = files(&packs)?.into_iter().filter(is_part).collect();
+    parts.sort_by_key(|file| file.extension() != Some("idx".as_ref()));
+    for part in parts {
+        move_aside(repository, &part, &part.file_name().unwrap_or_default().to_string_lossy())?;
+    }
+    let name = stem.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Some(format!(
+        "moved the damaged `{name}` to {PLACE}, and packed the {count} of its {} objects that can be read",
+        ids.len()
+    )))
+}
