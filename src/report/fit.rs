@@ -156,13 +156,13 @@ impl FitTurn<'_> {
         }
     }
 
-    pub fn glyph(&self) -> &'static str {
-        match (self.is_of_environment(), self.is_drift, self.after > self.before) {
-            (true, ..) => "◇",
-            (_, true, true) => "↗",
-            (_, true, false) => "↘",
-            (_, _, true) => "▲",
-            (_, _, false) => "▼",
+    pub fn glyph(&self, metric: &Metric) -> &'static str {
+        match (self.is_of_environment(), self.is_drift) {
+            (true, _) => "◇",
+            (_, true) if self.after > self.before => "↗",
+            (_, true) => "↘",
+            _ if self.is_worse(metric) => "▲",
+            _ => "▼",
         }
     }
 
@@ -498,7 +498,8 @@ mod tests {
         let fit = Fit::new(&one, &[(&step, &step.members[0]), (&ramp, &ramp.members[0])]);
         let kinds: Vec<_> = fit.turns.iter().map(|turn| turn.part.map(|(event, _)| event.kind)).collect();
         assert_eq!(kinds, [Some(EventKind::Drift), Some(EventKind::Change)]);
-        let tones: Vec<(Tone, &str)> = fit.turns.iter().map(|turn| (turn.tone(&one.metric), turn.glyph())).collect();
+        let tones: Vec<(Tone, &str)> =
+            fit.turns.iter().map(|turn| (turn.tone(&one.metric), turn.glyph(&one.metric))).collect();
         assert_eq!(tones, [(Tone::Doubt, "↗"), (Tone::Worse, "▲")]);
         let elsewhere = event(EventKind::Change, 21);
         assert!(Fit::new(&one, &[(&elsewhere, &elsewhere.members[0])]).turns[1].part.is_none());

@@ -1,9 +1,7 @@
 //! A state as a glyph, a word and a colour, always all three.
 
 use crate::number;
-use sprag_model::{
-    Answer, AnswerKind, Better, Comparison, Metric, Parity, ParityStatus, Quality, RunHead, RunStatus, Verdict,
-};
+use sprag_model::{Answer, AnswerKind, Comparison, Metric, Parity, ParityStatus, Quality, RunHead, RunStatus, Verdict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -48,13 +46,12 @@ impl Mark {
         format!("{}{gap}", self.glyph)
     }
 
-    /// The glyph points where the number went; word and colour say whether that is bad.
     pub fn of_comparison(comparison: &Comparison) -> Mark {
         let tone = Mark::tone_of(&comparison.verdict);
         match &comparison.verdict {
             Verdict::Unchanged => Mark::new(tone, "=", "no change"),
-            Verdict::Improved => Mark::new(tone, arrow(comparison), better_word(&comparison.metric)),
-            Verdict::Regressed => Mark::new(tone, arrow(comparison), worse_word(&comparison.metric)),
+            Verdict::Improved => Mark::new(tone, "▼", better_word(&comparison.metric)),
+            Verdict::Regressed => Mark::new(tone, "▲", worse_word(&comparison.metric)),
             Verdict::Inconclusive(_) => Mark::new(tone, "?", "inconclusive"),
             Verdict::NotComparable(_) => Mark::new(tone, "≠", "not comparable"),
             Verdict::Missing => Mark::new(tone, "–", "missing"),
@@ -126,13 +123,6 @@ pub fn better_word(metric: &Metric) -> &'static str {
     metric.word(false)
 }
 
-fn arrow(comparison: &Comparison) -> &'static str {
-    let bad_is_up = comparison.metric.better == Better::Lower;
-    let by_verdict = (comparison.verdict == Verdict::Regressed) == bad_is_up;
-    let up = comparison.effect.map_or(by_verdict, |effect| effect.change > 0.0);
-    if up { "▲" } else { "▼" }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,9 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn the_glyph_points_where_the_number_went() {
+    fn the_glyph_says_whether_it_got_worse() {
         let slower_rate = mark(Metric::throughput("tiles_per_s"), -0.1, Verdict::Regressed);
-        assert_eq!(slower_rate, Mark::new(Tone::Worse, "▼", "slower"));
+        assert_eq!(slower_rate, Mark::new(Tone::Worse, "▲", "slower"));
         assert_eq!(mark(Metric::time(), 0.1, Verdict::Regressed), Mark::new(Tone::Worse, "▲", "slower"));
         assert_eq!(mark(Metric::peak_memory(), -0.1, Verdict::Improved).word, "smaller");
         assert_eq!(mark(Metric::ratio(), -0.1, Verdict::Improved).word, "faster");

@@ -162,8 +162,8 @@ fn distances(series: &SeriesData, commits: usize) -> Vec<usize> {
 
 /// Kind, mark, reason, levels, change, the ends of its interval, and how many times what is detectable the change is.
 fn outcome_value(data: &Data, series: &SeriesData, outcome: &Outcome<'_>) -> Value {
-    let (kind, up) = words::kind(series, outcome);
-    let mark = words::mark_of(series, kind, up);
+    let kind = words::kind(series, outcome);
+    let mark = words::mark_of(series, kind);
     let (relative, interval) = words::shown_change(outcome);
     json!([
         kind,

@@ -167,7 +167,7 @@ pub(crate) fn changed(data: &Data, a: usize, b: usize) -> (Vec<[String; 3]>, Vec
 fn judged(data: &Data, a: usize, b: usize) -> [Vec<Judged<'_>>; 2] {
     let judge = |series| {
         let outcome = rule::judge(series, Moment::new(data, a), Moment::new(data, b))?;
-        Some(Judged { series, kind: words::kind(series, &outcome).0, outcome })
+        Some(Judged { series, kind: words::kind(series, &outcome), outcome })
     };
     let (auxiliary, kernels) = data.series.iter().filter_map(judge).partition(|one| one.series.auxiliary);
     [kernels, auxiliary]

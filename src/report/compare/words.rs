@@ -58,18 +58,17 @@ pub(crate) struct ComparedRow {
     pub(crate) places: Option<[i32; 5]>,
 }
 
-/// The kind of an outcome, and whether the number went up.
-pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> (Kind, bool) {
-    let up = outcome.after > outcome.before;
-    let kind = match outcome.verdict {
-        Verdict::Changed(_) if up == (series.metric.better == Better::Lower) => Kind::Worse,
+pub(super) fn kind(series: &SeriesData, outcome: &Outcome<'_>) -> Kind {
+    match outcome.verdict {
+        Verdict::Changed(_) if (outcome.after > outcome.before) == (series.metric.better == Better::Lower) => {
+            Kind::Worse
+        }
         Verdict::Changed(_) => Kind::Better,
         Verdict::Same { .. } => Kind::Same,
         Verdict::Short | Verdict::Drift | Verdict::DriftBetween | Verdict::Open(_) => Kind::Doubt,
         Verdict::NotComparable => Kind::Environment,
         Verdict::MissingAtA | Verdict::MissingAtB | Verdict::MissingBetween => Kind::Missing,
-    };
-    (kind, up)
+    }
 }
 
 pub(super) fn shown_change(outcome: &Outcome<'_>) -> (Option<f64>, Option<(f64, f64)>) {
@@ -83,8 +82,8 @@ pub(super) fn shown_change(outcome: &Outcome<'_>) -> (Option<f64>, Option<(f64, 
 
 /// `span` is how far the scale of the table reaches.
 pub(super) fn row(data: &Data, series: &SeriesData, outcome: &Outcome<'_>, span: Option<f64>) -> ComparedRow {
-    let (kind, up) = kind(series, outcome);
-    let mark = mark_of(series, kind, up);
+    let kind = kind(series, outcome);
+    let mark = mark_of(series, kind);
     let measured = |point: Option<&PointData>| point.map(|point| point.value);
     let typical = outcome.before.or(outcome.after).or(measured(outcome.a)).or(measured(outcome.b)).unwrap_or_default();
     let scale = series.metric.unit.scale(typical);
@@ -134,11 +133,10 @@ fn places(series: &SeriesData, change: f64, interval: Option<(f64, f64)>, span: 
     [place(series.shows.unwrap_or_default().abs()), place(low), place(change), place(high), beyond]
 }
 
-pub(super) fn mark_of(series: &SeriesData, kind: Kind, up: bool) -> Mark {
-    let arrow = if up { "▲" } else { "▼" };
+pub(super) fn mark_of(series: &SeriesData, kind: Kind) -> Mark {
     match kind {
-        Kind::Worse => Mark::new(Tone::Worse, arrow, mark::worse_word(&series.metric)),
-        Kind::Better => Mark::new(Tone::Better, arrow, mark::better_word(&series.metric)),
+        Kind::Worse => Mark::new(Tone::Worse, "▲", mark::worse_word(&series.metric)),
+        Kind::Better => Mark::new(Tone::Better, "▼", mark::better_word(&series.metric)),
         Kind::Doubt => Mark::new(Tone::Doubt, "?", "inconclusive"),
         Kind::Same => Mark::new(Tone::Plain, "=", "no change"),
         Kind::Environment => Mark::new(Tone::Environment, "≠", "not comparable"),

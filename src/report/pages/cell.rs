@@ -78,7 +78,7 @@ pub(super) fn newest_change(fit: Option<&Fit<'_>>, metric: &Metric) -> Phrase {
     match fit.turns.last() {
         Some(turn) => {
             let size = number::or_none(turn.relative, |one| number::percent(one.value));
-            Mark::new(turn.tone(metric), turn.glyph(), size).into()
+            Mark::new(turn.tone(metric), turn.glyph(metric), size).into()
         }
         None => way(Some(fit), metric).into(),
     }

@@ -251,8 +251,7 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
     let listed: Vec<&ComparedRow> = of_kind(Kind::Worse).chain(of_kind(Kind::Better)).collect();
     let more = since.rows.len() - listed.len();
     let listed_all = more == 0;
-    let tone = |row: &ComparedRow| if row.kind == Kind::Worse { Tone::Worse } else { Tone::Better };
-    let glyph = |row: &ComparedRow| if row.mark[1] == "▲" { "▲" } else { "▼" };
+    let mark = |row: &ComparedRow| if row.kind == Kind::Worse { (Tone::Worse, "▲") } else { (Tone::Better, "▼") };
     let all =
         Phrase::plain("Fitted levels are compared; ").link(since.page.clone(), "all series between the two").text(".");
     let section = Rows::new(format!("Series that changed since {}", since.name), listed)
@@ -260,10 +259,10 @@ fn changed(id: &'static str, since: &Option<Since>) -> Option<Section> {
             Phrase::linked(row.page.clone(), row.name.clone()).text(format!(" {}", row.metric))
         })
         .column("Machine", "place", |row| row.machine.clone())
-        .column("Verdict", "verdict", |row| Mark::new(tone(row), glyph(row), &*row.mark[2]))
+        .column("Verdict", "verdict", |row| Mark::new(mark(row).0, mark(row).1, &*row.mark[2]))
         .column("Before", "n from", |row| row.before.clone())
         .column("After", "n", |row| row.after.clone())
-        .column("Change", "n push", |row| Mark::new(tone(row), "", &*row.change))
+        .column("Change", "n push", |row| Mark::new(mark(row).0, "", &*row.change))
         .column("95\u{202f}% interval", "n ci opt2", |row| row.interval.clone())
         .section(id, format!("Since {}", since.name), all, "")
         .unless_empty()?;

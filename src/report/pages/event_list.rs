@@ -105,7 +105,7 @@ pub(super) fn rows<'a>(of: &str, catalog: &Catalog<'_>, all: impl Iterator<Item 
         .column("Since", "nb opt", |of| date::day(of.since))
         .column("State", "nb", |of| event::short_state(of))
         .column("Change", "n push by-size", |of| cell::tinted(tone(of), figure(relative(of).as_ref())))
-        .tint(|of| of.is_open_regression())
+        .tint(|of| of.is_open_regression() && tone(of) == Tone::Worse)
 }
 
 pub(super) fn interval_of(of: &Event) -> String {
@@ -117,14 +117,15 @@ fn kind(of: &&Event) -> Mark {
     let mark = event::mark(of);
     let lead = event::lead(of);
     let rises = lead.is_some_and(|one| one.after.value > one.before.value);
+    let arrow = if of.direction == Direction::Better { "▼" } else { "▲" };
     let (glyph, word) = match of.kind {
-        EventKind::Environment => (mark.glyph, "environment"),
-        EventKind::Bimodal => (mark.glyph, "two modes"),
-        EventKind::Drift if mark.tone == Tone::Worse => (if rises { "↗" } else { "↘" }, "drift"),
-        EventKind::Drift => (mark.glyph, "drift"),
-        EventKind::Change if of.direction == Direction::Mixed => (mark.glyph, "mixed"),
-        EventKind::Change => (mark.glyph, lead.map_or("changed", |one| words::way(&one.metric, one.worse))),
+        EventKind::Environment => ("◇", "environment"),
+        EventKind::Bimodal => ("⇅", "two modes"),
+        EventKind::Drift => (if rises { "↗" } else { "↘" }, "drift"),
+        EventKind::Change if of.direction == Direction::Mixed => ("▲▼", "mixed"),
+        EventKind::Change => (arrow, lead.map_or("changed", |one| words::way(&one.metric, one.worse))),
     };
+    let glyph = if ["?", "◆"].contains(&mark.glyph) { mark.glyph } else { glyph };
     Mark { glyph, word: word.to_owned(), ..mark }
 }
 
@@ -163,7 +164,7 @@ pub(super) fn tone(event: &Event) -> Tone {
     match event {
         one if !summary::is_listed(one) => Tone::Plain,
         one if one.kind == EventKind::Environment => Tone::Environment,
-        one if one.kind == EventKind::Bimodal => Tone::Doubt,
+        one if matches!(one.kind, EventKind::Bimodal | EventKind::Drift) => Tone::Doubt,
         one if one.direction == Direction::Better => Tone::Better,
         _ => Tone::Worse,
     }

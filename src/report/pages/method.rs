@@ -97,7 +97,7 @@ fn verdicts() -> Section {
     let rows = [
         (
             Mark::new(Tone::Worse, "▲", worse_word(&time)),
-            "The whole interval of the change is beyond the tolerance. The arrow shows the direction of the number; word and colour say whether that is bad.",
+            "The whole interval of the change is beyond the tolerance. The sign of the change is that of the number.",
         ),
         (Mark::new(Tone::Better, "▼", better_word(&time)), "The same in the good direction."),
         (

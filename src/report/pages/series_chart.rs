@@ -172,7 +172,7 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
             tone: turn.tone(&fit.series.metric),
             places: (place(turn.begin) - shift, place(turn.end) - shift),
             values: (turn.before, turn.after),
-            words: if turn.is_drift { format!("{} {size}", turn.glyph()) } else { size },
+            words: if turn.is_drift { format!("{} {size}", turn.glyph(&fit.series.metric)) } else { size },
         }
     });
     let open = fit.turns.iter().filter_map(|turn| {
@@ -180,7 +180,7 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
         let of_points = || (place(turn.range.0.saturating_sub(1)) + 0.5, place(turn.range.1) + 0.5);
         Some(suspects(catalog, fit, event).unwrap_or_else(of_points))
     });
-    let newest = fit.present_modes().map_or_else(|| number::quantity(scale, newest), |_| "two modes".to_owned());
+    let newest = fit.present_modes().map_or_else(|| number::quantity(scale, newest), |_| "2 modes".to_owned());
     Some(Fitted { lines, turns: turns.collect(), suspects: open.collect(), newest })
 }
 

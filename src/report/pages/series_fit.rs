@@ -44,7 +44,7 @@ pub(super) fn story(fit: &Fit<'_>) -> Phrase {
         }
         _ => String::new(),
     };
-    Phrase::from(Mark::new(tone, turn.glyph(), format!("{drift}{size}{way}"))).text(when + &cause + doubt)
+    Phrase::from(Mark::new(tone, turn.glyph(metric), format!("{drift}{size}{way}"))).text(when + &cause + doubt)
 }
 
 pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Section {
@@ -68,7 +68,7 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
     Rows::new("Changes and drifts, newest first", turns)
         .first(ROWS)
         .column("No.", "", |(place, _)| (place + 1).to_string())
-        .column("Change", "nb", |(_, turn)| Mark::new(turn.tone(metric), turn.glyph(), word(turn, metric)))
+        .column("Change", "nb", |(_, turn)| Mark::new(turn.tone(metric), turn.glyph(metric), word(turn, metric)))
         .column("At", "nb", |(_, turn)| Phrase::code(at(fit, turn)))
         .column("Range", "any opt", |(_, turn)| range(fit, turn))
         .column(number::column("Before", scale), "n opt2", |(_, turn)| number::value(scale, turn.before))

@@ -64,6 +64,7 @@ pub(crate) fn mark(event: &Event) -> Mark {
             Direction::Mixed => (Tone::Worse, "▲▼"),
         },
     };
+    let tone = if event.kind == EventKind::Drift && tone != Tone::Plain { Tone::Doubt } else { tone };
     Mark::new(tone, glyph, words::name(&event.id))
 }
 
