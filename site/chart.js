@@ -53,8 +53,8 @@ const rangeOf = (shown, also, isLog) => {
   return [middle - half, middle + half];
 };
 
-// The size of text, in units of the picture.
-const SIZE = 12;
+// The size of text, in units of the picture; and so many releases may be near each other, as src/report/chart/trend_chart.rs has it.
+const SIZE = 12, MANY_FLAGS = 40;
 
 const MODES = [["", "Values"], ["log", "Logarithms"], ["relative", "Change from the first level"]];
 
@@ -74,11 +74,11 @@ const along = ([from, to, before, after], place) => (to > from ? before + (after
 const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-weight"];
 const pixelsOf = (svg) => {
   const { x, y, width, height } = svg.viewBox.baseVal, canvas = element("canvas", { width: 2 * width, height: 2 * height }), pen = canvas.getContext("2d");
-  pen.setTransform(2, 0, 0, 2, -2 * x, -2 * y);
   pen.fillStyle = getComputedStyle(svg).getPropertyValue("--paper");
-  pen.fillRect(x, y, width, height);
+  pen.fillRect(0, 0, 2 * width, 2 * height);
   for (const one of svg.querySelectorAll("path:not(.cross), circle, text:not(.pointer)")) {
-    const style = getComputedStyle(one), at = (name) => Number(one.getAttribute(name));
+    const style = getComputedStyle(one), at = (name) => Number(one.getAttribute(name)), [right, down] = (one.parentNode.dataset.at ?? "0 0").split(" ");
+    pen.setTransform(2, 0, 0, 2, 2 * (right - x), 2 * (down - y));
     const [fill, stroke, wide, dashes, cap, join, weight, size, family, anchor] = [...["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap",
       "stroke-linejoin", "font-weight", "font-size", "font-family"], "text-anchor"].map((name) => style.getPropertyValue(name));
     [pen.fillStyle, pen.strokeStyle, pen.lineWidth, pen.lineCap, pen.lineJoin] = [fill, stroke, parseFloat(wide), cap, join];
@@ -96,6 +96,26 @@ const pixelsOf = (svg) => {
     if (stroke !== "none") pen.stroke(shape);
   }
   return new Promise((done) => canvas.toBlob(done, "image/png"));
+};
+// What `act` makes of the picture while a title is above it and its key below it.
+const captioned = (svg, title, key, act) => {
+  const before = svg.getAttribute("viewBox"), { width, height } = svg.viewBox.baseVal, made = [], draw = drawer(svg.namespaceURI, made);
+  draw("text", "strong", { x: SIZE, y: -SIZE }, title);
+  let at = SIZE, base = height + SIZE;
+  for (const item of key) {
+    const text = item.textContent.trim(), wide = 60 + text.length * SIZE * 0.55, sign = item.querySelector("svg");
+    if (!sign) continue;
+    if (at + wide > width) [at, base] = [SIZE, base + 20];
+    draw("g", "", { "data-at": `${at} ${base - 10}`, transform: `translate(${at} ${base - 10})` }).append(...sign.cloneNode(true).childNodes);
+    draw("text", "", { x: at + 34, y: base }, text);
+    at += wide;
+  }
+  svg.append(...made);
+  svg.setAttribute("viewBox", `0 -32 ${width} ${base + 48}`);
+  try { return act(svg); } finally {
+    svg.setAttribute("viewBox", before);
+    made.forEach((one) => one.remove());
+  }
 };
 const pictureOf = (svg) => {
   const copy = svg.cloneNode(true), copies = copy.querySelectorAll("*");
@@ -151,11 +171,13 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
   // A narrow window shows the axis next to the rest, by this name.
   draw("g", "", { id: "trend-y" }).append(...made.filter(({ localName }) => localName === "text"));
   for (const [flags, kind, label, base] of [[trend.environments, "envl", "halo env", 44], [trend.releases, "rel", "halo strong", 26]]) {
+    // Of many only those with a label's room are drawn.
+    const closest = flags.length > MANY_FLAGS ? 90 : 5;
     let free = Infinity, drawn = Infinity;
     for (const [place, text] of [...flags].reverse()) {
       if (!shown(place)) continue;
       const at = x(place), wide = text.length * SIZE * 0.58, isLeft = at + wide + 4 > Math.min(right, free);
-      if (drawn - at < 5) continue;
+      if (drawn - at < closest) continue;
       drawn = at;
       path(kind, `M${at} ${base - 10}V${bottom}`);
       if (isLeft && at - wide < left) continue;
@@ -195,9 +217,21 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
   if (over.length) {
     path("other trace", over.map((one, i) => `${i ? "L" : "M"}${x(one.place)} ${y(one.value)}`).join(""));
     path("other", over.map((one) => `M${x(one.place)} ${y(one.value)}h0`).join(""));
-    const end = over.at(-1);
-    words(other.name, x(end.place), y(end.value) - 8, "end", "halo other");
   }
+  // Puts words at the first of several places (an end of theirs, and their base) where they cover the fewest dots and no other words.
+  const dots = [...inside.filter(fits), ...over].map((one) => [x(one.place), y(one.value)]), placed = [];
+  const label = (text, kind, places) => {
+    const wide = text.length * SIZE * 0.6, beginOf = ([at, , isLeft]) => (isLeft ? at - wide : at);
+    const cost = (one) => {
+      const begin = beginOf(one), end = begin + wide, base = one[1];
+      return dots.filter(([at, down]) => at > begin - 4 && at < end + 4 && down > base - SIZE - 2 && down < base + 5).length
+        + 100 * placed.filter(([from, to, other]) => from < end && to > begin && Math.abs(other - base) < SIZE + 3).length
+        + 1000 * (begin < left || end > right + 70 || base < top + SIZE || base > bottom - 4);
+    };
+    const best = places.reduce((best, one) => (cost(one) < cost(best) ? one : best));
+    placed.push([beginOf(best), beginOf(best) + wide, best[1]]);
+    words(text, best[0], best[1], best[2] ? "end" : "", kind);
+  };
   for (const line of lines) {
     const [[begin, before], [end, after]] = part(line);
     if (line.length > 4) for (const level of line.slice(4)) path("level mode", `M${x(begin)} ${y(level)}H${x(end)}`);
@@ -211,15 +245,23 @@ function drawTrend(namespace, trend, runs, [left, right, top, bottom], [first, l
     if (from === to) path(`rise ${tone}`, `M${begin} ${a}L${end} ${b}`);
     draw("circle", `badge ${tone}`, { cx: at, cy: middle, r: 8.5 });
     words(String(number), at, middle + 4, "middle", "in");
-    const isLeft = at + 14 + text.length * SIZE * 0.6 > right;
-    words(text, isLeft ? at - 13 : at + 13, Math.max(top + SIZE, Math.min(a, b) - 6), isLeft ? "end" : "", `halo ${tone}${tone === "env" ? " strong" : ""}`);
+    placed.push([at - 9, at + 9, middle + 4]);
+    const [above, below] = [Math.min(a, b) - 6, Math.max(a, b) + SIZE + 6];
+    label(text, `halo ${tone}${tone === "env" ? " strong" : ""}`, [above, below, middle + 4, above - 16, below + 16].flatMap((base) => [[at + 13, base], [at - 13, base, true]]));
   }
   // Names of both lines outwards, so that neither covers the other.
   const highestLine = Math.max(...fixedLines.map(([, value]) => value));
-  for (const [, value, name] of fixedLines) words(name(), left + 8, y(value) + (value === highestLine ? -5 : SIZE + 2), "", "halo");
+  for (const [, value, name] of fixedLines) {
+    const bases = [y(value) - 5, y(value) + SIZE + 2];
+    label(name(), "halo", (value === highestLine ? bases : bases.reverse()).flatMap((base) => [[left + 8, base], [(left + right) / 2, base], [right - 8, base, true]]));
+  }
+  if (over.length) {
+    const [end, down] = [x(over.at(-1).place), y(over.at(-1).value)];
+    label(other.name, "halo other", [-8, SIZE + 8, -24, SIZE + 24].map((up) => [end, down + up, true]));
+  }
   const now = lines.at(-1);
   if (now && now[1] <= last) {
-    const text = mode === "relative" ? percent(now[3] / reference - 1) : quantity([factor, symbol], now[3]);
+    const text = now.length > 4 ? "2 modes" : mode === "relative" ? percent(now[3] / reference - 1) : quantity([factor, symbol], now[3]);
     words(text, right + 8, y(now[3]) + 1, "", "halo strong");
     words("now", right + 8, y(now[3]) + 16);
   }
@@ -348,8 +390,14 @@ function makeChart(figure, rows, given) {
     const commits = runs.map((run, i) => data.commits[commitOf(run)] ?? [nameOf(i)]);
     save(csvOfRuns(id, trend, runs, commits), "text/csv", `${id}.csv`);
   }));
-  button("Save as SVG", () => save(pictureOf(svg), "image/svg+xml", `${id}.svg`));
-  button("Save as PNG", () => pixelsOf(svg).then((pixels) => save(pixels, "image/png", `${id}.png`)));
+  const saved = (act) => {
+    const title = heading.find((one) => one.localName === "title")?.textContent ?? svg.getAttribute("aria-label");
+    const what = mode === "relative" ? "change from the first level, %" : trend.symbol && `in ${trend.symbol}`;
+    const key = [...figure.querySelectorAll(".key li")].filter((one) => one.checkVisibility());
+    return captioned(svg, [title, what].filter(Boolean).join(", "), key, act);
+  };
+  button("Save as SVG", () => save(saved(pictureOf), "image/svg+xml", `${id}.svg`));
+  button("Save as PNG", () => saved(pixelsOf).then((pixels) => save(pixels, "image/png", `${id}.png`)));
   // Another series over this one.
   const over = document.querySelector("[name=over]");
   const overlay = async () => {
@@ -401,9 +449,9 @@ function makeChart(figure, rows, given) {
     const [low, high] = svg.dataset.values.split(" ").map(Number);
     yOf = (x) => bottom - (bottom - top) * (Math.min(high, Math.max(low, x)) - low) / (high - low);
   }
-  const printedY = yOf, legend = element("li"), sample = document.createElementNS(svg.namespaceURI, "svg"), stroke = document.createElementNS(svg.namespaceURI, "path");
-  for (const [one, name, text] of [[sample, "viewBox", "0 0 26 12"], [sample, "aria-hidden", "true"], [stroke, "class", "other trace"], [stroke, "d", "M0 9 9 3 17 8 26 4"]]) one.setAttribute(name, text);
-  sample.append(stroke);
+  const printedY = yOf, legend = element("li"), sample = document.createElementNS(svg.namespaceURI, "svg"), stroke = document.createElementNS(svg.namespaceURI, "path"), points = stroke.cloneNode();
+  for (const [one, name, text] of [[sample, "viewBox", "0 0 26 12"], [sample, "aria-hidden", "true"], [stroke, "class", "other trace"], [stroke, "d", "M0 9 9 3 17 8 26 4"], [points, "class", "other"], [points, "d", "M9 3h0M17 8h0"]]) one.setAttribute(name, text);
+  sample.append(stroke, points);
   const touches = new Map();
   label.setAttribute("class", "halo strong pointer");
   cross.setAttribute("class", "cross");

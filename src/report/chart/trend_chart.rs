@@ -17,8 +17,9 @@ use crate::text::short_commit;
 const RELEASE_ROW: i32 = 26;
 const ENVIRONMENT_ROW: i32 = 44;
 
-/// Lines of releases nearer to a newer one are left out, in tenths of a unit: hundreds of them would be a wall.
-const CLOSEST_FLAGS: i32 = 50;
+/// Lines of releases nearer to a newer one are left out, in tenths of a unit: of up to so many, and of more, which would be a wall.
+const CLOSEST_FLAGS: [i32; 2] = [50, 900];
+const MANY_FLAGS: usize = 40;
 
 /// So many runs have a dot each; of more several share one, about [`POOLED`] in all. The script draws parts in full.
 const SINGLE: usize = 200;
@@ -206,7 +207,7 @@ fn flags(plot: &Plot<'_>, svg: &mut Svg) {
         let mut shown: Vec<(i32, &Flag)> = Vec::new();
         for flag in flags.iter().rev().filter(|flag| plot.shows(flag.place)) {
             let x = plot.x(flag.place);
-            if shown.last().is_none_or(|(last, _)| last - x >= CLOSEST_FLAGS) {
+            if shown.last().is_none_or(|(last, _)| last - x >= CLOSEST_FLAGS[usize::from(flags.len() > MANY_FLAGS)]) {
                 shown.push((x, flag));
             }
         }

@@ -433,9 +433,7 @@ fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
             groups[1].1.push(other);
         }
     }
-    let is_drawn =
-        |other: &SeriesAnalysis| other.series.benchmark == own.benchmark && other.series.machine != own.machine;
-    let has_drawn = groups.iter().flat_map(|(_, group)| group.iter()).any(|other| is_drawn(other));
+    let is_drawn = |other: &SeriesAnalysis| other.series.metric == own.metric && other.series.version == own.version;
     let groups = groups.into_iter().map(|(heading, mut series)| {
         series.sort_by(|a, b| {
             natural(&a.series.benchmark, &b.series.benchmark)
@@ -446,22 +444,20 @@ fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
         let rows = series.into_iter().map(|other| (other, Judgement::of_series(other)));
         (heading.to_owned(), rows.collect::<Vec<(&SeriesAnalysis, (Phrase, Mark))>>())
     });
-    let mut rows = Rows::grouped("Other series of the same kernel", groups)
+    let newest = |other: &SeriesAnalysis| {
+        number::quantity(other.series.metric.unit.scale(other.latest.current), other.latest.current)
+    };
+    Rows::grouped("Other series of the same kernel", groups)
         .column("Benchmark", "full", |(other, _)| {
             Phrase::linked(catalog.series_place(&other.series.id), short_benchmark(&other.series.benchmark))
         })
         .column("Metric", "", |(other, _)| other.series.metric.name.clone())
-        .column("Machine", "place", |(other, _)| other.series.machine_name.clone());
-    if has_drawn {
-        rows = rows.column("Fit", "g", |(other, _)| {
+        .column("Machine", "place", |(other, _)| other.series.machine_name.clone())
+        .column("Fit", "g", |(other, _)| {
             let picture = || cell::sparkline(other, catalog.fit(&other.series.id).as_ref());
             Cell::Drawn(if is_drawn(other) { picture() } else { String::new() })
-        });
-    }
-    let newest = |other: &SeriesAnalysis| {
-        number::quantity(other.series.metric.unit.scale(other.latest.current), other.latest.current)
-    };
-    rows.column("Newest", "n", |(other, _)| newest(other))
+        })
+        .column("Newest", "n", |(other, _)| newest(other))
         .column("Against baseline", "n push", |(_, (change, _))| change.clone())
         .column("Verdict", "full", |(_, (_, mark))| mark.clone())
         .section("elsewhere", "The same kernel elsewhere", "", "")
@@ -513,21 +509,16 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_benchmark_on_other_machines_is_drawn() {
+    fn other_metrics_and_versions_are_not_drawn() {
         let sample = sample_data::rich();
         let of = sample.analysis.series.iter().find(|one| one.series.benchmark == "cpu/infer{n=512} @fast");
         let of = of.expect("the sample has it");
         let section = elsewhere(&sample.catalog(), of).expect("there are others");
         let rows = &section.table().expect("it has rows").rows;
         for row in rows {
-            let [Cell::Words(benchmark), Cell::Words(metric), Cell::Words(machine), picture, ..] = &row.cells[..]
-            else {
-                panic!("{row:?}")
-            };
-            let is_same = benchmark.words() == short_benchmark(&of.series.benchmark)
-                && metric.words() == of.series.metric.name
-                && machine.words() != of.series.machine_name;
-            assert_eq!(is_same, matches!(picture, Cell::Drawn(picture) if picture.contains("<svg")), "{row:?}");
+            let [_, Cell::Words(metric), _, picture, ..] = &row.cells[..] else { panic!("{row:?}") };
+            let is_drawn = matches!(picture, Cell::Drawn(picture) if picture.contains("<svg"));
+            assert_eq!(metric.words() == of.series.metric.name, is_drawn, "{row:?}");
         }
         assert!(rows.iter().any(|row| row.cells[3] == Cell::Drawn(String::new())), "others are there, too");
     }
