@@ -136,14 +136,10 @@ const save = (text, type, name) => {
 };
 
 function showStale() {
-  const { newest, everyDays } = document.body.dataset, banner = document.getElementById("stale");
-  const age = (Date.now() - Date.parse(newest)) / 864e5, days = count(Math.floor(age));
-  if (!banner || !(age > Number(everyDays) + 1)) return;
-  // A narrow window has this in place of the banner.
-  document.querySelector(".asof")?.prepend(element("b", { class: "late doubt" }, `Stale, ${days} days old. `));
-  banner.append(element("b", {}, "Stale."),
-    ` The newest run is ${days} days old; one is due every ${counted(Number(everyDays), "day", "days")}.`);
-  banner.hidden = false;
+  const { newest, everyDays } = document.body.dataset, age = (Date.now() - Date.parse(newest)) / 864e5;
+  if (!(age > Number(everyDays) + 1)) return;
+  const title = `The newest run is ${count(Math.floor(age))} days old; one is due every ${counted(Number(everyDays), "day", "days")}.`;
+  document.querySelector(".asof")?.prepend(element("b", { class: "late doubt", title }, `Stale, ${count(Math.floor(age))} days old. `));
 }
 
 // ---- Tables: what they show is drawn from rows that are kept in their order, shown or not. Of a list of several pages a row is made
@@ -474,7 +470,7 @@ function makeCopy(block) {
   block.append(button);
 }
 
-// A table is a tab stop only while it scrolls.
+// A table or a chart is a tab stop only while it scrolls.
 function makeStops(boxes) {
   const show = () => boxes.forEach((box) => {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; else box.removeAttribute("tabindex");
@@ -496,7 +492,7 @@ function start() {
     tables.forEach((table, place) => makeSortable(table, place));
     if (compare) makeCompare(compare);
   }
-  makeStops([...document.querySelectorAll("section.scroll:has(> table)")]);
+  makeStops([...document.querySelectorAll("section.scroll")]);
 }
 
 if (typeof document !== "undefined") document.addEventListener("DOMContentLoaded", start);

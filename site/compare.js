@@ -286,7 +286,11 @@ const piece = ([tone, glyph, words]) =>
   (tone ? element("span", { class: `v ${tone}` }, element("i", { "aria-hidden": "true" }, glyph), words) : words);
 const spaced = (pieces) => pieces.flatMap((one, i) => (i ? [" ", piece(one)] : [piece(one)]));
 const cells = (tag, list) => list.map(([text, kind]) => element(tag, { class: kind, ...(tag === "th" && { scope: "col" }) }, text));
-const scrolled = (label, made) => element("section", { class: "scroll", tabindex: "0", "aria-label": label }, made);
+const scrolled = (label, made) => {
+  const box = element("section", { class: "scroll", "aria-label": label }, made);
+  makeStops([box]);
+  return box;
+};
 
 const below = (text, kind) => (text ? [" ", element("span", { class: `${kind} below`.trim() }, text)] : []);
 

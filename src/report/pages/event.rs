@@ -14,7 +14,7 @@ use crate::text::commit_digits;
 use crate::trend::{event as trend_event, words};
 use sprag_base::stats::describe;
 use sprag_model::ledger::text;
-use sprag_model::{Event, EventKind, FactChange, Member, NamedCommit, PooledPoint, Scale, Scope, Suspect};
+use sprag_model::{Event, EventKind, FactChange, Member, NamedCommit, PooledPoint, RunHead, Scale, Scope, Suspect};
 
 /// The facts of the environment, the likeliest suspects, the members and the signs that are listed, of each.
 const FACTS: usize = 60;
@@ -50,7 +50,10 @@ pub(crate) fn event(catalog: &Catalog<'_>, of: &Event) -> Result<Page, ReportErr
         ..Sheet::default()
     };
     let title = format!("{} ({})", sheet.headline.words(), of.id);
-    subject_page(catalog, (&link::event(&of.id), "Events"), &title, None, sheet)
+    let is_of =
+        |run: &&RunHead| of.members.iter().any(|it| (&it.suite, &it.machine.id) == (&run.suite, &run.machine.id));
+    let newest = catalog.runs.iter().copied().find(is_of);
+    subject_page(catalog, (&link::event(&of.id), "Events"), &title, newest, sheet)
 }
 
 fn lede(of: &Event) -> Phrase {

@@ -103,13 +103,22 @@ pub(crate) fn matrix(catalog: &Catalog<'_>, data: &Data, suite: &str) -> Result<
     let by_machine = places.len() > 1 && places.iter().all(MachineSeries::has_one_size_each);
     let mut sections = Vec::new();
     if by_machine {
-        let notes = places.iter().map(|place| Phrase::plain(format!("{}: ", place.name)).then(notes(place)));
+        let mut alike: Vec<(Phrase, String)> = Vec::new();
+        for place in &places {
+            let (note, name) = (notes(place), shortened(place.name, TAG));
+            match alike.iter_mut().find(|(other, _)| *other == note) {
+                Some((_, names)) => *names += &format!(", {name}"),
+                None => alike.push((note, name)),
+            }
+        }
+        let notes = alike.into_iter().map(|(note, names)| Phrase::plain(names + ": ").then(note));
         let section = Section::new("machines", format!("{suite} by machine"));
         sections.push(with_tables(catalog, notes.fold(section, Section::paragraph), &places, true));
     }
     for (number, place) in (1..).zip(&places) {
         if !by_machine {
-            let section = Section::new(format!("machine-{number}"), format!("{suite} on {}", place.name));
+            let section =
+                Section::new(format!("machine-{number}"), format!("{suite} on {}", shortened(place.name, TAG)));
             sections.push(with_tables(catalog, section.paragraph(notes(place)), std::slice::from_ref(place), false));
         }
         sections.extend(limits(catalog, place, number));
@@ -211,13 +220,27 @@ fn with_tables(catalog: &Catalog<'_>, section: Section, places: &[MachineSeries<
         }
     }
     let heading = section.heading.words();
-    let tables = (1..).zip(kinds.values()).map(|(number, all)| {
-        let mut table = table(catalog, places, all, by_machine);
-        table.label = format!("{heading}, {}, table {number}", table.heading);
-        // Only a formatter that fails could fail.
-        table.render().unwrap_or_default()
+    let tables = (1..).zip(kinds.values()).flat_map(|(number, all)| {
+        let table = table(catalog, places, all, by_machine);
+        let label = format!("{heading}, {}, table {number}", table.heading);
+        side_by_side(HeatTable { label, ..table })
     });
     tables.fold(section, Section::drawn)
+}
+
+/// A long table of few columns in parts that fill the width of the page.
+fn side_by_side(mut table: HeatTable) -> Vec<String> {
+    // In pixels: the width of the page, of a name and of a column. A part has 12 rows or more.
+    let abreast = (1184 / (280 + 96 * table.columns.len())).clamp(1, table.rows.len().div_ceil(12).max(1));
+    let (rows, label) = (table.rows.len().div_ceil(abreast), table.label.clone());
+    let mut parts = Vec::new();
+    while !table.rows.is_empty() {
+        let rest = table.rows.split_off(rows.min(table.rows.len()));
+        // Only a formatter that fails could fail.
+        parts.push(table.render().unwrap_or_default());
+        table = HeatTable { rows: rest, label: format!("{label}, part {}", parts.len() + 1), ..table };
+    }
+    parts
 }
 
 fn table(catalog: &Catalog<'_>, places: &[MachineSeries<'_>], all: &[Placed<'_>], by_machine: bool) -> HeatTable {
@@ -238,9 +261,9 @@ fn table(catalog: &Catalog<'_>, places: &[MachineSeries<'_>], all: &[Placed<'_>]
         rows.entry((&of.name, Parameters(in_row), &of.variant)).or_default().insert(column, cell);
     }
     let across = if by_machine { "machine" } else { "parameters" };
-    let on = if by_machine { String::new() } else { format!(" on {}", places[0].name) };
+    let on = if by_machine { String::new() } else { format!(" on {}", shortened(places[0].name, TAG)) };
     let head = |(number, column): &Across<'_>| {
-        if by_machine { places[*number].name.to_owned() } else { column.words() }
+        if by_machine { shortened(places[*number].name, TAG) } else { column.words() }
     };
     let row = |((name, Parameters(params), variant), cells): (Kernel<'_>, BTreeMap<_, HeatCell>)| HeatRow {
         name: format!("{name}{params}"),

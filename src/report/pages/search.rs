@@ -15,7 +15,8 @@ pub(crate) fn search(catalog: &Catalog<'_>) -> Page {
         let note = format!("{}, {}, since {}", words::name(&of.id), event::short_state(of), date::day(of.since));
         entry(link::event(&of.id), &name_and_more(of).concat(), &note)
     });
-    let series = catalog.analysis.series.iter().map(|one| {
+    let of_role = |judged: bool| catalog.analysis.series.iter().filter(move |one| one.judged == judged);
+    let series = of_role(true).chain(of_role(false)).map(|one| {
         let series = &one.series;
         let note = format!("{}, {} on {}", series.suite, series.metric.name, words::name(&series.machine_name));
         entry(catalog.series_place(&series.id), &words::name(&short_benchmark(&series.benchmark)), &note)
