@@ -87,8 +87,8 @@ pub(crate) fn append_watched(
     let records = batch(records)?;
     inherited::begin(&store.repository, target)?;
     let mut branch = BranchMove::begin(&store.repository, &target.reference, watch)?;
-    let known = records.values().filter(|(record, blob)| record.stored.is_none() && exists(&store.repository, *blob));
-    branch.warnings.extend(set_aside(&store.repository, known.map(|(_, blob)| *blob))?);
+    let present = records.values().filter(|(record, blob)| record.stored.is_none() && exists(&store.repository, *blob));
+    branch.warnings.extend(set_aside(&store.repository, present.map(|(_, blob)| *blob))?);
     let append = Append { repository: &store.repository, target, records: &records, time };
     // The first error counts; the next append removes what is left.
     let mut appended = append.move_ref(&mut branch, watch).inspect_err(|_| branch.abandon())?;

@@ -9,8 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
-use git2::{OdbLookupFlags, Oid, Repository, RepositoryInitOptions};
-use sha1::{Digest as _, Sha1};
+use git2::{ObjectType, OdbLookupFlags, Oid, Repository, RepositoryInitOptions};
 
 use crate::error::{HistoryError, failed};
 use crate::objects;
@@ -27,7 +26,7 @@ pub(crate) fn set_aside(
     for id in ids.into_iter().filter(|id| !is_readable(repository, *id)) {
         let (name, objects) = (id.to_string(), repository.commondir().join("objects"));
         let file = objects.join(&name[..2]).join(&name[2..]);
-        if file.exists() && !is_sound(&file, id) {
+        if file.exists() && !is_intact(&file, id) {
             move_aside(repository, &file, &name)?;
             moved.push(format!("moved the broken object {id} to {PLACE}"));
         }
@@ -56,10 +55,12 @@ fn is_readable(repository: &Repository, id: Oid) -> bool {
 }
 
 /// Whether the file of an object holds what its name says.
-fn is_sound(file: &Path, id: Oid) -> bool {
+fn is_intact(file: &Path, id: Oid) -> bool {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| ZlibDecoder::new(file).read_to_end(&mut bytes));
-    read.is_ok() && Sha1::digest(&bytes)[..] == *id.as_bytes()
+    let (header, content) = bytes.split_at(bytes.iter().position(|byte| *byte == 0).map_or(0, |end| end + 1));
+    let kind = str::from_utf8(header).ok().and_then(|header| ObjectType::from_str(header.split(' ').next()?));
+    read.is_ok() && kind.is_some_and(|kind| Oid::hash_object(kind, content).is_ok_and(|hashed| hashed == id))
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, HistoryError> {
@@ -85,8 +86,8 @@ fn move_aside(repository: &Repository, file: &Path, name: &str) -> Result<(), Hi
 fn objects_of(index: &[u8]) -> Vec<Oid> {
     let count = index.get(8 + 255 * 4..8 + 256 * 4).and_then(|count| count.try_into().ok()).map(u32::from_be_bytes);
     let ids = index.get(8 + 256 * 4..8 + 256 * 4 + 20 * count.unwrap_or(0) as usize).unwrap_or_default();
-    let is_known = index.starts_with(b"\xfftOc\0\0\0\x02");
-    ids.chunks_exact(20).filter(|_| is_known).filter_map(|id| Oid::from_bytes(id).ok()).collect()
+    let has_ids = index.starts_with(b"\xfftOc\0\0\0\x02");
+    ids.chunks_exact(20).filter(|_| has_ids).filter_map(|id| Oid::from_bytes(id).ok()).collect()
 }
 
 /// Packs what can be read of a pack, and moves its files, unless all can be read, or nothing.

@@ -133,15 +133,15 @@ impl Plan {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),
             Some(AfterRewrite::Restore) if remote.is_some() => {
                 let promises = Promises::new(repository)?;
-                let is_known = |item: TreeItem| is_here(repository, item.id) || promises.cover(item.id);
-                let is_back = |path: &TreePath, item| against.right.get(path) == Some(&item) && !is_known(item);
+                let is_available = |item: TreeItem| is_here(repository, item.id) || promises.cover(item.id);
+                let is_back = |path: &TreePath, item| against.right.get(path) == Some(&item) && !is_available(item);
                 if let Some((path, _)) = at_local.left.iter().find(|(path, item)| is_back(path, **item)) {
                     let what = format!("`{}` cannot be read here or at the remote", String::from_utf8_lossy(path));
                     let hint = "run `sprag history fsck --repair` in the repository of the remote, and sync here again";
                     return Err(HistoryError::Incomplete { what, hint }.into());
                 }
                 let changed = at_remote.changed.iter().map(|(path, (before, _))| (path, before));
-                let before = at_remote.left.iter().chain(changed).filter(|(_, item)| is_known(**item));
+                let before = at_remote.left.iter().chain(changed).filter(|(_, item)| is_available(**item));
                 puts.extend(before.map(|(path, item)| (path.clone(), *item)));
             }
             Some(AfterRewrite::Restore) | None => {}
