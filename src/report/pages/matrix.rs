@@ -230,9 +230,11 @@ fn with_tables(catalog: &Catalog<'_>, section: Section, places: &[MachineSeries<
 
 /// A long table of few columns in parts that fill the width of the page.
 fn side_by_side(mut table: HeatTable) -> Vec<String> {
-    // In pixels: the width of the page, of a name and of a column. A part has 12 rows or more.
-    let abreast = (1184 / (280 + 96 * table.columns.len())).clamp(1, table.rows.len().div_ceil(12).max(1));
-    let (rows, label) = (table.rows.len().div_ceil(abreast), table.label.clone());
+    // In pixels, of the page, of a name and of a column. At most five rows are not parted.
+    let name = table.rows.iter().map(|row| 8 * (row.name.len() + row.variant.len())).max().unwrap_or(0);
+    let width = name.clamp(144, 256) + 28 + 120 * table.columns.len();
+    let (most, label) = (table.rows.len().div_ceil(5), table.label.clone());
+    let rows = table.rows.len().div_ceil((1184 / width).min(most).max(1));
     let mut parts = Vec::new();
     while !table.rows.is_empty() {
         let rest = table.rows.split_off(rows.min(table.rows.len()));

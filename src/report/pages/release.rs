@@ -448,7 +448,7 @@ fn items(catalog: &Catalog<'_>, release: &ReleaseReport, filled: &FilledChecklis
             Phrase::default().to(first_record(catalog, item), or_none(figures(item).measured))
         })
         .column("Margin", "nb opt2", |item| or_none(figures(item).margin))
-        .column("Seen in", "opt", |item| seen_in(catalog, item))
+        .column("Seen in", "place opt", |item| seen_in(catalog, item))
         .tint(|item| item.status == Status::Fail)
         .section("items", "Checklist", note, "It has no item.");
     let gone: BTreeSet<&str> = filled.items.iter().flat_map(|item| events(&item.why)).collect();
@@ -488,7 +488,6 @@ fn record_place(catalog: &Catalog<'_>, path: &str) -> Option<String> {
     catalog.run_place(run_of(path)?)
 }
 
-/// The first runs that an item depends on, and their machines.
 fn seen_in(catalog: &Catalog<'_>, item: &Filled) -> Phrase {
     let runs: Vec<&str> = item.rests_on.iter().filter_map(|file| run_of(&file.path)).collect();
     if runs.is_empty() {
