@@ -118,10 +118,10 @@ pub fn analyse(input: DigestInput<'_>) -> Analysis {
             })
         })
         .collect();
-    for row in rollup::suites(&series) {
-        let is_it = |suite: &&mut SuiteAnalysis| suite.suite == row.suite && suite.machine == row.machine;
+    for (suite, machine, mean) in rollup::means(&series) {
+        let is_it = |one: &&mut SuiteAnalysis| one.suite == suite && one.machine == machine;
         if let Some(suite) = suites.iter_mut().find(is_it) {
-            suite.rollup = Some(row);
+            suite.mean_baseline = Some(mean);
         }
     }
     Analysis {
@@ -239,7 +239,7 @@ fn suite_finding(id: &str, run: &Run, previous: Option<&RunHead>, baselines: &[B
         }),
         counts: Counts::from_comparisons(&comparisons),
         comparisons,
-        rollup: None,
+        mean_baseline: None,
     }
 }
 

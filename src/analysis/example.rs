@@ -7,8 +7,8 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use crate::{rollup, trend};
 use sprag_model::baseline::SCHEMA_VERSION;
 use sprag_model::{
-    Baseline, BaselineMetric, Benchmark, Counts, Environment, Estimate, LatestRow, Machine, Measurement, Metric,
-    NoBaseline, Quality, Rule, Run, RunStatus, Series, SeriesAnalysis, SuiteAnalysis,
+    Baseline, BaselineMetric, Benchmark, Counts, Environment, Estimate, Machine, Measurement, Metric, NoBaseline,
+    Quality, Rule, Run, RunStatus, Series, SeriesAnalysis, SuiteAnalysis,
 };
 
 /// A run with one `time` in seconds a benchmark.
@@ -88,7 +88,7 @@ pub(super) fn suite(name: &str, machine: &str) -> SuiteAnalysis {
         baseline: Err(NoBaseline::Absent(String::new())),
         comparisons: Vec::new(),
         counts: Counts::default(),
-        rollup: None,
+        mean_baseline: None,
     }
 }
 
@@ -109,16 +109,7 @@ pub(crate) fn daily(name: &str, sessions: &[(u32, f64)]) -> Series {
 
 /// A series of a history without baselines, whose newest run has a value of it.
 pub(crate) fn analysed(series: Series, judged: bool) -> SeriesAnalysis {
-    let latest = rollup::latest(&series, []).unwrap_or_else(|| LatestRow {
-        series: series.id.clone(),
-        current: 0.0,
-        run: String::new(),
-        previous: None,
-        baseline: None,
-        change_previous: None,
-        change_baseline: None,
-        points: 0,
-    });
+    let latest = rollup::latest(&series, []).unwrap_or_default();
     let last = series.points.iter().map(|point| point.time).max().unwrap_or_default();
     SeriesAnalysis { series, judged, at_tip: true, last, latest, comparison: None, sentence: String::new() }
 }

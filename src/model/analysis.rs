@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::commit::Commit;
 use super::disagreement::Disagreement;
 use super::environment::FactChange;
-use super::rollup::{LatestRow, SuiteRow, WeekRow};
+use super::movers::WeekRow;
 use super::run::{Quality, Quarantined, RunStatus};
 use super::series::Series;
 use super::verdict::{Comparison, Counts};
@@ -67,8 +67,8 @@ pub struct SuiteAnalysis {
     /// The judged metrics of the newest run against the baseline, worst first.
     pub comparisons: Vec<Comparison>,
     pub counts: Counts,
-    /// Absent where no run measured anything.
-    pub rollup: Option<SuiteRow>,
+    /// How many series it judges, and the geometric mean over those of newest / baseline, minus 1; positive is worse.
+    pub mean_baseline: Option<(usize, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +99,19 @@ pub struct SeriesAnalysis {
     pub comparison: Option<Comparison>,
     /// How the newest value compares with the others, in one sentence.
     pub sentence: String,
+}
+
+/// The newest value of a series compared with the previous one and the baseline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LatestRow {
+    /// In base units.
+    pub current: f64,
+    pub previous: Option<f64>,
+    pub baseline: Option<f64>,
+    /// `current / previous - 1`.
+    pub change_previous: Option<f64>,
+    /// `current / baseline - 1`.
+    pub change_baseline: Option<f64>,
 }
 
 impl Analysis {

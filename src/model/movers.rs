@@ -76,3 +76,27 @@ pub struct SuiteNoiseRow {
     /// The 90th percentile of that.
     pub between_runs_p90: Option<f64>,
 }
+
+/// All judged series of a suite on a machine, in one week.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct WeekRow {
+    /// The Monday the week begins with (ISO 8601), in UTC.
+    pub week: NaiveDate,
+    pub suite: String,
+    pub machine: String,
+    pub machine_name: String,
+    /// How many runs of the suite measured something.
+    pub runs: usize,
+    /// How many judged series have a value.
+    pub series: usize,
+    /// How many of them also have a value in the week before that was measured.
+    pub compared: usize,
+    /// The geometric mean over those of weekly median / weekly median before, minus 1; positive is worse.
+    pub change: Option<f64>,
+    /// The worst of the single changes; positive is worse.
+    pub worst: Option<f64>,
+    /// The series with the worst change.
+    pub worst_series: Option<String>,
+    /// The best of the single changes; negative is better.
+    pub best: Option<f64>,
+}

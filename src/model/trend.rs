@@ -11,8 +11,7 @@ use super::change_point::{Changes, Level, SeriesNoise};
 use super::disagreement::Disagreement;
 use super::event::{Event, NamedCommit, NamedMachine};
 use super::metric::Metric;
-use super::movers::{GeomeanRow, MoverRow, SuiteNoiseRow};
-use super::rollup::WeekRow;
+use super::movers::{GeomeanRow, MoverRow, SuiteNoiseRow, WeekRow};
 use super::series::PointRun;
 
 /// The result of `sprag trend`.

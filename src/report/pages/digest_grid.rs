@@ -346,8 +346,7 @@ fn run_note(suite: &SuiteAnalysis, catalog: &Catalog<'_>, subject: &str) -> Phra
         note = note.text(" ").mark(Mark::of_quality(&suite.quality)).text(format!(": {reasons}."));
     }
     // The means are of what was judged at last, maybe at an earlier commit.
-    let rollup = suite.rollup.as_ref().filter(|_| suite.counts.judged() > 0);
-    match rollup.and_then(|rollup| Some((rollup.series, rollup.change_baseline?))) {
+    match suite.mean_baseline.filter(|_| suite.counts.judged() > 0) {
         Some((series, change)) => {
             let mean = format!(" Geometric mean of {} series against the baseline: ", count(series));
             note.text(format!("{mean}{} (positive is worse).", number::percent(change)))

@@ -174,7 +174,7 @@ fn headline(of: &SeriesAnalysis, fit: Option<&Fit<'_>>, name: &str) -> Phrase {
     subject.join(fit.map_or_else(
         || {
             let newest = of.latest.current;
-            let runs = counted(of.latest.points, "run", "runs");
+            let runs = counted(of.series.points.len(), "run", "runs");
             format!("{} now, {runs}", number::quantity(of.series.metric.unit.scale(newest), newest)).into()
         },
         series_fit::story,
@@ -347,7 +347,7 @@ fn suite_section(catalog: &Catalog<'_>, id: String, suite: &str, series: Vec<&Se
             Cell::Drawn(fit.map_or(String::new(), |fit| cell::sparkline(one, Some(&fit))))
         })
         .column("Newest", "n grouped", |(scale, one, _)| number::value(*scale, one.latest.current))
-        .column("Runs", "n opt2", |(_, one, _)| count(one.latest.points))
+        .column("Runs", "n opt2", |(_, one, _)| count(one.series.points.len()))
         .column("Newest run", "nb opt", |(_, one, _)| {
             one.series.newest().map_or(String::new(), |point| date::day(point.time))
         })

@@ -10,8 +10,8 @@ use super::runs;
 use sprag_model::metric::TIME;
 use sprag_model::{
     Analysis, BaselineFacts, Better, CommitLine, Comparison, Counts, Effect, HistoryFacts, LatestRow, MoverRow,
-    NoBaseline, Point, PointRun, Quarantined, RecordedRun, Series, SeriesAnalysis, SuiteAnalysis, SuiteRow, Verdict,
-    WeekMovers, WeekRow,
+    NoBaseline, Point, PointRun, Quarantined, RecordedRun, Series, SeriesAnalysis, SuiteAnalysis, Verdict, WeekMovers,
+    WeekRow,
 };
 
 /// The run of a series whose value is its baseline, counted from the oldest.
@@ -105,14 +105,11 @@ fn analysed(series: Series, recorded: &[RecordedRun]) -> SeriesAnalysis {
     let baseline = (judged && series.suite == "cpu").then(|| values[BASELINE_RUN.min(values.len() - 1)]);
     let previous = values.len().checked_sub(2).map(|position| values[position]);
     let latest = LatestRow {
-        series: series.id.clone(),
         current: newest.value,
-        run: newest.run.to_string(),
         previous,
         baseline,
         change_previous: previous.map(|previous| newest.value / previous - 1.0),
         change_baseline: baseline.map(|baseline| newest.value / baseline - 1.0),
-        points: values.len(),
     };
     let comparison = judged.then(|| compare(&series, baseline, at_tip.then_some(newest.value)));
     let word = comparison.as_ref().map_or("shown only", |comparison| comparison.verdict.word());
@@ -199,16 +196,7 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
             Err(NoBaseline::Absent("baselines/gpu.nvidia-h100.json".to_owned()))
         },
         counts: Counts::from_comparisons(&comparisons),
-        rollup: (own().count() > 0).then(|| SuiteRow {
-            suite: suite.to_owned(),
-            machine: machine.id.clone(),
-            runs: 37,
-            series: own().count(),
-            first: newest.run.timestamp - Duration::days(273),
-            last: newest.run.timestamp,
-            change_previous: Some(0.001),
-            change_baseline: (suite == "cpu").then_some(-0.013),
-        }),
+        mean_baseline: (suite == "cpu").then(|| (own().count(), -0.013)),
         comparisons,
     }
 }
@@ -246,11 +234,11 @@ fn weeks(suites: &[SuiteAnalysis], series: &[SeriesAnalysis]) -> Vec<WeekRow> {
     let mut noise = runs::Noise(11);
     let mut rows = Vec::new();
     for back in 0..6 {
-        for suite in suites.iter().filter(|suite| suite.rollup.is_some()) {
+        for suite in suites {
+            let is_own =
+                |s: &&SeriesAnalysis| s.judged && s.series.suite == suite.suite && s.series.machine == suite.machine;
+            let Some(own) = series.iter().find(is_own) else { continue };
             let change = Some(0.002 * noise.next()).filter(|_| back != 5);
-            let mut own = series
-                .iter()
-                .filter(|s| s.judged && s.series.suite == suite.suite && s.series.machine == suite.machine);
             rows.push(WeekRow {
                 week: monday(suite.time.date_naive() - Duration::weeks(back)),
                 suite: suite.suite.clone(),
@@ -261,7 +249,7 @@ fn weeks(suites: &[SuiteAnalysis], series: &[SeriesAnalysis]) -> Vec<WeekRow> {
                 compared: if change.is_some() { 12 } else { 0 },
                 change,
                 worst: change.map(|change| change.abs() + 0.01),
-                worst_series: own.next().filter(|_| change.is_some()).map(|own| own.series.id.clone()),
+                worst_series: change.map(|_| own.series.id.clone()),
                 best: change.map(|change| -change.abs() - 0.008),
             });
         }
