@@ -61,36 +61,12 @@ fn a_run_is_judged_by_its_baseline() {
 }
 
 #[test]
-fn a_bad_baseline_is_an_error_that_names_the_fault() {
+fn a_baseline_without_metrics_is_an_error() {
     let crafted = with_baseline();
-    let good = crafted.read(BASELINE);
-    let check = |words: &[&str]| drop(crafted.ends(2, &["check"]).says(&[BASELINE]).says(words));
-    for (field, value, words) in [
-        ("value", "NaN", &["is not JSON"][..]),
-        ("value", "0.0", &["`value` = 0", "a number above zero"]),
-        ("value", "-1.0", &["`value` = -1"]),
-        ("tolerance", "-0.5", &["`rule.tolerance` = -0.5 for `cpu/pack @fast time`", "from 0 to 1"]),
-        ("tolerance", "1e3", &["`rule.tolerance` = 1000"]),
-        ("name", "\"guess\"", &["in the metric `cpu/pack @fast time`: unknown variant `guess`, expected one of"]),
-        ("sessions", "0", &["`sessions` = 0"]),
-        ("deviation", "-1.0", &["`restlessness.deviation` = -1"]),
-        ("schema_version", "9", &["schema version 9"]),
-        ("suite", "\"gpu\"", &["of the suite `gpu`"]),
-    ] {
-        crafted.write(BASELINE, &good);
-        set(&crafted, field, value);
-        check(words);
-    }
-    let mut empty: Value = serde_json::from_str(&good).expect("JSON");
+    let mut empty: Value = serde_json::from_str(&crafted.read(BASELINE)).expect("JSON");
     empty["metrics"] = json!({});
-    for (text, words) in [
-        (&good[..good.len() / 2], &["is not JSON"][..]),
-        ("{}", &["is not a baseline"]),
-        (&empty.to_string(), &["has empty `metrics`", "hint: fix the file"]),
-    ] {
-        crafted.write(BASELINE, text);
-        check(words);
-    }
+    crafted.write(BASELINE, &empty.to_string());
+    crafted.ends(2, &["check"]).says(&[BASELINE, "has empty `metrics`", "hint: fix the file"]);
 }
 
 #[test]
@@ -107,8 +83,6 @@ fn a_run_file_can_be_checked_and_a_bad_one_is_named() {
         sandbox.write("changed.json", &run.to_string());
         crafted.ends(code, &["check", "--run", "changed.json"]).says(words);
     }
-    sandbox.write("other.json", "{\"hello\": 1}");
-    crafted.ends(2, &["check", "--run", "other.json"]).says(&["other.json", "not a run record"]);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! Inputs that are not files, or that control a terminal: each command names them, ends with its code, and waits for nothing.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Command;
 
 use sprag_base::digest::is_hex;
 
-use crate::crafted::Crafted;
+use crate::crafted::{BASELINE, Crafted};
 use crate::released::Project;
-use crate::sandbox::{Ended, Sandbox};
-use crate::{backfill, bisect, commits, demo, trt};
+use crate::sandbox::{Ended, Sandbox, files};
+use crate::{backfill, bisect, command, commits, demo, trt};
 
 const NO_FILE: &str = "it is a pipe or a device, not a regular file";
 
@@ -163,7 +165,8 @@ fn a_configured_site_stays_inside_the_project() {
 }
 
 /// Exit code, arguments, and what is said of the input, with its hint, of many wrong inputs; `''` is an empty argument. A line that
-/// begins with `#` names where the rows below it run. `UPDATE_CASES=1` writes what is said; read it.
+/// begins with `#` names where the rows below it run, one with `write` gives a file its text, and one with `change` replaces a part
+/// of that text, until the next. `UPDATE_CASES=1` writes what is said; read it.
 #[test]
 fn every_command_says_what_is_wrong_with_its_input() {
     const TABLE: &str = include_str!("wrong_inputs.txt");
@@ -184,15 +187,32 @@ fn every_command_says_what_is_wrong_with_its_input() {
     }
 }
 
-/// What a row is to be, of each of these; the first names the sandbox, which stays as it is but for `.sprag/`.
-fn answers(part: &[&str]) -> Vec<String> {
+/// What a row is to be, of each of these; the first names the sandbox. Commands leave it as it is but for `.sprag/`.
+fn answers<'t>(part: &[&'t str]) -> Vec<String> {
     let sandbox = setup(part[0]);
-    let state = || {
-        [&["status", "--porcelain", "--ignored", ":!.sprag"][..], &["rev-parse", "HEAD"]].map(|one| sandbox.git(one))
+    let mut written: BTreeMap<&'t str, String> = BTreeMap::new();
+    let state = |written: &BTreeMap<&str, String>| {
+        let git = [&["status", "--porcelain", "--ignored", ":!.sprag"][..], &["rev-parse", "HEAD"]];
+        let texts: Vec<String> = written.keys().map(|file| sandbox.read(file)).collect();
+        (git.map(|one| sandbox.git(one)), texts)
     };
-    let before = state();
-    let answer = |row: &&str| {
-        let Some(arguments) = row.split(" | ").nth(1) else { return (*row).to_owned() };
+    let mut before = state(&written);
+    let mut answer = |row: &'t str| {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        if let Some((is, file)) = cells[0].split_once(' ').filter(|(is, _)| ["write", "change"].contains(is)) {
+            assert_eq!(state(&written), before, "before {row}");
+            written.iter().for_each(|(file, text)| sandbox.write(file, text));
+            if is == "write" {
+                written.insert(file, cells[1].replace("\\n", "\n"));
+                sandbox.write(file, &written[file]);
+            } else {
+                let text = written.entry(file).or_insert_with(|| sandbox.read(file));
+                assert!(text.contains(cells[1]), "{row} in {text}");
+                sandbox.write(file, &text.replace(cells[1], &cells[2].replace("\\n", "\n")));
+            }
+            before = state(&written);
+        }
+        let Some(arguments) = cells.get(1).filter(|_| !cells[0].contains(' ')) else { return row.to_owned() };
         let words: Vec<&str> = arguments.split(' ').map(|word| if word == "''" { "" } else { word }).collect();
         let ended = soon(&sandbox, &words);
         let mut lines = ended.err.lines().skip_while(|line| !line.starts_with("error")).peekable();
@@ -206,8 +226,8 @@ fn answers(part: &[&str]) -> Vec<String> {
         let hints = ended.err.lines().filter(|line| line.starts_with("hint")).map(|hint| format!(" | {hint}"));
         format!("{} | {arguments} | {}", ended.code, without_commits(&format!("{error}{}", hints.collect::<String>())))
     };
-    let answers = part.iter().map(answer).collect();
-    assert_eq!(state(), before, "{}", part[0]);
+    let answers = part.iter().map(|row| answer(row)).collect();
+    assert_eq!(state(&written), before, "{}", part[0]);
     answers
 }
 
@@ -234,6 +254,15 @@ fn setup(name: &str) -> Sandbox {
             sandbox.append("sprag.toml", "[suites.gpu]\nkind = \"gpu\"\n");
             sandbox
         }
+        "# baseline" => {
+            let crafted = Crafted::with_sessions(5);
+            crafted.ends(0, &["baseline", "emit"]);
+            crafted.write("p.json", &crafted.read(BASELINE));
+            crafted.sandbox
+        }
+        "# release" => Crafted::released(10, &[("pack", 1.012e-3), ("scan", 2e-3)]).sandbox,
+        "# command" => command::sandbox("", ""),
+        "# texts" => texts(),
         "# commits" => commits::sandbox(),
         "# bisection" => {
             let sandbox = bisect::history(&["1000", "1000", "1000"], &[2]);
@@ -250,9 +279,20 @@ fn setup(name: &str) -> Sandbox {
             sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge it", "side"]);
             sandbox
         }
+        "# empty" => Sandbox::new(),
         "# files" => files_of_many_kinds(),
         _ => panic!("`{name}` is not a sandbox"),
     }
+}
+
+/// The cases of Trueno, each in a folder of its name.
+fn texts() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (path, bytes) in files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/golden/trueno/cases"))) {
+        sandbox.write(&path, "");
+        std::fs::write(sandbox.project.join(&path), bytes).expect("a file");
+    }
+    sandbox
 }
 
 fn files_of_many_kinds() -> Sandbox {
