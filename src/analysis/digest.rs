@@ -118,7 +118,7 @@ pub fn analyse(input: DigestInput<'_>) -> Analysis {
             })
         })
         .collect();
-    for (suite, machine, mean) in rollup::means(&series) {
+    for (suite, machine, mean) in rollup::averages(&series) {
         let is_it = |one: &&mut SuiteAnalysis| one.suite == suite && one.machine == machine;
         if let Some(suite) = suites.iter_mut().find(is_it) {
             suite.mean_baseline = Some(mean);

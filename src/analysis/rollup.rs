@@ -177,7 +177,7 @@ fn weeks_of_place(place: &Place<'_>) -> Vec<WeekRow> {
 
 /// Every suite and machine with judged series: how many there are, and the geometric mean of newest / baseline, minus 1. A series
 /// enters the mean where both values are above zero.
-pub fn means(series: &[SeriesAnalysis]) -> impl Iterator<Item = (&str, &str, (usize, f64))> {
+pub fn averages(series: &[SeriesAnalysis]) -> impl Iterator<Item = (&str, &str, (usize, f64))> {
     places(series).into_iter().filter_map(|place| {
         let log =
             |one: &&SeriesAnalysis| log_change(one.series.metric.better, one.latest.baseline?, one.latest.current);
@@ -370,10 +370,10 @@ mod tests {
         let pack = measurement("pack", &[("time", 2.0), ("bytes", 1.0)]);
         let run = run("2", 30, &[pack, measurement("scan", &[("tiles_per_s", 1.0)])]);
         let mut series = analysed(std::slice::from_ref(&run));
-        assert_eq!(means(&series).next(), None, "there is no baseline");
+        assert_eq!(averages(&series).next(), None, "there is no baseline");
         let baseline = baseline(&[("pack", "time", 4.0), ("scan", "tiles_per_s", 0.125)]);
         series.iter_mut().for_each(|one| one.latest = latest(&one.series, [&baseline]).unwrap());
-        let [(suite, machine, (count, mean))] = means(&series).collect::<Vec<_>>()[..] else {
+        let [(suite, machine, (count, mean))] = averages(&series).collect::<Vec<_>>()[..] else {
             panic!("there is one mean")
         };
         assert_eq!((suite, machine, count), ("cpu", run.run.machine.id.as_str(), 2));
@@ -398,7 +398,7 @@ mod tests {
         let figures = || {
             let mut series = analysed(&runs);
             series.iter_mut().for_each(|one| one.latest = latest(&one.series, [&baseline]).unwrap());
-            (means(&series).map(|(_, _, mean)| mean).collect::<Vec<_>>(), weeks(&series))
+            (averages(&series).map(|(_, _, mean)| mean).collect::<Vec<_>>(), weeks(&series))
         };
         let first = figures();
         assert_eq!(first.0.len(), 1);
@@ -409,6 +409,6 @@ mod tests {
 
     #[test]
     fn no_series_give_no_rows() {
-        assert_eq!((means(&[]).count(), weeks(&[])), (0, Vec::new()));
+        assert_eq!((averages(&[]).count(), weeks(&[])), (0, Vec::new()));
     }
 }
