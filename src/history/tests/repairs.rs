@@ -275,10 +275,10 @@ fn a_broken_object_is_moved_away_and_comes_back_from_the_remote() {
                 let (a, b) = copied(original);
                 break_object(&a, &format!("main:{path}"), way);
                 fs::remove_file(a.root.join(path)).unwrap();
-                let checked_first = fsck(&a.store(), &a.target(), minute(24 * 60), None);
-                assert!(checked_first.is_err() || checked_first.unwrap().status == FsckStatus::Damaged, "{way}");
+                let report = fsck(&a.store(), &a.target(), minute(24 * 60), None);
+                assert!(report.is_err() || report.unwrap().status == FsckStatus::Damaged, "{way}");
                 let steps = repaired(&a).steps;
-                assert!(steps[0].contains("`lost-checked_first/sprag`"), "{way}: {steps:?}");
+                assert!(steps[0].contains("`lost-found/sprag`"), "{way}: {steps:?}");
                 if way == 4 {
                     // Other objects of the pack may have been differences of this one.
                     a.git(&["fetch", "-q", "--refetch"]);
