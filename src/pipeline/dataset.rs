@@ -82,7 +82,7 @@ pub struct SeriesExport {
     pub folder: PathBuf,
     /// Adds what is new, if that is possible.
     pub since_last: bool,
-    /// Those of the last export, or [`BUCKETS`], where absent.
+    /// Those of the last export, or `BUCKETS`, where absent.
     pub buckets: Option<u32>,
     /// The window of the tables.
     pub days: u32,
