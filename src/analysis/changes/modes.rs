@@ -2,9 +2,8 @@
 //!
 //! Changes between neighbours are compared with two levels for all points there, each point on the nearer one. What either leaves of
 //! the points is normal noise of its own deviation, and points go from one mode to the other by a Markov chain. The cheaper of the two
-//! explanations by twice the logarithm of the likelihood is reported, with the price of a change for each change and each mode. Changes
-//! pay for each level that comes back, too. A change at which the chain itself changes stays one: there a mode became much more
-//! frequent. Of random dwell times of 5 to 30 points in 500, between levels 10 to 30 % apart, 99 of 100 series are one finding.
+//! explanations by twice the logarithm of the likelihood is reported, with the price of a change for each change and each mode. A
+//! change at which the chain itself changes stays one: there a mode became much more frequent.
 
 use super::input::Input;
 use super::ramp::Ramp;
@@ -20,12 +19,8 @@ const LEAST_SHARE: f64 = 0.15;
 /// The least distance of two modes, in deviations of the points about them.
 const APART: f64 = 4.0;
 
-/// The fewest times that points go from one mode to the other: a regression and its fix may come twice.
-const FEWEST_SWITCHES: usize = 5;
-
-/// What a change of the chain must save for each e-fold of the changes there are, since any of many may look like one: without it, 25 of
-/// 100 series of random dwell times are one finding.
-const OF_MANY: f64 = 3.0;
+/// The fewest times that points go from one mode to the other: there and back, twice.
+const FEWEST_SWITCHES: usize = 4;
 
 /// The modes between some of the cuts, in order, which are no longer needed there; without a chance.
 pub(super) fn instead_of_changes(input: &Input<'_>, cuts: &mut Vec<usize>, ramps: &mut Vec<(Ramp, f64)>) -> Vec<Modes> {
@@ -115,10 +110,7 @@ impl Search<'_> {
         let is_high: Vec<bool> = self.input.scaled.values.iter().map(|value| *value > middle).collect();
         let noise = |deviation: f64| 2.0 * values.len() as f64 * deviation.ln();
         let as_modes = noise(of_modes) + chain(&is_high[begin..end]) + 2.0 * price;
-        // Of the logarithm of the chance that a further level is by accident one of the two, the half: levels are not evenly spread.
-        let comes_back = |pair: &[usize]| (gap * ((pair[1] - pair[0]) as f64).sqrt() / of_changes).ln().max(0.0);
-        let back: f64 = bounds.windows(2).skip(2).map(comes_back).sum();
-        if as_modes >= noise(of_changes) + back + price * (cuts.len() + within.len()) as f64 {
+        if as_modes >= noise(of_changes) + price * (cuts.len() + within.len()) as f64 {
             return None;
         }
         let replaced = replaced(&is_high, bounds, price);
@@ -188,7 +180,7 @@ fn chain(is_high: &[bool]) -> f64 {
 
 /// The cuts between these bounds at which the chain does not change: the one that saves least goes first.
 fn replaced(is_high: &[bool], mut bounds: Vec<usize>, price: f64) -> Vec<usize> {
-    let (mut replaced, least_saved) = (Vec::new(), price + OF_MANY * (bounds.len() as f64 - 2.0).ln());
+    let mut replaced = Vec::new();
     let saved = |bounds: &[usize], place: usize| {
         let [begin, cut, end] = [bounds[place - 1], bounds[place], bounds[place + 1]];
         chain(&is_high[begin..end]) - chain(&is_high[begin..cut]) - chain(&is_high[cut..end])
@@ -196,7 +188,7 @@ fn replaced(is_high: &[bool], mut bounds: Vec<usize>, price: f64) -> Vec<usize> 
     loop {
         let each = (1..bounds.len() - 1).map(|place| (place, saved(&bounds, place)));
         match each.min_by(|one, other| one.1.total_cmp(&other.1)) {
-            Some((place, least)) if least < least_saved => replaced.push(bounds.remove(place)),
+            Some((place, least)) if least < price => replaced.push(bounds.remove(place)),
             _ => break,
         }
     }
@@ -238,27 +230,8 @@ mod tests {
         let (changes, modes) = detected(&noisy(&[&alternating[..], &[(60, 170.0)]].concat()));
         assert_eq!((changes, modes.len()), (1, 1));
         assert_eq!(detected(&noisy(&[(40, 100.0), (20, 120.0), (40, 100.0)])), (2, vec![]));
-        let [slow, fast] = [(30, 120.0), (30, 100.0)];
-        assert_eq!(detected(&noisy(&[fast, slow, fast, slow, fast])), (4, vec![]));
         let stairs: Vec<(usize, f64)> = (0..8).map(|place| (15, 100.0 * 1.1_f64.powi(place))).collect();
         assert_eq!(detected(&noisy(&stairs)), (7, vec![]));
-    }
-
-    #[test]
-    fn levels_of_random_length_are_one_finding() {
-        let mut single = 0;
-        for seed in 0..100 {
-            let (mut random, mean, gap) = (SplitMix64::new(seed), [5.0, 8.0, 15.0, 30.0][seed as usize % 4], 1.1);
-            let mut levels = vec![(1, 100.0)];
-            for _ in 1..500 {
-                let level = levels[levels.len() - 1].1;
-                let goes = random.uniform() < 1.0 / mean;
-                levels.push((1, if goes { 100.0 * (100.0 * gap) / level } else { level }));
-            }
-            let (changes, modes) = detected(&noisy(&levels));
-            single += usize::from((changes, modes.len()) == (0, 1));
-        }
-        assert!(single >= 90, "{single}");
     }
 
     #[test]
