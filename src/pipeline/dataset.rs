@@ -106,7 +106,8 @@ pub fn export(project: &Project, options: &SeriesExport) -> crate::Result<Export
     fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     let _lock = project::locked(&folder.join(KIND.marker), &|| text::note("waiting for another export"))?;
     let exported = export_to(project, options);
-    if is_new && exported.is_err() {
+    // Another export may have come in between.
+    if is_new && exported.is_err() && !folder.join(MANIFEST).exists() {
         // The user must see the error of the export.
         let _ = fs::remove_dir_all(folder);
     }
@@ -256,7 +257,7 @@ fn write_part(folder: &Path, path: &str, kind: &str, bytes: &[u8]) -> crate::Res
 fn remove_others(folder: &Path, manifest: &Manifest) -> crate::Result<()> {
     let own: BTreeSet<&str> = manifest.parts.iter().map(|part| part.file.path.as_str()).collect();
     for file in ExistingFolder::new(KIND, folder).files()? {
-        let is_part = file.starts_with("points/") || file.starts_with("outline-");
+        let is_part = file.starts_with("points/bucket=") && file.ends_with(".parquet") || file.starts_with("outline-");
         if is_part && !own.contains(file.as_str()) && file != manifest.outline.path {
             let place = folder.join(&file);
             fs::remove_file(&place).with_context(|| format!("cannot remove `{file}`"))?;
@@ -442,19 +443,32 @@ impl Opened {
         Ok((output, ledger))
     }
 
+    /// # Errors Where an export of the history would write something else now, so that no event of it may be recorded.
+    pub fn check_current(&self, project: &Project) -> crate::Result<()> {
+        let study = study::study(project)?;
+        trend::check_recordable(&study)?;
+        trend::with_input(project, &study, &self.options(&study), &|_| true, |input| {
+            self.check_same(&Dataset::new(&input))
+        })
+    }
+
+    fn check_same(&self, now: &Dataset) -> crate::Result<()> {
+        if sha256_hex(&now.to_bytes()) == self.manifest.outline.sha256 {
+            return Ok(());
+        }
+        let message = format!("the dataset at `{}` is not of this history as it is now", self.root.display());
+        Err(damaged(message, REEXPORT))
+    }
+
+    fn options(&self, study: &Study) -> TrendOptions {
+        TrendOptions { days: Some(self.dataset.outline.tables.days), ..TrendOptions::events(study.present()) }
+    }
+
     /// The trend of the history that was exported, with what partial results hold of its series in place of detection.
     pub fn trend(&self, project: &Project, study: &Study, from: &[PathBuf]) -> crate::Result<Trend> {
-        let options =
-            TrendOptions { days: Some(self.dataset.outline.tables.days), ..TrendOptions::events(study.present()) };
-        let (output, _) = trend::with_input(project, study, &options, &|_| true, |input| {
+        let (output, _) = trend::with_input(project, study, &self.options(study), &|_| true, |input| {
             let detections = |outline: &Outline| {
-                if sha256_hex(&Dataset::from_outline(outline.clone(), &input).to_bytes())
-                    != self.manifest.outline.sha256
-                {
-                    let message =
-                        format!("the dataset at `{}` is not of this history as it is now", self.root.display());
-                    return Err(damaged(message, REEXPORT));
-                }
+                self.check_same(&Dataset::from_outline(outline.clone(), &input))?;
                 self.detections(from).map(Some)
             };
             analyse::analyse_or(&input, None, detections)

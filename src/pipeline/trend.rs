@@ -217,6 +217,15 @@ pub fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> 
     Ok(records)
 }
 
+/// # Errors Where a clone lacks the past that the state of events depends on.
+pub fn check_recordable(study: &Study) -> crate::Result<()> {
+    if study.line.shallow {
+        let message = "no event is recorded: this clone is shallow, so what came before is not known";
+        return refuse(message, "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
+    }
+    Ok(())
+}
+
 pub fn record(project: &Project, steps: &[EventRecord]) -> crate::Result<()> {
     if steps.is_empty() {
         text::say("no event is new, narrowed or retracted");

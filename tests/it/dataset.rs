@@ -43,7 +43,7 @@ fn renders(sandbox: &Sandbox) {
 
 fn parts(sandbox: &Sandbox, folder: &str) -> Vec<String> {
     let names = files(&sandbox.project.join(folder)).into_keys();
-    names.filter(|name| name.starts_with("points/")).collect()
+    names.filter(|name| name.starts_with("points/") && name.ends_with(".parquet")).collect()
 }
 
 /// One test, since the demo takes its time.
@@ -77,6 +77,14 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     let site = ["site", "--out", "../joined", "--from", "../found", "--dataset"];
     sprag(&sandbox, &[&site[..], &["../other"]].concat(), 4)
         .says(&["is not of this history as it is now", "hint: export"]);
+    // What is recorded stays: a dataset of an earlier history records nothing.
+    let tip = sandbox.git(&["-C", "shop", "rev-parse", "HEAD"]);
+    let record = ["trend", "--record", "--days", "30", "--from", "../past", "--dataset", "../other"];
+    detect(&sandbox, "../other", "../past");
+    sprag(&sandbox, &record, 4).says(&["is not of this history as it is now"]);
+    assert_eq!(sandbox.git(&["-C", "shop", "rev-parse", "HEAD"]), tip);
+    sandbox.write("data/points/notes.txt", "of a user");
+    sandbox.write("data/points/bucket=0/notes.txt", "of a user");
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
 
@@ -90,8 +98,11 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     let increment = ["export", "series", "--out", "../data", "--since-last", "--buckets", "3"];
     sprag(&sandbox, &increment, 0).says(&["all is written again"]);
     assert_eq!(parts(&sandbox, "data"), before);
+    assert_eq!(sandbox.read("data/points/bucket=0/notes.txt"), "of a user");
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
+    let record = ["trend", "--record", "--from", "../found", "--dataset", "../data"];
+    sprag(&sandbox, &record, 0);
 }
 
 fn older_layout(sandbox: &Sandbox) {

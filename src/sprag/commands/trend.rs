@@ -58,9 +58,8 @@ fn analysed(project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
     let along = Along { revision, all_parents: args.all_parents };
     let mut study = study::study_along(project, along).map_err(|error| no_commit(project, args, error))?;
     study.line.named = revision.is_some();
-    if args.record && study.line.shallow {
-        let message = "no event is recorded: this clone is shallow, so what came before is not known";
-        return refuse(message, "run `git fetch --unshallow`; in a workflow set `fetch-depth: 0` where it checks out");
+    if args.record {
+        trend::check_recordable(&study)?;
     }
     let series: Vec<&Series> = study.analysis.series.iter().map(|one| &one.series).collect();
     let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &series)?;
@@ -77,6 +76,9 @@ fn analysed(project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
 fn joined(folder: &Path, project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
     let dataset = args.dataset.as_ref().expect("`--from` requires it");
     let opened = Opened::open(&folder.join(dataset))?;
+    if args.record {
+        opened.check_current(project)?;
+    }
     let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &opened.series())?;
     let from: Vec<PathBuf> = args.from.iter().map(|path| folder.join(path)).collect();
     let (output, ledger) = opened.join(project, &from, &options(args), &|one| selection.has(one))?;
