@@ -216,6 +216,7 @@ fn answers<'t>(part: &[&'t str]) -> Vec<String> {
         let Some(arguments) = cells.get(1).filter(|_| !cells[0].contains(' ')) else { return row.to_owned() };
         let words: Vec<&str> = arguments.split(' ').map(|word| if word == "''" { "" } else { word }).collect();
         let ended = soon(&sandbox, &words);
+        assert!(!ended.err.contains("error: ") || ended.out.is_empty(), "{row}: {}", ended.out);
         let mut lines = ended.err.lines().skip_while(|line| !line.starts_with("error")).peekable();
         let error: Vec<&str> = match lines.peek() {
             Some(_) => lines.take_while(|line| !line.is_empty() && !line.starts_with("hint")).collect(),
