@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use git2::build::CheckoutBuilder;
-use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryInitOptions, Tree};
+use git2::{ErrorClass, ErrorCode, ObjectType, Oid, Repository, RepositoryInitOptions, Tree};
 
 use crate::error::{HistoryError, failed};
 use crate::objects::{self, LooseObjects};
@@ -116,7 +116,9 @@ fn lacking(repository: &Repository, loose: &LooseObjects, tree: &Tree<'_>) -> Re
                 folders.push((format!("{}/", path()), repository.find_tree(entry.id())?));
                 continue;
             }
-            odb.read_header(entry.id())?;
+            if !odb.exists(entry.id()) {
+                return Err(git2::Error::new(ErrorCode::NotFound, ErrorClass::Odb, "it is not in this repository"));
+            }
             if name == ".gitattributes" {
                 filters.extend(filters_of(repository.find_blob(entry.id())?.content()));
             }

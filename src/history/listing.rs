@@ -377,12 +377,13 @@ pub(crate) fn absent_notes(repository: &Repository, tree: &Tree<'_>, promises: &
 pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Leaf) -> Result<OdbObject<'o>, String> {
     let unread = |error: git2::Error| absent_or(&error, "its content");
     let blob = Oid::from_str(&entry.blob).map_err(unread)?;
-    let (size, _) = odb.read_header(blob).map_err(unread)?;
-    if size > MAX_RECORD_BYTES {
-        return Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"));
+    let object = loose.read(odb, blob).map_err(unread)?;
+    match object.len() {
+        size if size > MAX_RECORD_BYTES => {
+            Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"))
+        }
+        _ => Ok(object),
     }
-    loose.check(blob).map_err(unread)?;
-    odb.read(blob).map_err(unread)
 }
 
 /// Why an object could not be read.

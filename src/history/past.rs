@@ -267,9 +267,8 @@ impl<'r> Digests<'r> {
     }
 
     fn compute(&self, blob: Oid) -> Result<Option<Digest>, git2::Error> {
-        self.loose.check(blob)?;
-        let (size, _) = self.odb.read_header(blob)?;
-        Ok(if size > MAX_RECORD_BYTES { None } else { record_digest(self.odb.read(blob)?.data()) })
+        let object = self.loose.read(&self.odb, blob)?;
+        Ok(record_digest(object.data()).filter(|_| object.len() <= MAX_RECORD_BYTES))
     }
 }
 

@@ -9,10 +9,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
-use git2::{ObjectType, OdbLookupFlags, Oid, Repository, RepositoryInitOptions};
+use git2::{OdbLookupFlags, Oid, Repository, RepositoryInitOptions};
+use sha1::{Digest as _, Sha1};
 
 use crate::error::{HistoryError, failed};
-use crate::objects;
+use crate::objects::LooseObjects;
 use crate::state::sync_folder;
 
 const PLACE: &str = "`lost-found/sprag` in the git folder";
@@ -51,16 +52,14 @@ pub(crate) fn exists(repository: &Repository, id: Oid) -> bool {
 }
 
 fn is_readable(repository: &Repository, id: Oid) -> bool {
-    objects::check(repository, id).is_ok() && repository.odb().is_ok_and(|odb| odb.read(id).is_ok())
+    repository.odb().is_ok_and(|odb| LooseObjects::new(repository).read(&odb, id).is_ok())
 }
 
 /// Whether the file of an object holds what its name says.
 fn is_intact(file: &Path, id: Oid) -> bool {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| ZlibDecoder::new(file).read_to_end(&mut bytes));
-    let (header, content) = bytes.split_at(bytes.iter().position(|byte| *byte == 0).map_or(0, |end| end + 1));
-    let kind = str::from_utf8(header).ok().and_then(|header| ObjectType::from_str(header.split(' ').next()?));
-    read.is_ok() && kind.is_some_and(|kind| Oid::hash_object(kind, content).is_ok_and(|hashed| hashed == id))
+    read.is_ok() && Sha1::digest(&bytes)[..] == *id.as_bytes()
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, HistoryError> {

@@ -249,13 +249,13 @@ impl TipContents {
 }
 
 fn fetch(loose: &LooseObjects, odb: &Odb<'_>, id: Oid) -> Result<Vec<u8>, (FindingKind, String)> {
-    let unread = |error: git2::Error| (FindingKind::Unreadable, format!("cannot be read: {}", reason(&error)));
-    loose.check(id).map_err(unread)?;
-    let (size, _) = odb.read_header(id).map_err(unread)?;
-    if size > MAX_RECORD_BYTES {
-        return Err((FindingKind::Schema, RecordError::Large(size).to_string()));
+    match loose.read(odb, id) {
+        Ok(object) if object.len() > MAX_RECORD_BYTES => {
+            Err((FindingKind::Schema, RecordError::Large(object.len()).to_string()))
+        }
+        Ok(object) => Ok(object.data().to_vec()),
+        Err(error) => Err((FindingKind::Unreadable, format!("cannot be read: {}", reason(&error)))),
     }
-    odb.read(id).map(|object| object.data().to_vec()).map_err(unread)
 }
 
 fn absent_commits(odb: &Odb<'_>, runs: &[RunFacts]) -> Option<Finding> {

@@ -2,11 +2,16 @@
 //! valid note is set aside.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 
 use crate::archive::archive_watched;
 use crate::fsck::repair::repair_watched;
@@ -240,14 +245,24 @@ fn every_step_of_a_repair_leaves_before_or_after() {
     }
 }
 
+/// The ways to break an object: first those of one in a file of its own, then those of one in a pack.
+const WAYS_TO_BREAK: usize = 7;
+const LOOSE: usize = 5;
+
 /// Breaks an object that is here, so that git takes it for one that it has.
 fn break_object(fixture: &Fixture, revision: &str, way: usize) {
     let file = fixture.object(revision);
-    if way < 4 {
+    if way < LOOSE {
         let bytes = fs::read(&file).unwrap();
         let other = fs::read(fixture.object("main:README")).unwrap();
+        let mut large = Vec::new();
+        ZlibDecoder::new(&bytes[..]).read_to_end(&mut large).unwrap();
+        large.splice(..large.iter().position(|byte| *byte == 0).unwrap(), *b"blob 55864667");
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&large).unwrap();
         fs::remove_file(&file).unwrap();
-        fs::write(&file, [b"garbage", &bytes[..bytes.len() / 2], b"", &other][way]).unwrap();
+        let ways = [b"garbage", &bytes[..bytes.len() / 2], b"", &other, &encoder.finish().unwrap()[..]];
+        fs::write(&file, ways[way]).unwrap();
         return;
     }
     fixture.git(&["repack", "-adq"]);
@@ -258,7 +273,11 @@ fn break_object(fixture: &Fixture, revision: &str, way: usize) {
     let place = listed.lines().find(|line| line.starts_with(&id)).and_then(|line| line.split_whitespace().nth(4));
     let place: usize = place.unwrap().parse().unwrap();
     let mut bytes = fs::read(&pack).unwrap();
-    bytes[place + 8..place + 12].iter_mut().for_each(|byte| *byte ^= 0xff);
+    match way {
+        // Of a kind that git does not know.
+        LOOSE => bytes[place] = bytes[place] & !0x70 | 0x50,
+        _ => bytes[place + 8..place + 12].iter_mut().for_each(|byte| *byte ^= 0xff),
+    }
     fs::remove_file(&pack).unwrap();
     fs::write(&pack, bytes).unwrap();
 }
@@ -269,7 +288,7 @@ fn a_broken_object_is_moved_away_and_comes_back_from_the_remote() {
     let (original, ..) = with_archive();
     let (path, text) = file(MARCH);
     thread::scope(|scope| {
-        for way in 0..5 {
+        for way in 0..WAYS_TO_BREAK {
             let (original, path, text) = (&original, &path, &text);
             scope.spawn(move || {
                 let (a, b) = copied(original);
@@ -279,14 +298,14 @@ fn a_broken_object_is_moved_away_and_comes_back_from_the_remote() {
                 assert!(report.is_err() || report.unwrap().status == FsckStatus::Damaged, "{way}");
                 let steps = repaired(&a).steps;
                 assert!(steps[0].contains("`lost-found/sprag`"), "{way}: {steps:?}");
-                if way == 4 {
+                if way >= LOOSE {
                     // Other objects of the pack may have been differences of this one.
                     a.git(&["fetch", "-q", "--refetch"]);
                 }
                 sync(&a, 1).unwrap_or_else(|error| panic!("{way}: {error}"));
                 agree([&a, &b], &[FEBRUARY, MARCH]);
                 a.fsck();
-                if way == 4 {
+                if way >= LOOSE {
                     return;
                 }
                 break_object(&a, "main:history/v1/cpu/2026/03", way);
@@ -311,7 +330,7 @@ fn a_broken_object_is_moved_away_and_comes_back_from_the_remote() {
 fn a_run_that_no_commit_has_is_recorded_over_its_broken_object() {
     let (a, _) = two();
     let (path, text) = file(7);
-    for way in 0..4 {
+    for way in 0..LOOSE {
         a.write("object", &text);
         let id = a.git(&["hash-object", "-w", "object"]);
         break_object(&a, &id, way);
