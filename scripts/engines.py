@@ -5,10 +5,11 @@
 
 For each size (200x60 if none is given) it makes a history, exports it with `sprag export series`, and detects
 
+  - in DuckDB and in DataFusion, from the rows of a query a bucket,
   - in Spark, `local-cluster` with two workers, by `sprag.spark`, and by `mapInArrow` from rows,
   - in Dask and in Ray, two processes each, by `sprag.dask` and `sprag.ray`.
 
-In each, a worker is killed while its first task runs. `sprag trend --from` joins what each found. JSON and text must be
+In the last three, a worker is killed while its first task runs. `sprag trend --from` joins what each found. JSON and text must be
 those of `sprag trend`. --figures kills nobody and prints the times. Needs what scripts/engines.sh installs.
 """
 
@@ -179,7 +180,39 @@ def in_ray(binary, data, found, hold):
         ray.shutdown()
 
 
-ENGINES = {"Spark": ("pyspark", in_spark), "Dask": ("distributed", in_dask), "Ray": ("ray", in_ray)}
+def in_sql(name, query):
+    """Detects a bucket at a time in the rows that a query of an engine of one process gives."""
+
+    def detect(binary, data, found, _):
+        import pyarrow.parquet
+        from sprag import engines
+
+        def each_bucket():
+            for bucket in engines.buckets(data):
+                batches = engines.detector(data, binary)(query(f"{data}/points/{bucket}"))
+                pyarrow.parquet.write_table(pyarrow.Table.from_batches(batches), f"{found}/{bucket}.parquet")
+
+        pathlib.Path(found).mkdir()
+        timed(f"{name}, a query a bucket", each_bucket)
+        return [found]
+
+    return detect
+
+
+def duckdb_rows(folder):
+    import duckdb
+
+    return duckdb.sql(f"SELECT series, run, value, workers FROM '{folder}/*.parquet'").to_arrow_reader(100_000)
+
+
+def datafusion_rows(folder):
+    import datafusion
+
+    stream = datafusion.SessionContext().read_parquet(f"{folder}/").select("series", "run", "value", "workers").execute_stream()
+    return (batch.to_pyarrow() for batch in stream)
+
+
+ENGINES = {"DuckDB": ("duckdb", in_sql("DuckDB", duckdb_rows)), "DataFusion": ("datafusion", in_sql("DataFusion", datafusion_rows)), "Spark": ("pyspark", in_spark), "Dask": ("distributed", in_dask), "Ray": ("ray", in_ray)}
 
 
 def check(binary, runs, series, folder, figures):
@@ -203,8 +236,9 @@ def check(binary, runs, series, folder, figures):
         output = str(folder / "own.parquet")
         timed("sprag detect, own threads", lambda: sprag("detect", "--parquet", f"{data}/points", "--output", output))
     for name, (module, engine) in ENGINES.items():
-        if not importlib.util.find_spec(module):
-            print(f"  skipped: {name} is not installed here", flush=True)
+        missing = name if not importlib.util.find_spec(module) else "Java" if name == "Spark" and not shutil.which("java") else ""
+        if missing:
+            print(f"  skipped: {missing} is not installed here", flush=True)
             continue
         found = str(folder / f"found-{name}")
         shutil.rmtree(found, ignore_errors=True)

@@ -1,16 +1,12 @@
 #!/usr/bin/env bash
-# Detects the changes of generated histories in Spark, Dask and Ray, and compares what the parts join to with what one machine
-# finds, byte for byte; see scripts/engines.py. Installs them from an index under target/. Usage:
-# scripts/engines.sh BINARY [RUNSxSERIES...]. Says `skipped` where Java or the packages cannot be had.
+# Detects the changes of generated histories in DuckDB, DataFusion, Spark, Dask and Ray, and compares what the parts join to with
+# what one machine finds, byte for byte; see scripts/engines.py. Installs them from an index under target/. Usage:
+# scripts/engines.sh BINARY [RUNSxSERIES...]. Says `skipped` where the packages cannot be had, of Spark where there is no Java.
 set -euo pipefail
 binary=$(realpath "$1")
 shift
 cd "$(dirname "$0")/.."
 
-if ! command -v java >/dev/null; then
-  echo "skipped: Spark needs Java, as the package openjdk-17-jre-headless has it"
-  exit 0
-fi
 venv=$PWD/target/engines-venv
 wanted=$(sha256sum <scripts/engines.txt)
 if [ "$(cat "$venv/of" 2>/dev/null)" != "$wanted" ]; then

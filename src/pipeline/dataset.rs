@@ -8,11 +8,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-use chrono::Datelike as _;
+use chrono::{DateTime, Datelike as _, Utc};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic_folder::{ExistingFolder, FolderKind};
+use crate::config::FILE_NAME;
 use crate::error::{Cause, WithContext as _};
 use crate::export::check_parent;
 use crate::project::{self, Project};
@@ -22,7 +23,7 @@ use crate::{Advice, Error, ledger, refuse, text};
 use sprag_analysis::frame::{self, PartialRow, RowsError};
 use sprag_analysis::ledger::answer_events;
 use sprag_analysis::trend::analyse::{self, TrendOutput};
-use sprag_analysis::trend::dataset::{Dataset, Gathered, Parts, each_series, in_order};
+use sprag_analysis::trend::dataset::{Dataset, GatherError, Gathered, JoinError, Parts, each_series, in_order};
 use sprag_analysis::trend::outline::{Detector, Input, Outline};
 use sprag_analysis::trend::series_changes::Detection;
 use sprag_base::digest::sha256_hex;
@@ -281,6 +282,8 @@ fn damaged(message: impl Into<String>, hint: &str) -> Error {
 
 const REEXPORT: &str = "export the history again with `sprag export series`, and detect in the parts of that";
 
+const REPLACE: &str = "read `points/` of the dataset as it is, and leave out what is of another";
+
 const REPAIR: &str =
     "a part is missing, was cut short or changed: copy the dataset again, or export it without `--since-last`";
 
@@ -296,9 +299,18 @@ impl Opened {
         };
         let manifest: Manifest = serde_json::from_slice(&bytes)
             .map_err(|error| damaged(format!("`{}` is not a manifest: {error}", path.display()), REEXPORT))?;
-        if !(1..=SCHEMA_VERSION).contains(&manifest.schema_version) || manifest.sprag != VERSION {
-            let message =
-                format!("`{}` was written by sprag {}, and this is {VERSION}", path.display(), manifest.sprag);
+        let version = manifest.schema_version;
+        if manifest.sprag != VERSION || !(1..=SCHEMA_VERSION).contains(&version) {
+            let writer = text::printable(&manifest.sprag);
+            let other = if manifest.sprag == VERSION {
+                format!("has schema version {version}")
+            } else {
+                format!("was written by sprag {writer}")
+            };
+            let message = format!(
+                "`{}` {other}; this is {VERSION}, which reads versions 1 to {SCHEMA_VERSION} of its own",
+                path.display()
+            );
             return Err(damaged(message, REEXPORT));
         }
         let outline = root.join(&manifest.outline.path);
@@ -361,7 +373,14 @@ impl Opened {
     }
 
     fn rows(&self, gathered: Gathered<'_>, hint: &str) -> crate::Result<Vec<PartialRow>> {
-        let detection = gathered.finish().map_err(|error| damaged(text::printable(&error.to_string()), hint))?;
+        let detection = gathered.finish().map_err(|error| {
+            let hint = match error {
+                GatherError::Straddles { .. } => hint,
+                GatherError::Doubled { .. } => "give each row once",
+                _ => REPLACE,
+            };
+            damaged(text::printable(&error.to_string()), hint)
+        })?;
         let row = |detection: &Detection| PartialRow {
             series: detection.id.clone(),
             dataset: self.id().to_owned(),
@@ -416,9 +435,13 @@ impl Opened {
         }
         let partials = rows.iter().map(|(path, row)| (path.as_str(), row.series.as_str(), row.detection.as_slice()));
         in_order(&self.dataset.outline, partials).map_err(|error| {
-            let message =
-                format!("the partial results are not all of the dataset: {}", text::printable(&error.to_string()));
-            damaged(message, "give what was detected in all buckets, each once")
+            let message = format!("the partial results do not join: {}", text::printable(&error.to_string()));
+            let hint = match error {
+                JoinError::Missing { .. } => "give what was detected in all buckets, each once",
+                JoinError::Doubled { .. } => "leave one of the two out",
+                JoinError::Damaged { .. } | JoinError::Unknown { .. } => "detect in the parts of its bucket again",
+            };
+            damaged(message, hint)
         })
     }
 
@@ -434,6 +457,14 @@ impl Opened {
         if let Some(days) = options.days.filter(|days| *days != outline.tables.days) {
             let message = format!("the tables of the dataset are of {} days, not of {days}", outline.tables.days);
             return refuse(message, "export it with the same `--days`, or leave the option out at both");
+        }
+        let settings =
+            |benchmark: &str, metric: &str| trend::setting(&project.config.trend, options, benchmark, metric);
+        if let Some(series) = outline.differing(settings).filter(|_| project.root.join(FILE_NAME).exists()) {
+            let id = text::printable(&series.id);
+            let message =
+                format!("`{id}` was detected with another sensitivity or least change than `{FILE_NAME}` says");
+            return Err(damaged(message, REEXPORT));
         }
         let (mut output, _) =
             analyse::join(&Detector::new(outline), self.detections(from)?, &[], options.now, None, selected);
@@ -476,6 +507,11 @@ impl Opened {
         Ok(Trend { tables: Tables::default(), most: project.config.trend.most(), ..output.trend })
     }
 
+    /// The time of the newest run.
+    pub fn as_of(&self) -> Option<DateTime<Utc>> {
+        self.dataset.outline.as_of
+    }
+
     pub fn series(&self) -> Vec<&Series> {
         self.dataset.outline.series.iter().map(|one| &one.series).collect()
     }
@@ -512,7 +548,9 @@ fn partials(from: &[PathBuf]) -> crate::Result<Vec<PathBuf>> {
         }
         let entries = fs::read_dir(path).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
         let entries = entries.with_context(|| format!("cannot read `{}`", path.display()))?;
-        let is_partial = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "parquet");
+        let is_partial = |file: &PathBuf| {
+            file.extension().is_some_and(|kind| ["parquet", "arrow", "arrows"].iter().any(|one| kind == *one))
+        };
         files.extend(entries.into_iter().map(|entry| entry.path()).filter(is_partial));
     }
     files.sort();

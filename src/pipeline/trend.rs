@@ -178,7 +178,12 @@ pub(crate) fn with_input<T>(
     result
 }
 
-fn setting(config: &config::TrendSettings, options: &TrendOptions, benchmark: &str, metric: &str) -> Setting {
+pub(crate) fn setting(
+    config: &config::TrendSettings,
+    options: &TrendOptions,
+    benchmark: &str,
+    metric: &str,
+) -> Setting {
     let (name, least) = config.settings_for(benchmark, metric);
     let name = options.sensitivity.unwrap_or(name);
     let least = options.least.unwrap_or(least);
@@ -348,8 +353,7 @@ impl<'a> SeriesFilter<'a> {
 }
 
 /// Warns if `--as-of` lies before the newest run.
-pub fn warn_early(as_of: Option<DateTime<Utc>>, study: &Study) {
-    let newest = study.heads.iter().map(|head| head.timestamp).max();
+pub fn warn_early(as_of: Option<DateTime<Utc>>, newest: Option<DateTime<Utc>>) {
     if let Some((asked, newest)) = as_of.zip(newest).filter(|(asked, newest)| asked < newest) {
         warn(&format!(
             "`--as-of {}` lies before the newest run, of {}; later runs are shown anyway, and nothing is overdue",

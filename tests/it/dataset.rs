@@ -159,7 +159,15 @@ fn faulty_partials_are_named(sandbox: &Sandbox) {
     };
     let all = ["../found/0.parquet", "../found/1.parquet", "../found/2.parquet"];
     join(&all[..2]).says(&["series are missing, such as `", "hint: give what was detected in all buckets, each once"]);
-    join(&[&all[..], &all[..1]].concat()).says(&["comes twice", "hint:"]);
+    let copy = std::fs::copy(sandbox.project.join("found/0.parquet"), sandbox.project.join("copy.parquet"));
+    assert!(copy.is_ok_and(|bytes| bytes > 0));
+    join(&[&all[..], &["../copy.parquet"]].concat())
+        .says(&["comes twice: in `", "copy.parquet` and in `", "found/0.parquet`", "hint: leave one of the two out"]);
+    sandbox.append("shop/sprag.toml", "sensitivity = \"loose\"\n");
+    join(&all).says(&["was detected with another sensitivity", "hint: export the history again"]);
+    sandbox.edit("shop/sprag.toml", "sensitivity = \"loose\"\n", "");
+    let early = ["trend", "--from", "../found", "--dataset", "../data", "--as-of", "2026-01-01T00:00:00Z"];
+    sprag(sandbox, &early, 0).says(&["lies before the newest run"]);
     let path = sandbox.project.join("found/2.parquet");
     let complete = std::fs::read(&path).expect("it was written");
     for length in [0, 100, complete.len() - 1] {
@@ -197,6 +205,8 @@ fn faulty_parts_are_named(sandbox: &Sandbox) {
     let manifest = sandbox.read("data/manifest.json");
     sandbox.edit("data/manifest.json", "\"sprag\": \"", "\"sprag\": \"9.");
     detect(&["../data/points"]).says(&["was written by sprag 9", "hint: export the history again"]);
+    sandbox.write("data/manifest.json", &manifest.replacen("\"schema_version\": 2", "\"schema_version\": 3", 1));
+    detect(&["../data/points"]).says(&["has schema version 3; this is", "hint: export the history again"]);
     sandbox.write("data/manifest.json", "{");
     detect(&["../data/points"]).says(&["is not a manifest", "hint:"]);
     sandbox.write("data/manifest.json", &manifest.replacen("\"path\": \"outline-", "\"path\": \"../outline-", 1));

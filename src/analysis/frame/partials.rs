@@ -1,11 +1,13 @@
 //! What is found in series as rows, one a series: the result of a part of an analysis.
 
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
+use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
+use arrow_schema::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -26,7 +28,7 @@ pub struct PartialRow {
     pub detection: Vec<u8>,
 }
 
-fn batch(rows: &[PartialRow]) -> Result<RecordBatch, arrow_schema::ArrowError> {
+fn batch(rows: &[PartialRow]) -> Result<RecordBatch, ArrowError> {
     let text =
         |of: fn(&PartialRow) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(of))) };
     let number = |of: fn(&PartialRow) -> usize| -> ArrayRef {
@@ -57,10 +59,16 @@ pub fn write_partials_stream(rows: &[PartialRow], out: &mut dyn Write) -> Result
     Ok(writer.finish()?)
 }
 
-/// # Errors When it is not Parquet, or lacks a column.
+/// Of a Parquet file, or of what [`write_partials_stream`] wrote.
+///
+/// # Errors When it is neither, or lacks a column.
 pub fn read_partials(file: Vec<u8>) -> Result<Vec<PartialRow>, RowsError> {
     let mut rows = Vec::new();
-    for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.build()? {
+    let batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>> = match file.starts_with(b"PAR1") {
+        true => Box::new(ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.build()?),
+        false => Box::new(StreamReader::try_new(Cursor::new(file), None)?),
+    };
+    for batch in batches {
         let batch = batch?;
         let texts = |name| Texts::column(&batch, name);
         let (series, dataset, sprag) = (texts("series")?, texts("dataset")?, texts("sprag")?);

@@ -155,7 +155,7 @@ impl<'a> Texts<'a> {
 mod tests {
     use super::*;
     use crate::frame::fixture::{frame, runs_of};
-    use crate::frame::{PartialRow, partials_file, read_partials};
+    use crate::frame::{PartialRow, partials_file, read_partials, write_partials_stream};
     use arrow_array::builder::LargeListBuilder;
     use arrow_ipc::writer::StreamWriter;
 
@@ -187,7 +187,11 @@ mod tests {
         );
         let row = PartialRow { series: "a".to_owned(), detection: vec![1, 2], ..PartialRow::default() };
         let partials = partials_file(std::slice::from_ref(&row)).expect("plain rows");
-        assert_eq!(read_partials(partials.clone()).expect("it was just written"), [row]);
+        let mut stream = Vec::new();
+        write_partials_stream(std::slice::from_ref(&row), &mut stream).expect("plain rows");
+        for written in [partials.clone(), stream] {
+            assert_eq!(read_partials(written).expect("it was just written"), [row.clone()]);
+        }
         assert!(read_points(partials, &mut |_| ()).is_err_and(|error| error.to_string().contains("no column `run`")));
     }
 

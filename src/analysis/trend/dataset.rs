@@ -292,10 +292,10 @@ pub enum JoinError {
         "`{file}` is damaged, or was changed: what it holds of the series `{series}` cannot be what was found there"
     )]
     Damaged { file: String, series: String },
-    #[error("the series `{0}` comes twice")]
-    Doubled(String),
-    #[error("the series `{0}` is not one of the dataset")]
-    Unknown(String),
+    #[error("the series `{series}` comes twice: in `{first}` and in `{second}`")]
+    Doubled { series: String, first: String, second: String },
+    #[error("`{file}` holds the series `{series}`, which is not one of the dataset")]
+    Unknown { file: String, series: String },
     #[error("{missing} of the {all} series are missing, such as `{first}`")]
     Missing { missing: usize, all: usize, first: String },
 }
@@ -307,14 +307,16 @@ pub fn in_order<'f>(
 ) -> Result<Vec<Detection>, JoinError> {
     let series = &outline.series;
     let numbers: HashMap<&str, usize> = series.iter().map(|one| one.series.id.as_str()).zip(0..).collect();
-    let mut all: Vec<Option<Detection>> = series.iter().map(|_| None).collect();
+    let mut all: Vec<Option<(&str, Detection)>> = series.iter().map(|_| None).collect();
     for (file, id, bytes) in partials {
-        let number = *numbers.get(id).ok_or_else(|| JoinError::Unknown(id.to_owned()))?;
+        let unknown = || JoinError::Unknown { file: file.to_owned(), series: id.to_owned() };
+        let number = *numbers.get(id).ok_or_else(unknown)?;
         let detection =
             Detection::from_bytes(bytes).filter(|detection| outline.is_possible(&series[number], detection));
         let detection = detection.ok_or_else(|| JoinError::Damaged { file: file.to_owned(), series: id.to_owned() })?;
-        if all[number].replace(detection).is_some() {
-            return Err(JoinError::Doubled(id.to_owned()));
+        if let Some((first, _)) = all[number].replace((file, detection)) {
+            let (first, second) = (first.to_owned(), file.to_owned());
+            return Err(JoinError::Doubled { series: id.to_owned(), first, second });
         }
     }
     let mut missing = all.iter().zip(series).filter(|(detection, _)| detection.is_none());
@@ -323,6 +325,6 @@ pub fn in_order<'f>(
             let first = first.series.id.clone();
             Err(JoinError::Missing { missing: 1 + missing.count(), all: series.len(), first })
         }
-        None => Ok(all.into_iter().flatten().collect()),
+        None => Ok(all.into_iter().flatten().map(|one| one.1).collect()),
     }
 }

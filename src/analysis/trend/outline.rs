@@ -113,6 +113,12 @@ impl Outline {
         self.series.iter().all(|listed| of_machine(listed).is_some_and(|axis| *axis < self.axes.len()))
     }
 
+    /// A series of which more or less evidence is needed now than at the export.
+    pub fn differing(&self, setting: impl Fn(&str, &str) -> Setting) -> Option<&Series> {
+        let now = |series: &Series| setting(&series.benchmark, &series.metric.name);
+        self.series.iter().find(|one| now(&one.series) != one.setting).map(|one| &one.series)
+    }
+
     /// Whether it can be what was found in a series of the outline.
     pub(super) fn is_possible(&self, listed: &ListedSeries, detection: &Detection) -> bool {
         let commits = self.axes[self.machines[&listed.series.machine]].commits.len();

@@ -62,7 +62,8 @@ impl<'c, 'a> Commits<'c, 'a> {
             }
         }
         let mut suspected: BTreeMap<&str, Vec<(&Event, f64)>> = BTreeMap::new();
-        for event in &catalog.trend.events {
+        // No commit is the cause of the others.
+        for event in catalog.trend.events.iter().filter(|event| event.kind == EventKind::Change) {
             for suspect in &event.suspects {
                 suspected.entry(&suspect.commit.sha).or_default().push((event, suspect.probability));
             }
@@ -303,11 +304,7 @@ fn events_section(catalog: &Catalog<'_>, suspected: &[(&Event, f64)]) -> Option<
         .first(ROWS)
         .column("Event", "nb", |(event, _)| Phrase::page_name(catalog.event_page(&event.id), words::name(&event.id)))
         .column("What it did", "full any", |(event, _)| trend_event::deed(event))
-        .column("Probability", "n", |(event, probability)| match event.kind {
-            EventKind::Change => words::probability(*probability),
-            EventKind::Drift => "in the ramp".to_owned(),
-            EventKind::Environment | EventKind::Bimodal => "not the cause".to_owned(),
-        })
+        .column("Probability", "n", |(_, probability)| words::probability(*probability))
         .column("State", "push", |(event, _)| trend_event::state(event))
         .section("events", "Events that it may be the cause of", note, "")
         .unless_empty()

@@ -64,7 +64,7 @@ fn analysed(project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
     let series: Vec<&Series> = study.analysis.series.iter().map(|one| &one.series).collect();
     let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &series)?;
     trend::warn_unmatched(project, &study);
-    trend::warn_early(args.as_of, &study);
+    trend::warn_early(args.as_of, study.heads.iter().map(|head| head.timestamp).max());
     let output = analyse(project, &study, &options(args), &|one| selection.has(one))?;
     if selection.is_all() {
         trend::warn_unknown(&study.ledger, &output.trend);
@@ -79,6 +79,7 @@ fn joined(folder: &Path, project: &Project, args: &TrendArgs) -> Result<TrendOut
     if args.record {
         opened.check_current(project)?;
     }
+    trend::warn_early(args.as_of, opened.as_of());
     let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &opened.series())?;
     let from: Vec<PathBuf> = args.from.iter().map(|path| folder.join(path)).collect();
     let (output, ledger) = opened.join(project, &from, &options(args), &|one| selection.has(one))?;
