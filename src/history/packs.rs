@@ -102,6 +102,11 @@ fn build(blobs: &BTreeMap<Oid, &[u8]>) -> Result<(String, Vec<u8>, Vec<u8>), git
     Ok((Oid::from_bytes(&digest)?.to_string(), pack, index))
 }
 
+/// The id of an object, of its header and content.
+pub(crate) fn id_of(bytes: &[u8]) -> Option<Oid> {
+    Oid::from_bytes(&Sha1::digest(bytes)).ok()
+}
+
 /// A blob as an object of a pack, and its CRC-32.
 fn entry(blob: &[u8]) -> (Vec<u8>, u32) {
     // The kind, and the length in seven bits a byte after the first four, lowest first.

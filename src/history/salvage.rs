@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
 use git2::{OdbLookupFlags, Oid, Repository, RepositoryInitOptions};
-use sha1::{Digest as _, Sha1};
 
 use crate::error::{HistoryError, failed};
 use crate::objects::LooseObjects;
+use crate::packs::id_of;
 use crate::state::sync_folder;
 
 const PLACE: &str = "`lost-found/sprag` in the git folder";
@@ -59,7 +59,7 @@ fn is_readable(repository: &Repository, id: Oid) -> bool {
 fn is_intact(file: &Path, id: Oid) -> bool {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| ZlibDecoder::new(file).read_to_end(&mut bytes));
-    read.is_ok() && Sha1::digest(&bytes)[..] == *id.as_bytes()
+    read.is_ok() && id_of(&bytes) == Some(id)
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, HistoryError> {

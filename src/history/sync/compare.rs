@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use git2::{Commit, ErrorCode, ObjectType, Oid, Repository, Tree};
+use git2::{Commit, ErrorClass, ErrorCode, FileMode, ObjectType, Oid, Repository, Tree};
 
 use crate::commits::{has_record_message, parents};
 use crate::error::{HistoryError, failed};
 use crate::layout::FOLDER;
-use crate::objects::TreeItem;
+use crate::objects::{self, LooseObjects, Promises, TreeItem};
+use crate::past::is_here;
 use crate::repository::subject_of;
 use sprag_model::run::RECORD_ROOT;
 
@@ -58,7 +59,7 @@ pub(crate) fn outside(
     let Some(tree) = tree_of(repository, commit)? else { return Ok(items) };
     for entry in &tree {
         if entry.name_bytes() == FOLDER.as_bytes() && entry.kind() == Some(ObjectType::Tree) {
-            let folder = repository.find_tree(entry.id()).map_err(failed("read a folder of the history"))?;
+            let folder = objects::find_tree(repository, entry.id()).map_err(failed("read a folder of the history"))?;
             for entry in &folder {
                 let path = [FOLDER.as_bytes(), b"/", entry.name_bytes()].concat();
                 if path != RECORD_ROOT.as_bytes() || entry.kind() != Some(ObjectType::Tree) {
@@ -73,7 +74,8 @@ pub(crate) fn outside(
 }
 
 pub(crate) fn tree_of(repository: &Repository, commit: Option<Oid>) -> Result<Option<Tree<'_>>, HistoryError> {
-    let tree = commit.map(|commit| repository.find_commit(commit).and_then(|commit| commit.tree()));
+    let loose = LooseObjects::new(repository);
+    let tree = commit.map(|commit| loose.find_commit(repository, commit).and_then(|commit| commit.tree()));
     tree.transpose().map_err(failed("read the tree of a commit"))
 }
 
@@ -85,7 +87,7 @@ fn records_of(repository: &Repository, commit: Option<Oid>) -> Result<Option<Tre
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
         Err(error) => return Err(failed("read the tree of the history")(error)),
     };
-    repository.find_tree(entry.id()).map(Some).map_err(failed("read the tree of the history"))
+    objects::find_tree(repository, entry.id()).map(Some).map_err(failed("read the tree of the history"))
 }
 
 fn descend(
@@ -116,7 +118,7 @@ fn descend(
         path.push(b'/');
         path.extend_from_slice(&name);
         let folder = |side: Option<TreeItem>| {
-            let folder = side.filter(|item| item.is_folder()).map(|item| repository.find_tree(item.id));
+            let folder = side.filter(|item| item.is_folder()).map(|item| objects::find_tree(repository, item.id));
             folder.transpose().map_err(failed("read a folder of the history"))
         };
         match (left, right) {
@@ -144,20 +146,54 @@ pub(crate) fn user_commits(
     tip: Oid,
     published: &[Option<Oid>],
 ) -> Result<Vec<String>, HistoryError> {
+    let mut own = Vec::new();
+    for commit in unpublished(repository, tip, published)? {
+        // Of a commit whose folders cannot be read, the message says it.
+        let is_of_records =
+            |commit| holds_records_alone(repository, commit).unwrap_or_else(|_| has_record_message(commit));
+        match commit {
+            Ok(commit) if is_of_records(&commit) => {}
+            Ok(commit) => own.push(subject_of(&commit)),
+            // Whoever goes on compares what is outside the history.
+            Err(error) if is_cut(&error) => break,
+            Err(error) => return Err(failed("walk the commits of the history")(error)),
+        }
+    }
+    Ok(own)
+}
+
+/// The commits that `tip` has and `published` lack, the newest first.
+fn unpublished<'r>(
+    repository: &'r Repository,
+    tip: Oid,
+    published: &[Option<Oid>],
+) -> Result<impl Iterator<Item = Result<Commit<'r>, git2::Error>>, HistoryError> {
     let refused = || failed("walk the commits of the history");
     let mut walk = repository.revwalk().map_err(refused())?;
     walk.push(tip).map_err(refused())?;
     for hidden in published.iter().flatten() {
         walk.hide(*hidden).map_err(refused())?;
     }
-    let mut own = Vec::new();
-    for id in walk {
-        let commit = id.and_then(|id| repository.find_commit(id)).map_err(refused())?;
-        if !holds_records_alone(repository, &commit)? {
-            own.push(subject_of(&commit));
-        }
-    }
-    Ok(own)
+    Ok(walk.map(|id| id.and_then(|id| repository.find_commit(id))))
+}
+
+/// Whether the commits that `tip` has and `published` lack name records or folders of them that cannot be read.
+pub(crate) fn is_broken(repository: &Repository, tip: Oid, published: &[Option<Oid>]) -> bool {
+    let Ok(promises) = Promises::new(repository) else { return true };
+    let is_intact = |commit: Commit<'_>| {
+        let difference = compare(repository, commit.parent_id(0).ok(), Some(commit.id()));
+        difference.is_ok_and(|Difference { right, changed, .. }| {
+            let changed = changed.into_values().map(|(_, after)| after);
+            right.into_values().chain(changed).all(|item| is_available(repository, &promises, item))
+        })
+    };
+    let commits = unpublished(repository, tip, published);
+    !commits.is_ok_and(|mut commits| commits.all(|commit| commit.is_ok_and(is_intact)))
+}
+
+/// Whether a file can be read, or fetched from the remote that promised it.
+pub(crate) fn is_available(repository: &Repository, promises: &Promises<'_>, item: TreeItem) -> bool {
+    item.mode == i32::from(FileMode::Commit) || is_here(repository, item.id) || promises.cover(item.id)
 }
 
 /// The newest commit that both have; absent where there is none.
@@ -169,14 +205,22 @@ pub(crate) fn meeting(
     let (Some(one), Some(other)) = (one, other) else { return Ok(None) };
     match repository.merge_base(one, other) {
         Ok(base) => Ok(Some(base)),
-        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) if is_cut(&error) => Ok(None),
         Err(error) => Err(failed("find where two histories meet")(error)),
     }
 }
 
+/// Whether a line of commits ends, by itself or at a commit that cannot be read.
+fn is_cut(error: &git2::Error) -> bool {
+    error.code() == ErrorCode::NotFound || error.class() == ErrorClass::Odb
+}
+
 pub(crate) fn contains(repository: &Repository, tip: Oid, ancestor: Oid) -> Result<bool, HistoryError> {
-    let descends = || repository.graph_descendant_of(tip, ancestor).map_err(failed("walk the commits of the history"));
-    Ok(tip == ancestor || descends()?)
+    match repository.graph_descendant_of(tip, ancestor) {
+        _ if tip == ancestor => Ok(true),
+        Err(error) if is_cut(&error) => Ok(false),
+        descends => descends.map_err(failed("walk the commits of the history")),
+    }
 }
 
 fn holds_records_alone(repository: &Repository, commit: &Commit<'_>) -> Result<bool, HistoryError> {

@@ -99,7 +99,9 @@ impl SyncError {
             SyncError::Lost { .. }
                 | SyncError::LostHere { .. }
                 | SyncError::Different { .. }
-                | SyncError::History(HistoryError::Different { .. } | HistoryError::NotAFolder { .. })
+                | SyncError::History(
+                    HistoryError::Damaged(_) | HistoryError::Different { .. } | HistoryError::NotAFolder { .. }
+                )
         )
     }
 

@@ -9,14 +9,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use git2::{Direction, ErrorCode, Oid, Repository};
 
 use crate::archived::{Archived, NoteFit};
-use crate::error::{HistoryError, failed};
+use crate::error::{self, HistoryError, failed};
 use crate::layout::PLAIN;
 use crate::listing::notes_in;
 use crate::objects::{self, Promises, TreeItem};
-use crate::past::{Digests, is_here, noted};
+use crate::past::{Digests, noted};
 use crate::repository::{grafts, short_name};
-use crate::sync::compare::{Difference, TreePath, compare, contains, meeting, texts, tree_of, user_commits};
-use crate::sync::outcome::{AfterRewrite, SyncError};
+use crate::sync::compare::{
+    Difference, TreePath, compare, contains, is_available, meeting, texts, tree_of, user_commits,
+};
+use crate::sync::outcome::{AfterRewrite, SyncError, quoted};
 use crate::sync::repairs::Repairs;
 use crate::target::Target;
 use crate::transport::printable;
@@ -30,9 +32,14 @@ pub(crate) struct Tips {
     pub(crate) synced: Option<Oid>,
 }
 
-/// Of notes of archives by path, what is wrong with them. Later rounds need not read their runs again.
+/// What later rounds need not find out again.
 #[derive(Default)]
-pub(crate) struct Verdicts(HashMap<String, Option<&'static str>>);
+pub(crate) struct Verdicts {
+    /// Of notes of archives by path, what is wrong with them.
+    notes: HashMap<String, Option<&'static str>>,
+    /// Whether a commit that was not sent has objects that cannot be read, so that none can be sent as it is.
+    pub(crate) is_broken: bool,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -46,6 +53,8 @@ pub(crate) struct Plan {
     /// An existing commit that has both.
     pub(crate) ready: Option<Oid>,
     pub(crate) received: usize,
+    /// Whether the local branch has records that cannot be read and that the remote lacks.
+    pub(crate) is_unread: bool,
     pub(crate) drops: bool,
     pub(crate) warnings: Vec<String>,
 }
@@ -110,7 +119,7 @@ impl Plan {
                 NoteFit::Invalid(why) => Some(why),
                 NoteFit::Valid | NoteFit::Unknown => None,
             };
-            let Some(why) = *verdicts.0.entry(path.clone()).or_insert_with(judged) else { return true };
+            let Some(why) = *verdicts.notes.entry(path.clone()).or_insert_with(judged) else { return true };
             let fault = format!("`{path}` {why}");
             if !faults.contains(&fault) {
                 faults.push(fault);
@@ -133,7 +142,7 @@ impl Plan {
             Some(AfterRewrite::Accept) => puts.retain(|path, _| !at_remote.left.contains_key(path)),
             Some(AfterRewrite::Restore) if remote.is_some() => {
                 let promises = Promises::new(repository)?;
-                let is_available = |item: TreeItem| is_here(repository, item.id) || promises.cover(item.id);
+                let is_available = |item| is_available(repository, &promises, item);
                 let is_back = |path: &TreePath, item| against.right.get(path) == Some(&item) && !is_available(item);
                 if let Some((path, _)) = at_local.left.iter().find(|(path, item)| is_back(path, **item)) {
                     let what = format!("`{}` cannot be read here or at the remote", String::from_utf8_lossy(path));
@@ -145,6 +154,12 @@ impl Plan {
                 puts.extend(before.map(|(path, item)| (path.clone(), *item)));
             }
             Some(AfterRewrite::Restore) | None => {}
+        }
+        let mut unread = BTreeMap::new();
+        if verdicts.is_broken {
+            let promises = Promises::new(repository)?;
+            unread.extend(puts.extract_if(.., |_, item| !is_available(repository, &promises, *item)));
+            leaving.retain(|path, _| !unread.contains_key(path));
         }
         let at_base: HashSet<Oid> = against.right.values().map(|entry| entry.id).collect();
         // A note about a content that could not be read here would report a loss to a remote that has the content.
@@ -160,6 +175,10 @@ impl Plan {
             publishes_nothing_else(repository, tips, branch)?;
         }
         let mut warnings: Vec<String> = repairs.warning().into_iter().collect();
+        if !unread.is_empty() {
+            let (records, names) = (error::count(unread.len(), "record"), quoted(&texts(unread.keys())));
+            warnings.push(format!("{records} not sent, which cannot be read here: {names}"));
+        }
         if rewritten && remote.is_some() {
             let how =
                 if repository.is_shallow() { "cannot be followed in this shallow clone" } else { "was rewritten" };
@@ -167,6 +186,7 @@ impl Plan {
         }
         let ready = match puts.is_empty() && leaving.is_empty() && base.is_some() {
             true => base,
+            false if verdicts.is_broken => None,
             false => ready(repository, base, local, &against, &puts)?,
         };
         if let Some(base) = base.filter(|_| ready.is_none()) {
@@ -186,6 +206,7 @@ impl Plan {
             puts,
             leaving,
             received: against.right.len(),
+            is_unread: !unread.is_empty(),
             drops: after_rewrite == Some(AfterRewrite::Accept)
                 && !(at_remote.left.is_empty() && at_remote.changed.is_empty()),
             warnings,

@@ -19,7 +19,7 @@ use crate::listing::absent_notes;
 use crate::objects::{self, Edit, Edits, Promises, Swapped, TreeItem, compare_and_swap, edited};
 use crate::repository::{Store, short_name, signature_at};
 use crate::state::{Lock, Pending, StateFolder};
-use crate::sync::compare::{Difference, TreePath, compare, meeting, outside, tree_of, user_commits};
+use crate::sync::compare::{Difference, TreePath, compare, is_broken, meeting, outside, tree_of, user_commits};
 use crate::sync::outcome::{AfterRewrite, LocalBranch, SyncError, SyncOptions, Synced};
 use crate::sync::plan::{Plan, RemoteBranch, Tips, Verdicts, commit_of, odd_graph, set};
 use crate::sync::repairs::unread;
@@ -112,11 +112,23 @@ impl Rounds<'_> {
         // Sent by earlier rounds, so that the last one finds it at the remote.
         let mut sent = Vec::new();
         let mut verdicts = Verdicts::default();
+        verdicts.is_broken = self.options.dry_run && self.is_broken()?;
         loop {
             let round_begun = Instant::now();
-            let words = match self.round(attempt, &warnings, &mut sent, &mut verdicts)? {
-                Round::Done(synced) => return Ok(synced),
-                Round::Outrun(words) => words,
+            let words = match self.round(attempt, &warnings, &mut sent, &mut verdicts) {
+                Ok(Round::Done(synced)) => return Ok(synced),
+                Ok(Round::Outrun(words)) => words,
+                Err(_) if !verdicts.is_broken && self.is_broken()? => {
+                    verdicts.is_broken = true;
+                    continue;
+                }
+                // Git reads commits that were not sent when it fetches.
+                Err(SyncError::Call { cause: CallError::Remote { fault: RemoteFault::Other, words }, .. })
+                    if verdicts.is_broken =>
+                {
+                    return Err(HistoryError::Damaged(words).into());
+                }
+                Err(error) => return Err(error),
             };
             if attempt == self.attempts || begun.elapsed() >= PATIENCE {
                 return Err(SyncError::Outrun { branch: self.branch.name(), attempts: attempt, words });
@@ -125,6 +137,13 @@ impl Rounds<'_> {
             thread::sleep(wait.min(PATIENCE.saturating_sub(begun.elapsed())));
             attempt += 1;
         }
+    }
+
+    fn is_broken(&self) -> Result<bool, HistoryError> {
+        let Rounds { repository, branch, .. } = self;
+        let Some(local) = commit_of(repository, &branch.reference)? else { return Ok(false) };
+        let published = [commit_of(repository, &branch.fetched())?, commit_of(repository, &branch.synced())?];
+        Ok(is_broken(repository, local, &published))
     }
 
     fn round(
@@ -157,7 +176,13 @@ impl Rounds<'_> {
         };
         let tip = if options.dry_run { plan.ready.or(plan.base) } else { self.tip(&plan)? };
         let Some(tip) = tip else { return Ok(Round::Done(done)) };
-        let obstacle = obstacle(repository, branch, tips, tip)?;
+        let obstacle = match plan.is_unread {
+            true => Some(LocalBranch::Waits {
+                reason: "it has records that cannot be read",
+                command: "sprag history fsck --repair".to_owned(),
+            }),
+            false => obstacle(repository, branch, tips, tip)?,
+        };
         if let (true, Some(LocalBranch::Waits { reason, .. })) = (plan.drops, &obstacle) {
             return Err(SyncError::CannotDrop { local: branch.local(), branch: branch.name(), reason });
         }
@@ -295,7 +320,9 @@ fn obstacle(
             return waits("it has commits of code that the remote lacks");
         }
         let base = meeting(repository, Some(local), Some(tip))?;
-        if outside(repository, Some(local))? != outside(repository, base)? {
+        let rest = outside(repository, Some(local))?;
+        // The line of commits that leads to the base may be cut.
+        if rest != outside(repository, base)? && rest != outside(repository, Some(tip))? {
             return waits("it differs from the remote by more than records");
         }
     }

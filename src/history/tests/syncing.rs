@@ -107,6 +107,55 @@ fn notes_of_contents_that_the_remote_has_stay_here() {
     assert_eq!(fixture.load().runs.len(), 1);
 }
 
+/// An object of a record, of its folder or of its commit, lost or broken before it was sent.
+#[test]
+fn a_broken_object_that_was_not_sent_keeps_no_other_record_from_the_remote() {
+    let lost = records(2..3).remove(0).path;
+    let folder = lost.rsplit_once('/').unwrap().0;
+    for revision in [&format!("HEAD~1:{lost}"), &format!("HEAD~1:{folder}"), "HEAD~1^{tree}", "HEAD~1"] {
+        for bytes in [&b"garbage"[..], b""] {
+            let (fixture, remote) = shared();
+            (1..4).for_each(|number| {
+                _ = fixture.record(number);
+                if number == 1 {
+                    sync(&fixture, 1).unwrap();
+                }
+            });
+            let object = fixture.object(revision);
+            fs::remove_file(&object).unwrap();
+            if !bytes.is_empty() {
+                fs::write(&object, bytes).unwrap();
+            }
+            let is_record = revision.ends_with(".json");
+            if is_record {
+                fs::remove_file(fixture.root.join(&lost)).unwrap();
+            }
+            let case = format!("{revision}, {bytes:?}");
+            let at_remote = || remote.git(&["ls-tree", "-r", "--name-only", "main", "history/v1/cpu"]);
+            let run = |number| records(number..number + 1).remove(0).path;
+            if revision == "HEAD~1" && !bytes.is_empty() {
+                let error = sync(&fixture, 1).unwrap_err();
+                assert!(error.is_integrity() && error.hint().unwrap().contains("history fsck"), "{error}");
+                repaired(&fixture);
+            }
+            for number in 4..6 {
+                let synced = sync(&fixture, 1).unwrap_or_else(|error| panic!("{case}: {error}"));
+                assert_eq!(synced.warnings.iter().any(|one| one.contains(&lost)), is_record, "{case}: {synced:?}");
+                assert!(at_remote().contains(&run(number - 1)), "{case}");
+                fixture.record(number);
+            }
+            repaired(&fixture);
+            assert_eq!(sync(&fixture, 1).unwrap().warnings, [""; 0], "{case}");
+            let numbers = (1..6).filter(|number| *number != 2 || !is_record);
+            let expected: Vec<String> = numbers.map(run).collect();
+            let mut sent: Vec<String> = at_remote().lines().map(str::to_owned).collect();
+            sent.sort_by_key(|path| expected.iter().position(|other| other == path));
+            assert_eq!((sent, fixture.head()), (expected, remote.git(&["rev-parse", "main"])), "{case}");
+            assert_eq!(fixture.status(), "", "{case}");
+        }
+    }
+}
+
 #[test]
 fn fsck_misses_the_synced_records_that_a_reset_removed() {
     let (fixture, _) = shared();
