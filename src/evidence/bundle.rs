@@ -39,27 +39,11 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
         false => format!("git -C CLONE cat-file -e {commit}   # {release} was not yet tagged"),
     };
     format!(
-        "# How to verify the release {release}: {go}\n\n\
-        Nothing here needs a network or us. Each command runs in this folder; `CLONE` is a whole clone of the repository, with\n\
-        its tags and the branch that holds the history{branch}; what was reviewed is its commit `{reviewed}`.\n\n\
-        1. The files are those that are listed:\n\n\
-        \x20   sha256sum -c --strict {SUMS}\n\n\
-        2. The release is the commit that was judged:\n\n\
-        \x20   {tag}\n\n\
-        3. Every status again from the records, byte for byte (sprag {version}):\n\n\
-        \x20   {command}\n\n\
-        Where it is signed (`statement.dsse.json`), say whose key counts: `--public-key FILE`, or `--allowed-signers FILE`. Without\n\
-        either nothing vouches for the key, and a signature that was taken away is not missed.\n\n\
-        Exit code 0: all of it holds, and the release may go. 1: all of it holds, and it may not. 4: something disagrees; the\n\
-        file and the byte are named.\n\n\
-        ## What to compare with a copy from elsewhere\n\n\
-        - History: {size} runs at `{tip}`\n\
-        - Merkle root: `{root}`\n\n\
-        A history that was rewritten as a whole has another root. Release notes and mails that bear this one are what makes\n\
-        that visible.\n\n\
-        ## What this does not prove\n\n\
-        That the numbers were measured honestly, and who wrote them: a signature says who vouches for them, and only where its\n\
-        key is known from elsewhere (`--allowed-signers` or `--public-key`).\n",
+        include_str!("../../templates/release/VERIFY.md"),
+        release = release,
+        version = version,
+        tag = tag,
+        SUMS = SUMS,
         go = filled.word(),
         branch = filled.branch.as_ref().map_or_else(String::new, |branch| format!(", `{branch}`")),
         reviewed = filled.reviewed,

@@ -31,23 +31,7 @@ pub fn to_markdown(filled: &FilledChecklist) -> String {
         format!("## {heading}\n\n{text}\n\n")
     });
     format!(
-        "# Release checklist: {release}\n\n\
-        **{word}**\n\n\
-        ## Release\n\n\
-        - Tag: {release}{tagged}\n\
-        - Commit: `{commit}`\n\
-        - Commit that was measured: `{measured}`\n\
-        - Release before: {previous}\n\
-        - Targets: {targets}\n\
-        - As of: {as_of}\n\
-        - History: {runs} runs at `{tip}`, Merkle root `{root}`\n\
-        - Filled by: sprag {version}\n\n\
-        ## Items\n\n\
-        | Item | Asked | Rule | Status | What the evidence says | Rests on |\n\
-        | --- | --- | --- | --- | --- | --- |\n\
-        {items}\n\n\
-        {sections}\
-        Every status above is derived from recorded bytes; none is typed in. Sign-offs are of people.\n",
+        include_str!("../../templates/release/CHECKLIST.md"),
         release = cell(&filled.release),
         word = filled.word().to_uppercase(),
         tagged = if filled.tagged { "" } else { " (not yet tagged)" },

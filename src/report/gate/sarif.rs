@@ -48,84 +48,22 @@ pub fn gate_sarif(gate: &Gate) -> String {
     json::to_indented(&log) + "\n"
 }
 
-/// The name of a kind of finding, what happened in short and in full, and what to do.
-fn words(kind: Kind, is_compare: bool) -> [&'static str; 4] {
-    match kind {
-        Kind::Regressed => [
-            "MetricRegressed",
-            "A benchmark is worse than its tolerance allows",
-            "The change of a judged metric lies beyond its tolerance in the bad direction.",
-            if is_compare {
-                "Find the commit: `sprag bisect BASE HEAD`."
-            } else {
-                "Find the commit, or accept the new value with a word on why: `sprag baseline accept --why TEXT`."
-            },
-        ],
-        Kind::Accepted => [
-            "RegressionAccepted",
-            "A benchmark is worse than its tolerance allows, and that is accepted",
-            "The ledger accepts the change of a judged metric up to a size and a day; it does not fail the gate until then.",
-            "Nothing until its last day is over; the entry in `ledger/` says who is responsible, and why.",
-        ],
-        Kind::Missing if is_compare => [
-            "MetricMissing",
-            "A benchmark of the base was not measured",
-            "The base has a metric that the other side lacks: the benchmark failed, or was renamed or removed.",
-            "Fix the benchmark; if it is gone for good, compare with a base that does not have it.",
-        ],
-        Kind::Missing => [
-            "MetricMissing",
-            "A benchmark of the baseline was not measured",
-            "The baseline has a metric that the run lacks: the benchmark failed, or was renamed or removed.",
-            "Fix the benchmark; if it is gone for good, take a new baseline: `sprag baseline accept --why TEXT`.",
-        ],
-        Kind::NotMeasured => [
-            "SuiteNotMeasured",
-            "A suite was not measured",
-            "A suite that should have been judged was skipped, broke, or has no run.",
-            "Run it where it can be measured: `sprag run --record`.",
-        ],
-        Kind::Inconclusive => [
-            "ChangeInconclusive",
-            "The data cannot tell whether a benchmark changed",
-            "The interval of the change crosses the tolerance, or there is too little data for an interval.",
-            "Measure as the message says; if both sides can be built, an interleaved comparison shows more: `sprag compare A B --measure`, with `--rigorous` in more pairs.",
-        ],
-        Kind::NotComparable if is_compare => [
-            "SidesNotComparable",
-            "Two measurements must not be compared",
-            "The two sides differ in something that moves the numbers by itself: the environment, or the work.",
-            "Measure both sides in one environment, with benchmarks that do the same work.",
-        ],
-        Kind::NotComparable => [
-            "SidesNotComparable",
-            "Two measurements must not be compared",
-            "The environment of the run differs from that of the baseline in something that moves the numbers by itself.",
-            "Take a baseline in the present environment: `sprag baseline accept --why TEXT`.",
-        ],
-        Kind::NoBaseline if is_compare => [
-            "BaselineAbsent",
-            "A benchmark has no baseline to compare with",
-            "The base does not have the benchmark: it is new, or was renamed.",
-            "Nothing, where it is new: it is judged from the next comparison on.",
-        ],
-        Kind::NoBaseline => [
-            "BaselineAbsent",
-            "A benchmark has no baseline to compare with",
-            "There is no baseline for a metric on this class of machine.",
-            "Take one with `sprag baseline emit`.",
-        ],
-    }
-}
+/// Of each kind of finding its name, what happened in short and in full, and what to do; `compare` says some of it otherwise.
+const RULES: &str = include_str!("../../../templates/sarif-rules.json");
 
 fn rule(kind: Kind, command: &str) -> Value {
-    let [name, short, full, help] = words(kind, command == finding::COMPARE);
+    let rules: Value = serde_json::from_str(RULES).expect("the file is part of the build");
+    let words = &rules[kind.id()];
+    let text = |name: &str| match &words["compare"][name] {
+        other @ Value::String(_) if command == finding::COMPARE => json!({ "text": other }),
+        _ => json!({ "text": words[name] }),
+    };
     json!({
         "id": kind.id(),
-        "name": name,
-        "shortDescription": { "text": short },
-        "fullDescription": { "text": full },
-        "help": { "text": help },
+        "name": words["name"],
+        "shortDescription": text("short"),
+        "fullDescription": text("full"),
+        "help": text("help"),
         "defaultConfiguration": { "level": kind.level().word() },
         "properties": { "tags": ["performance"] },
     })
