@@ -1,17 +1,15 @@
 //! What an analysis would find in the sample, by the simplest rule that makes every verdict.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use chrono::{Datelike, Duration, NaiveDate};
+use chrono::Duration;
 
 use super::HOSTILE;
 use super::runs;
+use sprag_analysis::frame::{DecodedRuns, Frame};
+use sprag_analysis::rollup;
 use sprag_model::metric::TIME;
 use sprag_model::{
-    Analysis, BaselineFacts, Better, CommitLine, Comparison, Counts, Effect, HistoryFacts, LatestRow, MoverRow,
-    NoBaseline, Point, PointRun, Quarantined, RecordedRun, Series, SeriesAnalysis, SuiteAnalysis, Verdict, WeekMovers,
-    WeekRow,
+    Analysis, BaselineFacts, Better, CommitLine, Comparison, Counts, Effect, HistoryFacts, LatestRow, NoBaseline,
+    Quarantined, RecordedRun, Series, SeriesAnalysis, SuiteAnalysis, Verdict,
 };
 
 /// The run of a series whose value is its baseline, counted from the oldest.
@@ -19,7 +17,7 @@ const BASELINE_RUN: usize = 9;
 
 pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis {
     let mut series: Vec<SeriesAnalysis> =
-        all_series(line, recorded).into_values().map(|s| analysed(s, recorded)).collect();
+        all_series(line, recorded).into_iter().map(|s| analysed(s, recorded)).collect();
     series.sort_by(|a, b| a.series.id.cmp(&b.series.id));
     let suites = [("cpu", 0), ("cpu", 1), ("gpu", 0), ("gpu", 1)];
     let suites = suites.map(|(suite, number)| suite_on(suite, number, recorded, &series)).to_vec();
@@ -40,57 +38,17 @@ pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis 
             }],
             warnings: vec!["2 runs are of commits that the repository does not hold".to_owned()],
         },
-        weeks: weeks(&suites, &series),
+        weeks: rollup::weeks(&series),
         disagreements: Vec::new(),
         suites,
         series,
     }
 }
 
-fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> BTreeMap<String, Series> {
-    let positions = line.positions();
-    let mut all: BTreeMap<String, Series> = BTreeMap::new();
-    for RecordedRun { id: run_id, run, .. } in recorded {
-        let commit = run.commit.as_ref().expect("every run of the sample has a commit");
-        let position = positions.get(commit.sha.as_str()).copied();
-        let of = Arc::new(PointRun {
-            commit: commit.sha.as_str().into(),
-            position,
-            rank: position.unwrap_or_default(),
-            time: run.timestamp,
-            environment_key: run.environment.key.as_str().into(),
-            run: run_id.as_str().into(),
-            dirty: commit.dirty,
-        });
-        for measurement in &run.measurements {
-            for estimate in &measurement.estimates {
-                let benchmark = measurement.benchmark.id();
-                let id = Series::id_of(&benchmark, 1, &estimate.metric.name, &run.machine.id);
-                let series = all.entry(id.clone()).or_insert_with(|| Series {
-                    id,
-                    suite: run.suite.clone(),
-                    name: measurement.benchmark.name.clone(),
-                    params: measurement.benchmark.params_text(),
-                    variant: measurement.benchmark.variant.clone(),
-                    version: 1,
-                    role: measurement.role,
-                    metric: estimate.metric.clone(),
-                    machine: run.machine.id.clone(),
-                    machine_name: run.machine.name.clone(),
-                    machine_class: run.machine.class.clone(),
-                    points: Vec::new(),
-                    benchmark,
-                });
-                series.points.push(Point {
-                    of: Arc::clone(&of),
-                    value: estimate.value,
-                    interval: estimate.interval,
-                    workers: estimate.workers.as_slice().into(),
-                });
-            }
-        }
-    }
-    all
+fn all_series(line: &CommitLine, recorded: &[RecordedRun]) -> Vec<Series> {
+    let mut runs = DecodedRuns::default();
+    recorded.iter().for_each(|one| runs.add(&one.id, one));
+    Frame::new(&runs, line).series
 }
 
 fn judged(series: &Series) -> bool {
@@ -199,64 +157,4 @@ fn suite_on(suite: &str, number: usize, recorded: &[RecordedRun], series: &[Seri
         mean_baseline: (suite == "cpu").then(|| (own().count(), -0.013)),
         comparisons,
     }
-}
-
-/// What moved in single weeks: each has one run a series, so the value of the week before is that of the run before.
-pub(super) fn movers(analysis: &Analysis) -> Vec<WeekMovers> {
-    let mut weeks: BTreeMap<NaiveDate, Vec<MoverRow>> = BTreeMap::new();
-    for one in analysis.series.iter().filter(|one| one.judged) {
-        for pair in one.series.points.windows(2) {
-            let (before, now) = (pair[0].value, pair[1].value);
-            weeks.entry(monday(pair[1].time.date_naive())).or_default().push(MoverRow {
-                series: one.series.id.clone(),
-                suite: one.series.suite.clone(),
-                machine: one.series.machine.clone(),
-                unit: one.series.metric.unit,
-                before,
-                now,
-                runs_before: 1,
-                runs_now: 1,
-                change: Some(now / before - 1.0),
-                worse: Some(now / before - 1.0),
-                difference: now - before,
-                rank_in_unit: 1,
-            });
-        }
-    }
-    let worst_first = |(week, mut movers): (NaiveDate, Vec<MoverRow>)| {
-        movers.sort_by(|a, b| b.worse.partial_cmp(&a.worse).expect("every one has a change"));
-        WeekMovers { week, movers }
-    };
-    weeks.into_iter().rev().take(26).map(worst_first).collect()
-}
-
-fn weeks(suites: &[SuiteAnalysis], series: &[SeriesAnalysis]) -> Vec<WeekRow> {
-    let mut noise = runs::Noise(11);
-    let mut rows = Vec::new();
-    for back in 0..6 {
-        for suite in suites {
-            let is_own =
-                |s: &&SeriesAnalysis| s.judged && s.series.suite == suite.suite && s.series.machine == suite.machine;
-            let Some(own) = series.iter().find(is_own) else { continue };
-            let change = Some(0.002 * noise.next()).filter(|_| back != 5);
-            rows.push(WeekRow {
-                week: monday(suite.time.date_naive() - Duration::weeks(back)),
-                suite: suite.suite.clone(),
-                machine: suite.machine.clone(),
-                machine_name: suite.machine_name.clone(),
-                runs: 1,
-                series: 12,
-                compared: if change.is_some() { 12 } else { 0 },
-                change,
-                worst: change.map(|change| change.abs() + 0.01),
-                worst_series: change.map(|_| own.series.id.clone()),
-                best: change.map(|change| -change.abs() - 0.008),
-            });
-        }
-    }
-    rows
-}
-
-fn monday(day: NaiveDate) -> NaiveDate {
-    day - Duration::days(i64::from(day.weekday().num_days_from_monday()))
 }

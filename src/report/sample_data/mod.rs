@@ -115,7 +115,7 @@ pub(super) fn rich() -> Sample {
     let day = sprag_model::ledger::day(analysis.as_of.expect("it has runs"));
     let ledger = ledger::ledger(day, &line, &mut trend);
     let releases = ledger::releases(day, &line);
-    let movers = findings::movers(&analysis);
+    let movers = sprag_analysis::movers::week_movers(&analysis.series, 26);
     let newest =
         analysis.suites.iter().filter_map(|suite| runs.iter().find(|run| run.id == suite.run)).cloned().collect();
     let tally = Tally { judged: 240, regressed: 2, improved: 1, inconclusive: 12, share: None };
