@@ -436,65 +436,12 @@ mod tests {
     }
 
     #[test]
-    fn the_reader_refuses_what_the_schema_refuses_and_says_why() {
+    fn the_schema_accepts_every_step() {
         let schema = jsonschema::validator_for(&EventRecord::schema()).expect("the schema is one");
         let value = |record: &EventRecord| serde_json::from_str::<Value>(&text(record)).expect("a record is JSON");
         let first = EventRecord { last_good: None, ..opened(1) };
         for record in [opened(1), retracted(1), bisected(1), first] {
             assert!(schema.is_valid(&value(&record)), "{record:?}");
-        }
-        let check = |pointer: &str, wrong: Option<Value>, words: &str| {
-            let mut damaged = value(&opened(1));
-            let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
-            let parent = damaged.pointer_mut(parent).expect("the parent is there");
-            match wrong {
-                Some(wrong) => parent[field] = wrong,
-                None => assert!(parent.as_object_mut().expect("an object").remove(field).is_some(), "{pointer}"),
-            }
-            assert!(!schema.is_valid(&damaged), "the schema takes {pointer}: {damaged}");
-            refused(&format!("{}\n", json::to_canonical(&damaged)), words);
-        };
-        for field in value(&opened(1)).as_object().expect("an object").keys() {
-            check(&format!("/{field}"), None, "");
-        }
-        for field in ["series", "before", "after"] {
-            check(&format!("/members/0/{field}"), None, "missing field");
-        }
-        let twice = json!(["0123456789abcdef", "0123456789abcdef"]);
-        for (pointer, wrong, words) in [
-            ("/other", json!(1), "unknown field `other`"),
-            ("/members/0/other", json!(1), "unknown field `other`"),
-            ("/schema_version", json!(0), "is not an event record: it has no `schema_version` from 1 on"),
-            ("/schema_version", json!(3), "has schema version 3, this build reads up to 2; a newer sprag can read it"),
-            ("/event", json!("e-12345"), "has `event` `e-12345`, which is not `e-` and 6 to 16 lower-case"),
-            ("/event", json!("e-00000A"), "has `event` `e-00000A`, which is not"),
-            ("/event", json!("../00000a"), "has `event` `../00000a`, which is not"),
-            ("/step", json!("merged"), "unknown variant `merged`"),
-            ("/step", json!("retracted"), "has `reason` missing, though it was retracted"),
-            ("/reason", json!("because"), "has `reason` set, though it was opened"),
-            ("/time", json!("2026-05-04T03:02:01.5Z"), "has `time` with fractions of a second"),
-            ("/time", json!("1969-05-04T03:02:01Z"), "has `time` outside the years 1970 to 9999"),
-            ("/time", json!("yesterday"), "does not follow the schema of its version"),
-            ("/kind", json!("jump"), "unknown variant `jump`"),
-            ("/direction", json!("Worse"), "unknown variant `Worse`"),
-            ("/machines", json!([]), "has `machines` without any"),
-            ("/machines", json!(["0123456789ABCDEF"]), "has `machines` `0123456789ABCDEF`, which is not 16 lower"),
-            ("/machines", twice, "they stand in order, each once"),
-            ("/last_good", json!("0123"), "has `last_good` `0123`, which is not 40 lower-case"),
-            ("/first_suspect", json!(null), "invalid type: null"),
-            ("/most_likely", json!(null), "invalid type: null"),
-            ("/first_suspect", json!("0123"), "has `first_suspect` `0123`, which is not 40 lower-case"),
-            ("/last_suspect", json!("0123"), "has `last_suspect` `0123`, which is not 40 lower-case"),
-            ("/most_likely", json!("0123"), "has `most_likely` `0123`, which is not 40 lower-case"),
-            ("/members", json!([]), "has `members` without any"),
-            ("/members/0/series", json!("../x"), "has `members` with `../x`, which is not an id of a series"),
-            ("/members/0/before", json!("1"), "does not follow the schema"),
-            ("/members/0/before", json!(null), "invalid type: null, expected f64"),
-            ("/bisection", json!({}), "missing field"),
-            ("/chance", json!(1.5), "has `chance` 1.5, which is not from 0 to 1"),
-            ("/chance", json!(-0.5), "has `chance` -0.5, which is not from 0 to 1"),
-        ] {
-            check(pointer, Some(wrong), words);
         }
     }
 

@@ -678,7 +678,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_accepts_what_readers_accept_and_refuses_what_they_refuse() {
+    fn each_version_has_a_schema_that_accepts_its_records_alone() {
         let value = |run: &Run| serde_json::from_str::<Value>(&text(run)).expect("a record is JSON");
         let newer = recorded().run;
         let mut older = newer.clone();
@@ -692,68 +692,6 @@ mod tests {
         assert!(accepts(&second, &value(&newer)) && !accepts(&first, &value(&newer)));
         assert!(accepts(&first, &value(&skipped().run)) && accepts(&second, &value(&control)));
         assert_eq!((schema(0), schema(3)), (None, None));
-
-        let check = |pointer: &str, wrong: Option<Value>| {
-            let mut damaged = value(&newer);
-            let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
-            let parent = damaged.pointer_mut(parent).expect("the parent is there");
-            match wrong {
-                Some(wrong) => parent[field] = wrong,
-                None => assert!(parent.as_object_mut().expect("an object").remove(field).is_some(), "{pointer}"),
-            }
-            assert!(!accepts(&second, &damaged), "the schema accepts {pointer}: {damaged}");
-            let bytes = serde_json::to_vec(&damaged).expect("a value is JSON");
-            let read = Run::from_json(&bytes).is_ok_and(|(_, run)| value(&run) == damaged);
-            assert!(!read, "the reader accepts {pointer}");
-        };
-        for field in ["schema_version", "suite", "commit", "machine", "reason", "quality", "autotune", "commit/dirty"] {
-            check(&format!("/{field}"), None);
-        }
-        for field in ["machine/class", "environment/key", "benchmarks/0/failure", "benchmarks/0/metrics"] {
-            check(&format!("/{field}"), None);
-        }
-        check("/benchmarks/0/metrics/0/n", None);
-        for parent in ["", "/commit", "/machine", "/environment", "/quality", "/benchmarks/0", "/benchmarks/0/parity"] {
-            check(&format!("{parent}/other"), Some(json!(1)));
-        }
-        for (field, wrong) in [
-            ("schema_version", json!("2")),
-            ("schema_version", json!(3)),
-            ("suite", json!("../cpu")),
-            ("suite", json!("_cpu")),
-            ("timestamp_utc", json!("2026-05-04 03:02:01")),
-            ("timestamp_utc", json!("2026-05-04T03:02:01.5Z")),
-            ("timestamp_utc", json!("1969-05-04T03:02:01Z")),
-            ("commit/sha", json!("0123")),
-            ("commit/commit_time", json!("yesterday")),
-            ("machine/id", json!("0123456789ABCDEF")),
-            ("status", json!("fine")),
-            ("status", json!("skipped")),
-            ("quality/clean", json!("yes")),
-            ("benchmarks/0/name", json!("a{b")),
-            ("benchmarks/0/name", json!("x".repeat(201))),
-            ("benchmarks/0/variant", json!(" ")),
-            ("benchmarks/0/version", json!(-1)),
-            ("benchmarks/0/version", json!(5_000_000_000_u64)),
-            ("benchmarks/0/params/c", json!(64)),
-            ("benchmarks/0/params/c", json!("a,b")),
-            ("benchmarks/0/role", json!("tracked")),
-            ("benchmarks/0/parity/status", json!("right")),
-            ("benchmarks/0/metrics/0/other", json!(1)),
-            ("benchmarks/0/metrics/0/name", json!("a time")),
-            ("benchmarks/0/metrics/0/unit", json!("ms")),
-            ("benchmarks/0/metrics/0/better", json!("smaller")),
-            ("benchmarks/0/metrics/0/value", json!("0.25")),
-            ("benchmarks/0/metrics/0/value", json!(0.0)),
-            ("benchmarks/0/metrics/0/workers", json!([0.25, -1.0])),
-            ("benchmarks/0/metrics/0/interval", json!([0.25])),
-            ("benchmarks/0/metrics/0/min", json!(null)),
-            ("benchmarks/0/metrics/0/detectable", json!(-0.5)),
-            ("benchmarks/0/metrics/0/n", json!(1.5)),
-            ("benchmarks/0/metrics/1/value", json!(-1.5)),
-        ] {
-            check(&format!("/{field}"), Some(wrong));
-        }
     }
 
     proptest::proptest! {

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use sprag_base::json::to_canonical;
 use sprag_formats::custom;
 use sprag_model::autotune::TuneStore;
 use sprag_model::event_record::EVENT_ROOT;
 use sprag_model::foreign::Output;
-use sprag_model::{Baseline, EventRecord, Run};
+use sprag_model::{Baseline, EventRecord, Run, event_record, flat};
 use sprag_pipeline::config::Config;
 
 use crate::sandbox::{Sandbox, files, json};
@@ -163,83 +164,56 @@ fn every_baseline_of_version_1_is_judged_by_tolerance() {
     assert_eq!(Baseline::from_json(written.as_bytes()).expect("it can be read"), baseline);
 }
 
+/// Rows of `damages.txt`: a pointer, the value to put there or `-` to take the field away, and words of the refusal, if any. The
+/// heading names the documents; `METRIC` is their first metric.
 #[test]
 fn what_no_reader_takes_no_schema_takes() {
-    // `METRIC` is the first metric; null takes the field away.
-    let check = |name: &str, reads: fn(&[u8]) -> bool, pointer: &str, wrong: &Value| {
-        let text = read(&format!("fixtures/records/{name}.json"));
-        let mut document: Value = serde_json::from_str(&text).expect("the document is JSON");
-        let pointer = match pointer.contains("METRIC") {
-            true => pointer.replace("METRIC", &format!("/metrics/{}", first_metric(&document))),
-            false => pointer.to_owned(),
-        };
-        let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
-        let parent = document.pointer_mut(parent).unwrap_or_else(|| panic!("{name} has no {pointer}"));
-        match wrong {
-            Value::Null => drop(parent.as_object_mut().expect("an object").remove(field).expect("the field is there")),
-            wrong => parent[field] = wrong.clone(),
-        }
-        assert!(!jsonschema::is_valid(&schema(name), &document), "{name} takes {pointer}");
-        assert!(!reads(document.to_string().as_bytes()), "the reader of {name} takes {pointer}");
-    };
-    let reads_baseline: fn(&[u8]) -> bool = |bytes| Baseline::from_json(bytes).is_ok();
-    let reads_store: fn(&[u8]) -> bool =
-        |bytes| TuneStore::from_json(bytes).is_ok_and(|reading| reading.damage.is_none());
-    let shared = [
-        ("/suite", json!("../cpu")),
-        ("/other", json!(1)),
-        ("/required_status", json!("failed")),
-        ("/metrics", json!({})),
-        ("/environment/key", Value::Null),
-        ("METRIC/unit", json!("ms")),
-        ("METRIC/unit", Value::Null),
-        ("METRIC/value", json!(0.0)),
-        ("METRIC/other", json!(1)),
-    ];
-    let first = [
-        ("/schema_version", json!(2)),
-        ("/suite", Value::Null),
-        ("/required_status", json!("fine")),
-        ("/timestamp_utc", json!("yesterday")),
-        ("METRIC/value", json!("1")),
-        ("METRIC/max_regression_ratio", json!(-0.1)),
-    ];
-    let second = [
-        ("/schema_version", json!(3)),
-        ("/required_status", json!("skipped")),
-        ("/required_status", Value::Null),
-        ("/dirty", json!("no")),
-        ("/accepted/by", Value::Null),
-        ("/accepted/other", json!(1)),
-        ("/accepted/at_utc", json!("yesterday")),
-        ("METRIC/sessions", json!(0)),
-        ("METRIC/restlessness/deviation", json!(-0.1)),
-        ("METRIC/restlessness/freedom", json!(0)),
-        ("METRIC/rule", Value::Null),
-        ("METRIC/rule/name", json!("guess")),
-        ("METRIC/rule/tolerance", json!("2 %")),
-        ("METRIC/rule/tolerance", json!(-0.1)),
-        ("METRIC/rule/tolerance", json!(101)),
-        ("METRIC/rule/other", json!(1)),
-    ];
-    for (name, more) in [("baseline-1", &first[..]), ("baseline-2", &second)] {
-        for (pointer, wrong) in shared.iter().chain(more) {
-            check(name, reads_baseline, pointer, wrong);
+    let mut names = "";
+    for line in include_str!("damages.txt").lines() {
+        match line.strip_prefix("# ") {
+            Some(heading) => names = heading,
+            None => names.split(' ').for_each(|name| is_refused(name, line)),
         }
     }
-    for (pointer, wrong) in [
-        ("/schema_version", json!(2)),
-        ("/choices", Value::Null),
-        ("/other", json!(1)),
-        ("/choices/0/key/op", Value::Null),
-        ("/choices/0/key/other", json!("x")),
-        ("/choices/0/choice/selected", json!("")),
-        ("/choices/0/choice/ratio", json!(-1.0)),
-        ("/choices/0/choice/date", json!("noon")),
-        ("/choices/0/choice/candidates/block64", json!(0.0)),
-        ("/choices/0/choice/candidates/block64", json!("1")),
-    ] {
-        check("autotune-1", reads_store, pointer, &wrong);
+}
+
+#[track_caller]
+fn is_refused(name: &str, row: &str) {
+    let mut document = match name {
+        "run-2" => json(&String::from_utf8_lossy(&flat::example::recorded().run.to_record().2)),
+        "event-2" => json(&String::from_utf8_lossy(&event_record::example::opened(1).to_file().1)),
+        _ => json(&read(&format!("fixtures/records/{name}.json"))),
+    };
+    let cells: Vec<&str> = row.split(" | ").collect();
+    let pointer = match cells[0].contains("METRIC") {
+        true => cells[0].replace("METRIC", &format!("/metrics/{}", first_metric(&document))),
+        false => cells[0].to_owned(),
+    };
+    let (parent, field) = pointer.rsplit_once('/').expect("a pointer has a slash");
+    let parent = document.pointer_mut(parent).unwrap_or_else(|| panic!("{name} has no {pointer}"));
+    match cells[1] {
+        "-" => drop(parent.as_object_mut().expect("an object").remove(field).expect("the field is there")),
+        wrong => parent[field] = json(wrong),
+    }
+    assert!(!jsonschema::is_valid(&schema(name), &document), "{name} takes {row}");
+    let refusal = refusal(name, &document).unwrap_or_else(|| panic!("the reader of {name} takes {row}"));
+    assert!(refusal.contains(cells.get(2).unwrap_or(&"")), "{name}: {row}: {refusal}");
+}
+
+/// Why the reader does not take a document.
+fn refusal(name: &str, document: &Value) -> Option<String> {
+    let text = format!("{}\n", to_canonical(document));
+    let bytes = text.as_bytes();
+    match name {
+        "run-2" => match Run::from_json(bytes) {
+            Ok((_, run)) => (run.to_record().2 != bytes).then(|| "it is read as another".to_owned()),
+            Err(error) => Some(error.to_string()),
+        },
+        "event-2" => EventRecord::from_file(&event_record::example::opened(1).to_file().0, bytes).err(),
+        "autotune-1" => {
+            TuneStore::from_json(bytes).map_or_else(|error| Some(error.to_string()), |reading| reading.damage)
+        }
+        _ => Baseline::from_json(bytes).err().map(|error| error.to_string()),
     }
 }
 
