@@ -498,41 +498,7 @@ mod tests {
 
     #[test]
     fn the_text_is_aligned_and_safe() {
-        insta::assert_snapshot!(text(&findings()), @r"
-        This machine is unknown for cache and usable for DRAM kernels.
-
-        Machine
-          name         bench\u{1b}[31m
-          id           0123456789abcdef (by sprag.toml)
-          class        Example CPU
-          environment  key fedcba9876543210
-          processors   2 may be used at once, 1 thread a core
-          caches       L1d 48 KiB
-          memory       24 GiB, pages of 4 KiB
-          clock rate   governor powersave
-
-        What can be measured
-          no  suite gpu  no device
-
-        Clocks
-          wall    steps of 20 ns, 25.4 ns a reading
-          thread  there is none, so preempted samples cannot be detected
-
-        Pressure meanwhile
-          load 3.00 before and – after, 0.20 % taken by the host, held back once
-          not clean: load 3.00 on 2 cores before the run
-
-        Noise in 5 fresh worker processes
-          class  kernel         time  within  between  preempted  timed with  ratio             least change in time  in ratio
-          dram   triad 8 MiB  215 µs  0.42 %    1.2 %          –  copy 8 MiB  1.6500 to 1.7500                  12 %     3.1 %
-          not good for DRAM: triad 8 MiB: a change of its ratio shows from 3.1 % on
-          failed: worker 6: it ended with exit code 3
-
-        What to change
-          1. governor: it moves
-             keep it
-               sudo cpupower
-        ");
+        insta::assert_snapshot!(text(&findings()));
         let shares = [None, Some(0.000_12), Some(0.0123), Some(0.0999), Some(0.5)];
         assert_eq!(shares.map(percent), ["–", "0.01 %", "1.2 %", "10 %", "50 %"]);
     }

@@ -382,22 +382,9 @@ mod tests {
              [trend]\nleast = 0.01\nmost = 3\n[schedule]\nevery_days = 1\n[machine]\nname = \"m\"\n[site]\nout = \"public\"\nurl = \"https://x.org/\"\ncommit_url = \"https://x.org/{sha}\"\npages = \"changed\"\nseries = [\"infer\"]\ndownloads = true\n",
         )
         .expect("all keys are known");
-        let suite = Suite { include: vec!["tile".into()], processes: Some(2), ..Suite::of_kind(SuiteKind::Cpu) };
-        assert_eq!(config.suites, BTreeMap::from([("small".to_owned(), suite)]));
         let tolerance = config.rules.choice(config.rules.default_rule(), &Parameters::default());
         assert_eq!(tolerance, Choice::Fixed(Rule::Tolerance { ratio: 0.1, abs: 1e-6 }));
-        assert_eq!(config.trend, TrendSettings { least: Some(0.01), most: Some(3), ..TrendSettings::default() });
-        let (reference, machine) = (config.history.reference.as_deref(), config.machine.name.as_deref());
-        assert_eq!((config.project.name.as_str(), reference, machine), ("p", Some("perf"), Some("m")));
-        let site = SiteSettings {
-            out: PathBuf::from("public"),
-            url: Some("https://x.org/".into()),
-            commit_url: Some("https://x.org/{sha}".into()),
-            pages: SitePages::Changed,
-            series: vec!["infer".into()],
-            downloads: true,
-        };
-        assert_eq!((config.schedule.every_days, config.site), (1, site));
+        insta::assert_debug_snapshot!("every_key", config);
     }
 
     #[test]
@@ -417,33 +404,10 @@ mod tests {
         let limits = (plain.timeout_seconds(), plain.build_timeout_seconds(), plain.max_output_bytes());
         assert_eq!(limits, (600, 600, 16 << 20));
         assert_eq!((plain.format(), plain.output(), plain.processes()), (OutputFormat::Custom, None, 5));
-        let suite = Suite {
-            include: vec!["h".into()],
-            processes: Some(6),
-            command: vec!["a".into(), "b c".into()],
-            cwd: Some("d".into()),
-            env: BTreeMap::from([("E".to_owned(), "1".to_owned())]),
-            build: vec!["f".into()],
-            timeout_seconds: Some(2),
-            build_timeout_seconds: Some(3),
-            max_output_bytes: Some(4),
-            format: OutputFormat::named("criterion"),
-            output: Some("g".into()),
-            ..Suite::of_kind(SuiteKind::Command)
-        };
-        assert_eq!((&config.suites["x"], config.suites["x"].output()), (&suite, Some(Path::new("g"))));
-        let suite = Suite {
-            engine: Some("m.plan".into()),
-            shape_cases: vec!["a=2".into()],
-            plugin_lib: Some("p.so".into()),
-            trtexec: Some("t".into()),
-            warmup_milliseconds: Some(0),
-            iterations: Some(5),
-            duration_seconds: Some(0),
-            timeout_seconds: Some(9),
-            ..Suite::of_kind(SuiteKind::Trt)
-        };
-        assert_eq!(config.suites["trt"], suite);
+        // Formats are shown by addresses.
+        assert_eq!(config.suites["x"].format, OutputFormat::named("criterion"));
+        let suite = Suite { format: None, ..config.suites["x"].clone() };
+        insta::assert_debug_snapshot!("suites_with_every_setting", (suite, &config.suites["trt"]));
         assert!(config.on_request.is_empty(), "the file names a suite `trt`");
         let plain = &config.suites["engine"];
         assert_eq!((plain.warmup_milliseconds(), plain.iterations(), plain.duration_seconds()), (500, 100, 3));
@@ -454,86 +418,18 @@ mod tests {
         assert_eq!((large.include.len(), large.processes()), (1, 3));
     }
 
+    /// After `== ` the place of the fault and words of the refusal of the text below; settings without a table are of a suite.
     #[test]
     fn a_fault_names_its_place_and_the_nearest_word() {
-        refused("[projct]\nname = \"x\"\n", "1:2", &["unknown field `projct`", "did you mean `project`?"]);
-        refused("[schedule]\nevery_day = 7\n", "2:1", &["did you mean `every_days`?"]);
-        refused("[site]\ndownload = true\n", "2:1", &["did you mean `downloads`?"]);
-        refused("[site]\ndownloads = \"yes\"\n", "2:13", &["expected a boolean"]);
-        refused("[suites.cpu]\nkind = \"cpy\"\n", "2:8", &["did you mean `cpu`?"]);
-        let gpu = |setting: &str| format!("[suites.gpu]\nkind = \"gpu\"\n{setting}\n");
-        refused(&gpu("profiles = []"), "3:1", &["leave it out"]);
-        refused(&gpu("dtypes = [\"fp16\", \"fp16\"]"), "3:1", &["twice"]);
-        refused(&gpu("dtypes = [\"fp64\"]"), "3:11", &["fp16"]);
-        refused("[suites.cpu]\nkind = \"cpu\"\nprofiles = [\"large\"]\n", "3:1", &["kind `gpu`, this is `cpu`"]);
-        refused("[machine]\nname = \" \"\n", "2:1", &["`machine.name` is empty"]);
-        refused("[schedule]\nevery_days = 0\n", "2:1", &["from 1 to 366"]);
-        refused("[site]\nurl = \"x.org\"\n", "2:1", &["does not begin with `https://`"]);
-        refused("[site]\ncommit_url = \"https://x.org\"\n", "2:1", &["hold `{sha}`"]);
-        refused("[site]\npages = \"change\"\n", "2:9", &["unknown variant `change`", "did you mean `changed`?"]);
-        refused("[site]\nseries = \"infer\"\n", "2:10", &["did you mean `[\"infer\"]`?"]);
-        refused("[site]\nseries = [\"\"]\n", "2:1", &["an empty text"]);
-        refused("[bisect.prior]\n\"src/**\" = 0\n", "2:1", &["a factor of 0"]);
-        refused("[suites.\"a/b\"]\nkind = \"cpu\"\n", "1:9", &["names a folder"]);
-        refused("[suites.cpu]\nkind = \"cpu\"\nprocesses = 0\n", "3:1", &["from 1 to 100"]);
-        refused("[project\n", "1:9", &[]);
-        refused("[project]\nname = 3\n", "2:8", &["invalid type"]);
-    }
-
-    #[test]
-    fn a_fault_of_a_suite_names_its_place() {
-        let check = |settings: &str, place: &str, words: &str| {
-            // The other suite has the same keys, so finding the first of a name is not enough.
-            let other = "[suites.a]\nkind = \"command\"\ncommand = [\"b\"]\ntimeout_seconds = 5\nenv = { E = \"\" }\n";
-            refused(&format!("{other}[suites.x]\n{settings}\n"), place, &[words]);
-        };
-        let command = |setting: &str| format!("kind = \"command\"\ncommand = [\"a\"]\n{setting}");
-        check(
-            "kind = \"cpu\"\n timeout_seconds = 3",
-            "8:2",
-            "suites of the kind `command`, `trt` or `cuda`, this is `cpu`",
-        );
-        check("kind = \"gpu\"\noutput = \"x\"", "8:1", "`suites.x.output` belongs to");
-        check("kind = \"command\"", "6:9", "has no `command`");
-        check("command = [\"a\"]", "6:1", "missing field `kind`; `kind = \"command\"` is a suite that runs a program");
-        check("kind = \"command\"\ncommand = []", "8:1", "has no `command`");
-        check("kind = \"command\"\ncommand = [\" \"]", "8:1", "names no program");
-        let list = "invalid type: string \"cargo bench\", expected a list; did you mean `[\"cargo\", \"bench\"]`?";
-        check("kind = \"command\"\ncommand = \"cargo bench\"", "8:11", list);
-        check("kind = \"comand\"", "7:8", "did you mean `command`?");
-        check(&command("comand = []"), "9:1", "did you mean `command`?");
-        check(&command("format = \"criterio\""), "9:10", "did you mean `criterion`?");
-        check(&command("timeout_seconds = 0"), "9:1", "`suites.x.timeout_seconds` is 0, from 1 to 86400 is allowed");
-        check(&command("timeout_seconds = 86401"), "9:1", "is 86401");
-        check(&command("timeout_seconds = -1"), "9:19", "integer `-1`, expected a whole number of 0 or more");
-        check(&command("build_timeout_seconds = 9"), "9:1", "there is no `build`");
-        check(
-            &command("build_inputs = [\"src\"]"),
-            "9:1",
-            "`suites.x.build_inputs` has no effect: there is no `build`",
-        );
-        check(&command("max_output_bytes = 0"), "9:1", "from 1 to 1073741824");
-        check(&command("processes = 101"), "9:1", "from 1 to 100");
-        check(&command("build = [\"a\\u0000\"]"), "9:1", "holds a NUL");
-        check(&command("cwd = \"\""), "9:1", "is not a path");
-        check(&command("env = { \"A=B\" = \"x\" }"), "9:9", "cannot set the variable `A=B`");
-        check(&command("env = { SPRAG_PADDING = \"x\" }"), "9:9", "cannot set the variable `SPRAG_PADDING`");
-        check(&command("env = { A = 3 }"), "9:13", "invalid type");
-        let trt = |settings: &str| format!("kind = \"trt\"\n{settings}");
-        check(&trt(""), "6:9", "`suites.x` is of the kind `trt` and has no `engine`");
-        check(&trt("engine = \"\""), "8:1", "`suites.x.engine` is not a path");
-        check(&trt("engine = \"e\"\nduration_seconds = 4000"), "9:1", "from 0 to 3600");
-        check(&trt("engine = \"e\"\niteration = 3"), "9:1", "did you mean");
-        check(&trt("engine = \"e\"\niterations = 0"), "9:1", "`suites.x.iterations` is 0, from 1 to 1000000");
-        check(&trt("engine = \"e\"\ntimeout_seconds = 3"), "9:1", "nothing would finish");
-        let usual = "`suites.x.duration_seconds` is 600, `timeout_seconds`";
-        check(&trt("engine = \"e\"\nduration_seconds = 600"), "9:1", usual);
-        check(&trt("engine = \"e\"\nwarmup_milliseconds = 600000"), "9:1", "alone take 603 s: nothing would finish");
-        check(
-            &trt("engine = \"e\"\ncommand = [\"x\"]"),
-            "9:1",
-            "belongs to suites of the kind `command`, this is `trt`",
-        );
+        // It has the same keys, so finding the first of a name is not enough.
+        let other =
+            "[suites.a]\nkind = \"command\"\ncommand = [\"b\"]\ntimeout_seconds = 5\nenv = { E = \"\" }\n[suites.x]\n";
+        for case in include_str!("faults.txt").split("== ").skip(1) {
+            let (heading, text) = case.split_once('\n').expect("a text follows");
+            let (place, words) = heading.split_once(' ').unwrap_or((heading, ""));
+            let before = if text.starts_with('[') { "" } else { other };
+            refused(&format!("{before}{text}"), place, &words.split(" … ").collect::<Vec<_>>());
+        }
     }
 
     #[test]

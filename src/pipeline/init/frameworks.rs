@@ -163,19 +163,19 @@ mod tests {
     use crate::config::Config;
     use sprag_formats::OutputFormat;
 
-    fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+    fn project(files: &[(&str, impl AsRef<str>)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");
         for (path, text) in files {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("a folder");
-            fs::write(path, text).expect("a file");
+            fs::write(path, text.as_ref()).expect("a file");
         }
         folder
     }
 
     /// The suites of `sprag.toml`, as `name: folder | build | command | format > output`.
     #[track_caller]
-    fn check(files: &[(&str, &str)], expected: &[&str]) {
+    fn check(files: &[(&str, String)], expected: &[&str]) {
         let folder = project(files);
         let offers = find(&Tree::read(folder.path()));
         let (text, suites) = configuration("p", &offers, false);
@@ -193,131 +193,20 @@ mod tests {
 
     const PACKAGE: &str = "[package]\nname = \"sum\"\nversion = \"0.1.0\"\n";
 
+    /// Below `== ` the files of a project, each after `-- `, and after `=> ` its suites.
     #[test]
-    fn benches_of_cargo_are_detected_by_their_sources() {
-        let declared = format!(
-            "{PACKAGE}[[bench]]\nname = \"one\"\nharness = false\n[[bench]]\nname = \"odd\"\npath = \"odd.rs\"\n"
-        );
-        check(
-            &[
-                ("Cargo.toml", &declared),
-                ("benches/one.rs", "criterion_group!(a, b);"),
-                ("odd.rs", "criterion_main!(a);"),
-                ("benches/support/more.rs", "criterion_group!"),
-            ],
-            &[
-                "criterion: cargo bench --no-run --bench odd --bench one | cargo bench --bench odd --bench one | criterion",
-            ],
-        );
-        check(
-            &[
-                ("Cargo.toml", PACKAGE),
-                ("benches/d/main.rs", "divan::main()"),
-                ("benches/g.rs", "use gungraun::prelude;"),
-                ("src/lib.rs", "#![feature(test)]\n#[bench]"),
-            ],
-            &[
-                "bench: cargo bench --no-run --lib | cargo bench --lib | libtest",
-                "divan: cargo bench --no-run --bench d | cargo bench --bench d | divan",
-                "gungraun: cargo bench --no-run --bench g | cargo bench --bench g -- --output-format=json | gungraun",
-            ],
-        );
-    }
-
-    #[test]
-    fn suites_of_a_monorepo_name_their_folder() {
-        let member = PACKAGE.replace("sum", "member");
-        let criterion = "criterion_group!";
-        check(
-            &[
-                ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n"),
-                ("crates/member/Cargo.toml", &member),
-                ("crates/member/benches/m.rs", criterion),
-                ("tools/alone/Cargo.toml", &format!("{PACKAGE}[workspace]\n")),
-                ("tools/alone/benches/a.rs", criterion),
-                ("python/pyproject.toml", ""),
-                ("python/tests/test_a.py", "def test_a(benchmark):"),
-            ],
-            &[
-                "alone-criterion: tools/alone: cargo bench --no-run --bench a | cargo bench --bench a | criterion",
-                "criterion: cargo bench --no-run -p member --bench m | cargo bench -p member --bench m | criterion",
-                "python-pytest: python:  | python3 -m pytest -q --benchmark-only --benchmark-json=pytest-benchmark.json \
-                 tests/test_a.py | pytest-benchmark > pytest-benchmark.json",
-            ],
-        );
-    }
-
-    #[test]
-    fn other_frameworks_are_detected_by_their_files() {
-        check(
-            &[
-                ("uv.lock", ""),
-                ("pyproject.toml", ""),
-                ("bench.py", "runner = pyperf.Runner()"),
-                ("softmax.py", "from sprag.torch_bench import Report"),
-                ("asv.conf.json", "{\n // x\n \"results_dir\": \"./r\"\n}"),
-            ],
-            &[
-                "asv: asv machine --yes | sh -c asv run --python=same --set-commit-hash=$(git rev-parse HEAD) | asv > r",
-                "bench:  | uv run python bench.py --quiet --pipe 1 | pyperf",
-                "softmax:  | uv run python softmax.py | custom",
-            ],
-        );
-        let cmake = "target_link_libraries(fast benchmark::benchmark)\ntarget_link_libraries(gpu nvbench::main)\n\
-                     target_link_libraries(tests Catch2::Catch2WithMain)\n";
-        let build = "sh -c cmake -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build --target";
-        check(
-            &[("CMakeLists.txt", "target_link_libraries(t Catch2::Catch2)"), ("t.cpp", "BENCHMARK(\"x\")")],
-            &[&format!("t: {build} t | build/t -r xml | catch2")],
-        );
-        let tagged = "TEST_CASE(\"s\", \"[!benchmark]\") BENCHMARK(\"x\")";
-        check(
-            &[("CMakeLists.txt", "project(p)"), ("bench/CMakeLists.txt", cmake), ("bench/t.cpp", tagged)],
-            &[
-                &format!("fast: {build} fast | build/bench/fast --benchmark_format=json | google-benchmark"),
-                &format!("gpu: {build} gpu | build/bench/gpu --jsonbin nvbench.json | nvbench > nvbench.json"),
-                &format!("tests: {build} tests | build/bench/tests -r xml [!benchmark],~[.] | catch2"),
-            ],
-        );
-        check(
-            &[("sum.cc", "#include <benchmark/benchmark.h>\nBENCHMARK(Sum);\nBENCHMARK_MAIN();")],
-            &["sum: c++ -O2 sum.cc -o sum -lbenchmark -lpthread | ./sum --benchmark_format=json | google-benchmark"],
-        );
-        check(
-            &[
-                ("go.mod", "module m"),
-                ("sub/go.mod", "module s"),
-                ("sub/a_test.go", "package a\nfunc BenchmarkA(b *testing.B) {}"),
-            ],
-            &["sub-go: sub: go test -run ^$ ./... | go test -run ^$ -bench . ./... | go"],
-        );
-        check(
-            &[
-                ("pom.xml", "jmh-core"),
-                ("k/build.gradle.kts", "id(\"me.champeau.jmh\")"),
-                ("benchmark/benchmarks.jl", "SUITE"),
-                ("b.sh", "#!/bin/bash\nhyperfine --export-json out.json 'true'"),
-            ],
-            &[
-                "b:  | bash b.sh | hyperfine > out.json",
-                "jmh: mvn -q package -DskipTests | java -jar target/benchmarks.jar -rf json -rff jmh.json | jmh > jmh.json",
-                "julia:  | julia --project=benchmark -e using BenchmarkTools; include(\"benchmark/benchmarks.jl\"); \
-                 BenchmarkTools.save(\"benchmark-tools.json\", run(SUITE)) | benchmark-tools > benchmark-tools.json",
-                "k-jmh: k:  | ./gradlew -q jmh | jmh > build/results/jmh/results.json",
-            ],
-        );
-        check(
-            &[
-                ("a b.sh", "hyperfine --export-json=\"out dir.json\" x"),
-                ("c.sh", "hyperfine x --export-json o.json; true"),
-            ],
-            &["a-b:  | sh a b.sh | hyperfine > out dir.json", "c:  | sh c.sh | hyperfine > o.json"],
-        );
-        check(&[("Makefile", "all:\nbench: x\n\t./x\n")], &["bench:  | make -s bench | custom"]);
-        check(
-            &[("README.md", "criterion_group!"), ("target/a_test.go", ""), ("node_modules/x/asv.conf.json", "")],
-            &[],
-        );
+    fn frameworks_are_detected_by_their_files() {
+        for case in include_str!("frameworks.txt").split("== ").skip(1) {
+            let (mut files, mut expected): (Vec<(&str, String)>, Vec<&str>) = Default::default();
+            for line in case.lines().skip(1) {
+                match (line.strip_prefix("-- "), line.strip_prefix("=> ")) {
+                    (Some(path), _) => files.push((path, String::new())),
+                    (_, Some(suite)) => expected.push(suite),
+                    _ => files.last_mut().expect("a file").1.extend([line, "\n"]),
+                }
+            }
+            check(&files, &expected);
+        }
     }
 
     #[test]
