@@ -541,11 +541,12 @@ function makeChart(figure, rows, given) {
     const x = (one) => left + (one - view[0]) / (view[1] - view[0]) * (right - left);
     if (from) cross.setAttribute("d", `M${x(from.place)} ${top}V${bottom}H${x(place)}V${top}Z`);
   });
-  // A pinch is a wheel with the control key. Sideways the part that is shown moves.
+  // A pinch is a wheel with the control key. At the ends of the whole range the page scrolls.
   svg.addEventListener("wheel", (event) => {
+    const delta = event.deltaX + event.deltaY;
     if (event.ctrlKey) zoom(event.deltaY > 0 ? 1.25 : 0.8, placeOf(event));
-    else if (part && Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      move(part[0] + event.deltaX / svg.clientWidth * (part[1] - part[0]));
+    else if (part && (delta < 0 ? part[0] > ends[0] : part[1] < ends[1])) {
+      move(part[0] + delta / svg.clientWidth * (part[1] - part[0]));
     } else return;
     event.preventDefault();
   }, { passive: false });

@@ -114,7 +114,11 @@ test("modes and zoom change the chart and the address, and the address brings th
   await tab.mouse.down();
   await tab.mouse.move(box.x + box.width * 0.6, box.y + 150, { steps: 4 });
   await tab.mouse.up();
-  await address(tab, "part"); // A part was chosen by dragging.
+  const chosen = await address(tab, "part"); // A part was chosen by dragging.
+  await tab.mouse.wheel(0, 40);
+  await tab.waitForFunction((chosen) => new URL(location).searchParams.get("part") !== chosen, chosen);
+  const width = (part) => part.split("_").reduce((from, to) => to - from);
+  assert.ok(Math.abs(width(await address(tab, "part")) - width(chosen)) < 0.01, "the wheel moves the part");
   await press(tab, "Whole range");
   await address(tab, "part", null);
   for (const odd of ["mode=<b>&part=1_2_3", "part=9_1", "part=nan_inf", "mode=constructor"]) {

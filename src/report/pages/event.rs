@@ -375,14 +375,14 @@ const MARGIN: usize = 8;
 
 #[derive(Template)]
 #[template(path = "partials/multiples.html")]
-pub(super) struct Multiples {
-    pub(super) multiples: Vec<Multiple>,
+struct Multiples {
+    multiples: Vec<Multiple>,
 }
 
-pub(super) struct Multiple {
-    pub(super) series: Phrase,
-    pub(super) machine: String,
-    pub(super) chart: String,
+struct Multiple {
+    series: Phrase,
+    machine: String,
+    chart: String,
 }
 
 /// The small pictures of the first members, and what they show.
@@ -393,15 +393,12 @@ fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
     let Some((_, first)) = drawn.first() else { return (String::new(), String::new()) };
     let all: Vec<f64> = first.series.pooled.iter().map(|point| place(catalog, point)).collect();
     let places = window(&all, bounds(catalog, of));
-    let mut minis: Vec<Mini> = drawn.iter().map(|(member, fit)| mini(catalog, of, member, fit, places)).collect();
-    let several = minis.iter_mut().map(pool).max().unwrap_or(1);
-    let scale = mini::scale(&minis, places);
-    let multiples = drawn.iter().zip(&minis).map(|((member, _), mini)| Multiple {
-        series: Phrase::default()
-            .name(catalog.series_page(&member.series), words::name(&short_benchmark(&member.benchmark))),
-        machine: place_of(of, member),
-        chart: mini::draw(mini, &scale),
-    });
+    let multiple = |(member, fit): &(&Member, Fit<'_>)| {
+        let name = words::name(&short_benchmark(&member.benchmark));
+        let series = Phrase::default().name(catalog.series_page(&member.series), name);
+        (series, place_of(of, member), mini(catalog, of, member, fit, places))
+    };
+    let (dots, pictures) = draw_multiples(drawn.iter().map(multiple).collect(), places);
     let shown = match of.members.len() {
         all if all == drawn.len() => String::new(),
         all => format!(" The first {} of {} are drawn.", drawn.len(), counted(all, "series", "series")),
@@ -411,18 +408,29 @@ fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
         EventKind::Bimodal => "where it alternates",
         EventKind::Change | EventKind::Environment => "the commits between good and bad",
     };
-    let dots = if several == 1 { "one commit".to_owned() } else { format!("up to {several} commits") };
     let note = format!(
         "Change against the level before, one scale for all. Each dot is the median of {dots}; lines are levels; the tinted band is \
          {band}.{shown}"
     );
-    let pictures = Multiples { multiples: multiples.collect() };
+    (note, pictures)
+}
+
+/// Draws series on one scale, each with its name and machine; how many commits a dot is of, and the pictures.
+pub(super) fn draw_multiples(drawn: Vec<(Phrase, String, Mini)>, places: (f64, f64)) -> (String, String) {
+    let (names, mut minis): (Vec<(Phrase, String)>, Vec<Mini>) =
+        drawn.into_iter().map(|(series, machine, mini)| ((series, machine), mini)).unzip();
+    let several = minis.iter_mut().map(pool).max().unwrap_or(1);
+    let scale = mini::scale(&minis, places);
+    let multiple =
+        |((series, machine), mini): (_, &Mini)| Multiple { series, machine, chart: mini::draw(mini, &scale) };
+    let pictures = Multiples { multiples: names.into_iter().zip(&minis).map(multiple).collect() };
+    let dots = if several == 1 { "one commit".to_owned() } else { format!("up to {several} commits") };
     // Only a formatter that fails could fail.
-    (note, pictures.render().unwrap_or_default())
+    (dots, pictures.render().unwrap_or_default())
 }
 
 /// The place of a point: that of its commit on the line, else on the axis of its machine.
-fn place(catalog: &Catalog<'_>, point: &PooledPoint) -> f64 {
+pub(super) fn place(catalog: &Catalog<'_>, point: &PooledPoint) -> f64 {
     let is_there = catalog.line.commits.get(point.place).is_some_and(|commit| *commit.sha == *point.commit);
     let place = if is_there { point.place } else { catalog.position(&point.commit).unwrap_or(point.place) };
     place as f64
@@ -438,7 +446,7 @@ fn bounds(catalog: &Catalog<'_>, of: &Event) -> (f64, f64) {
 }
 
 /// The places that all pictures show: the range of the event with some on both sides, or as many as have a dot each.
-fn window(places: &[f64], (good, bad): (f64, f64)) -> (f64, f64) {
+pub(super) fn window(places: &[f64], (good, bad): (f64, f64)) -> (f64, f64) {
     let begin = places.partition_point(|place| *place <= good);
     let end = places.partition_point(|place| *place < bad).max(begin);
     let margin = (DOTS.saturating_sub(end - begin) / 2).max((end - begin) / MARGIN);
@@ -463,14 +471,6 @@ fn pool(mini: &mut Mini) -> usize {
 }
 
 fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, fit: &Fit<'_>, places: (f64, f64)) -> Mini {
-    let before = member.before.value;
-    let points: Vec<(f64, f64)> =
-        fit.series.pooled.iter().map(|point| (place(catalog, point), point.value / before)).collect();
-    let at = |index: usize| points[index.min(points.len() - 1)].0;
-    let levels = fit
-        .pieces()
-        .into_iter()
-        .map(|piece| [(at(piece.points.start), piece.from / before), (at(piece.points.end), piece.to / before)]);
     let name = format!("{} on {}", words::name(&member.benchmark), member.machine.name);
     let moves = match of.kind {
         EventKind::Drift => "drifts by",
@@ -478,12 +478,30 @@ fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, fit: &Fit<'_>, place
         EventKind::Change | EventKind::Environment => "changes by",
     };
     Mini {
-        levels: levels.collect(),
         suspects: bounds(catalog, of),
         at: catalog.position(&member.at.sha).map_or(-1.0, |place| place as f64),
         tone: member_tone(of, member),
         label: format!("{name} {moves} {} at {}", figure(member.relative.as_ref()), words::name(member.at.short())),
-        dots: points.into_iter().filter(|(at, _)| (places.0..=places.1).contains(at)).collect(),
+        ..against(catalog, fit, member.before.value, places)
+    }
+}
+
+/// The points of a series in a range of places and its levels, as shares of a level, without a mark.
+pub(super) fn against(catalog: &Catalog<'_>, fit: &Fit<'_>, level: f64, places: (f64, f64)) -> Mini {
+    let points: Vec<(f64, f64)> =
+        fit.series.pooled.iter().map(|point| (place(catalog, point), point.value / level)).collect();
+    let at = |index: usize| points[index.min(points.len() - 1)].0;
+    let levels = fit
+        .pieces()
+        .into_iter()
+        .map(|piece| [(at(piece.points.start), piece.from / level), (at(piece.points.end), piece.to / level)]);
+    Mini {
+        levels: levels.collect(),
+        dots: points.iter().copied().filter(|(at, _)| (places.0..=places.1).contains(at)).collect(),
+        suspects: (0.0, 0.0),
+        at: -1.0,
+        tone: Tone::Plain,
+        label: String::new(),
     }
 }
 

@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Datelike, Utc};
 
-use askama::Template;
-
 use super::digest;
-use super::event::{Multiple, Multiples};
+use super::event::draw_multiples;
 use super::frame::prelude::*;
 use crate::catalog::MachineRuns;
-use crate::chart::mini::{self, Mini};
+use crate::chart::mini::Mini;
 use crate::fit::Fit;
 use crate::text::short_digest;
 use crate::trend::{summary, words};
@@ -188,28 +186,20 @@ fn calibration(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Option<Section> {
         let median = describe::median(&values).filter(|median| *median != 0.0).unwrap_or(1.0);
         let dots: Vec<(f64, f64)> = (0..).map(f64::from).zip(values.iter().map(|value| value / median)).collect();
         let last = dots.len().saturating_sub(1) as f64;
-        Mini {
-            dots,
-            levels: vec![[(DOTS as f64 - 1.0 - last, 1.0), (DOTS as f64 - 1.0, 1.0)]],
+        let gap = DOTS as f64 - 1.0 - last;
+        let mini = Mini {
+            dots: dots.into_iter().map(|(at, value)| (at + gap, value)).collect(),
+            levels: vec![[(gap, 1.0), (DOTS as f64 - 1.0, 1.0)]],
             suspects: (0.0, 0.0),
             at: -1.0,
             tone: Tone::Plain,
             label: format!("{} around its median", words::name(&short_benchmark(&series.benchmark))),
-        }
+        };
+        let name = words::name(&short_benchmark(&series.benchmark));
+        let place = format!("{}, {}", series.suite, series.metric.name);
+        (Phrase::default().name(catalog.series_page(&series.id), name), place, mini)
     };
-    let mut minis: Vec<Mini> = still.iter().map(mini).collect();
-    for mini in &mut minis {
-        let gap = (DOTS - mini.dots.len()) as f64;
-        mini.dots.iter_mut().for_each(|dot| dot.0 += gap);
-    }
-    let scale = mini::scale(&minis, (0.0, DOTS as f64 - 1.0));
-    let multiples = still.iter().zip(&minis).map(|(series, mini)| Multiple {
-        series: Phrase::default()
-            .name(catalog.series_page(&series.id), words::name(&short_benchmark(&series.benchmark))),
-        machine: format!("{}, {}", series.suite, series.metric.name),
-        chart: mini::draw(mini, &scale),
-    });
-    let pictures = Multiples { multiples: multiples.collect() };
+    let (_, pictures) = draw_multiples(still.iter().map(mini).collect(), (0.0, DOTS as f64 - 1.0));
     let what = match has_controls {
         true => "Controls and calibration kernels do the same work in every run, so what moves here is the machine.",
         false => "It measures no control. No change was found in these judged series, so what moves in them is noise.",
@@ -220,8 +210,7 @@ fn calibration(catalog: &Catalog<'_>, of: &MachineRuns<'_>) -> Option<Section> {
         count(total)
     );
     let section = Section::new("calibration", "Noise of what does not change").paragraph(note);
-    // Only a formatter that fails could fail.
-    (!still.is_empty()).then(|| section.drawn(pictures.render().unwrap_or_default()))
+    (!still.is_empty()).then(|| section.drawn(pictures))
 }
 
 fn add_noise<'a>(one: &'a SeriesAnalysis, months: &mut BTreeMap<MonthOfSuite<'a>, Month>) {

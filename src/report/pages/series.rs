@@ -9,12 +9,14 @@ use super::frame::prelude::*;
 use super::frame::{Frame, page};
 use super::list::list_pages;
 use super::series_chart::PointRow;
-use super::{series_chart, series_fit};
+use super::{event, series_chart, series_fit};
+use crate::chart::mini::Mini;
 use crate::chart::{script, trend_chart};
 use crate::fit::Fit;
 use crate::order::{natural, parameters};
 use crate::sheet::Block;
 use crate::text::{decoded, without_brackets};
+use crate::trend::words;
 use crate::{Settings, reasons, summary};
 use sprag_model::metric::RATIO;
 use sprag_model::{Better, Metric, Role, Scale, SeriesAnalysis, Verdict};
@@ -118,7 +120,7 @@ pub(crate) fn series(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Result<Vec<P
         fit.map(|fit| series_fit::detectable(fit.series, scale)),
         spread,
         sizes(catalog, of),
-        elsewhere(catalog, of),
+        elsewhere(catalog, of, fit),
     ];
     let chart = trend_chart::draw(&trend);
     let alone = (has_chart_page(catalog, of, fit) && !chart.is_empty()).then(|| link::chart(&series.id));
@@ -375,6 +377,9 @@ fn order(a: &SeriesAnalysis, b: &SeriesAnalysis) -> std::cmp::Ordering {
 /// The other series that a group lists, and the sizes.
 const OTHERS: usize = 40;
 
+/// The most small multiples of other series.
+const DRAWN: usize = 6;
+
 /// The series of a benchmark by its parameters; none where there is no other.
 fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
     let own = &of.series;
@@ -413,8 +418,40 @@ fn sizes(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
     Some(section)
 }
 
-/// The other series of a kernel, by what they differ in.
-fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
+/// Around the newest change of a series, the others; each against its own level before. A note, and the pictures.
+fn around(catalog: &Catalog<'_>, of: &Fit<'_>, others: &[&SeriesAnalysis]) -> Option<(String, String)> {
+    let turn = of.turns.last()?;
+    let at: Vec<f64> = of.series.pooled.iter().map(|point| event::place(catalog, point)).collect();
+    let range = (*at.get(turn.begin.checked_sub(1)?)?, at[turn.end.min(at.len() - 1)]);
+    let places = event::window(&at, range);
+    let of_other = |other: &&SeriesAnalysis| {
+        let fit = catalog.fit(&other.series.id)?;
+        let before = fit.series.pooled.iter().rposition(|point| event::place(catalog, point) <= range.0)?;
+        let level =
+            fit.pieces().into_iter().find(|piece| piece.points.contains(&before)).filter(|one| one.to != 0.0)?;
+        let label = format!("{} on {}", words::name(&other.series.benchmark), other.series.machine_name);
+        let mini = Mini { suspects: range, label, ..event::against(catalog, &fit, level.to, places) };
+        let series = Phrase::linked(catalog.series_place(&other.series.id), short_benchmark(&other.series.benchmark));
+        (!mini.dots.is_empty()).then(|| (series, words::name(&other.series.machine_name), mini))
+    };
+    let drawn: Vec<_> = others.iter().filter_map(of_other).take(DRAWN).collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    let which = match drawn.len() {
+        all if all == others.len() => String::new(),
+        some => format!(" {some} of {} are drawn.", others.len()),
+    };
+    let (dots, pictures) = event::draw_multiples(drawn, places);
+    let note = format!(
+        "Change against the level before the newest change here, whose range is tinted; one scale for all. Each dot is the median \
+         of {dots}.{which}"
+    );
+    Some((note, pictures))
+}
+
+/// The other series of a kernel, by what they differ in; `fit` is that of the series itself.
+fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis, fit: Option<&Fit<'_>>) -> Option<Section> {
     let own = &of.series;
     let mut groups: [(&'static str, Vec<&SeriesAnalysis>); 3] = [
         ("Other variants and machines", Vec::new()),
@@ -433,35 +470,33 @@ fn elsewhere(catalog: &Catalog<'_>, of: &SeriesAnalysis) -> Option<Section> {
             groups[1].1.push(other);
         }
     }
-    let is_drawn = |other: &SeriesAnalysis| other.series.metric == own.metric && other.series.version == own.version;
-    let groups = groups.into_iter().map(|(heading, mut series)| {
+    for (_, series) in &mut groups {
         series.sort_by(|a, b| {
             natural(&a.series.benchmark, &b.series.benchmark)
                 .then_with(|| a.series.machine_name.cmp(&b.series.machine_name))
                 .then_with(|| a.series.metric.name.cmp(&b.series.metric.name))
         });
         series.truncate(OTHERS);
+    }
+    let (note, pictures) = fit.and_then(|fit| around(catalog, fit, &groups[0].1)).unwrap_or_default();
+    let groups = groups.map(|(heading, series)| {
         let rows = series.into_iter().map(|other| (other, Judgement::of_series(other)));
         (heading.to_owned(), rows.collect::<Vec<(&SeriesAnalysis, (Phrase, Mark))>>())
     });
     let newest = |other: &SeriesAnalysis| {
         number::quantity(other.series.metric.unit.scale(other.latest.current), other.latest.current)
     };
-    Rows::grouped("Other series of the same kernel", groups)
+    let rows = Rows::grouped("Other series of the same kernel", groups)
         .column("Benchmark", "full", |(other, _)| {
             Phrase::linked(catalog.series_place(&other.series.id), short_benchmark(&other.series.benchmark))
         })
         .column("Metric", "", |(other, _)| other.series.metric.name.clone())
         .column("Machine", "place", |(other, _)| other.series.machine_name.clone())
-        .column("Fit", "g", |(other, _)| {
-            let picture = || cell::sparkline(other, catalog.fit(&other.series.id).as_ref());
-            Cell::Drawn(if is_drawn(other) { picture() } else { String::new() })
-        })
         .column("Newest", "n", |(other, _)| newest(other))
         .column("Against baseline", "n push", |(_, (change, _))| change.clone())
-        .column("Verdict", "full", |(_, (_, mark))| mark.clone())
-        .section("elsewhere", "The same kernel elsewhere", "", "")
-        .unless_empty()
+        .column("Verdict", "full", |(_, (_, mark))| mark.clone());
+    let section = Section::new("elsewhere", "The same kernel elsewhere").paragraph(note).drawn(pictures).rows(rows);
+    section.unless_empty()
 }
 
 #[cfg(test)]
@@ -509,17 +544,21 @@ mod tests {
     }
 
     #[test]
-    fn other_metrics_and_versions_are_not_drawn() {
+    fn others_are_drawn_around_the_newest_change_and_listed() {
         let sample = sample_data::rich();
-        let of = sample.analysis.series.iter().find(|one| one.series.benchmark == "cpu/infer{n=512} @fast");
-        let of = of.expect("the sample has it");
-        let section = elsewhere(&sample.catalog(), of).expect("there are others");
-        let rows = &section.table().expect("it has rows").rows;
-        for row in rows {
-            let [_, Cell::Words(metric), _, picture, ..] = &row.cells[..] else { panic!("{row:?}") };
-            let is_drawn = matches!(picture, Cell::Drawn(picture) if picture.contains("<svg"));
-            assert_eq!(metric.words() == of.series.metric.name, is_drawn, "{row:?}");
-        }
-        assert!(rows.iter().any(|row| row.cells[3] == Cell::Drawn(String::new())), "others are there, too");
+        let catalog = sample.catalog();
+        let html = |of: &SeriesAnalysis, fit: Option<&Fit<'_>>| {
+            let section = elsewhere(&catalog, of, fit)?;
+            let drawn = section.blocks.iter().find_map(|block| match block {
+                Block::Drawn(markup) => Some(markup.matches("<svg").count()),
+                _ => None,
+            });
+            Some((drawn, section.table().expect("it has rows").rows.len()))
+        };
+        let of_one = |of: &SeriesAnalysis| Some((html(of, None)?, html(of, catalog.fit(&of.series.id).as_ref())?));
+        let all: Vec<_> = sample.analysis.series.iter().filter_map(of_one).collect();
+        assert!(all.iter().all(|(without, with)| without.0.is_none() && without.1 == with.1));
+        let drawn: Vec<(usize, usize)> = all.iter().filter_map(|(_, (drawn, rows))| Some(((*drawn)?, *rows))).collect();
+        assert!(!drawn.is_empty() && drawn.iter().all(|(drawn, rows)| (1..=*rows).contains(drawn)), "{drawn:?}");
     }
 }
