@@ -1,7 +1,7 @@
 //! The input of the site, and the look-ups that its pages need.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use chrono::NaiveDate;
 
@@ -43,6 +43,32 @@ pub struct SiteInput<'a> {
     pub commit_url: Option<&'a str>,
     /// Where only series that changed have a page: which others have one, by a part of `<benchmark id> <metric>`.
     pub asked: Option<&'a [String]>,
+}
+
+static NOTHING: LazyLock<(CommitLine, Ledger, Released)> = LazyLock::new(Default::default);
+
+impl<'a> SiteInput<'a> {
+    /// Without a history, a ledger and releases.
+    pub fn without_history(analysis: &'a Analysis, trend: &'a Trend) -> SiteInput<'a> {
+        let (line, ledger, releases) = &*NOTHING;
+        let (heads, movers, newest, reruns, today) = (&[], &[], &[], &[], NaiveDate::default());
+        let (url, commit_url, asked) = (None, None, None);
+        SiteInput {
+            analysis,
+            trend,
+            line,
+            heads,
+            movers,
+            newest,
+            ledger,
+            today,
+            releases,
+            reruns,
+            url,
+            commit_url,
+            asked,
+        }
+    }
 }
 
 pub(super) struct Catalog<'a> {

@@ -8,7 +8,7 @@ use super::sample_data::{self, Sample};
 use super::{ReportError, Settings, SiteInput, link, pages};
 use sprag_base::digest::sha256_hex;
 use sprag_model::release::Released;
-use sprag_model::{CommitLine, Direction, Ledger, Member, Page, RecordedRun, Role, Trend};
+use sprag_model::{Direction, Ledger, Member, Page, RecordedRun, Role, Trend};
 
 fn site_of(sample: &Sample) -> Vec<Page> {
     sample.render().expect("the sample renders")
@@ -19,23 +19,8 @@ fn site_with(sample: &Sample, settings: &Settings) -> Vec<Page> {
 }
 
 fn empty(url: Option<&str>) -> Result<Vec<Page>, ReportError> {
-    let (analysis, trend, line) = (sample_data::empty(), Trend::default(), CommitLine::default());
-    let (ledger, releases) = (Ledger::default(), Released::default());
-    let input = SiteInput {
-        analysis: &analysis,
-        trend: &trend,
-        line: &line,
-        heads: &[],
-        movers: &[],
-        newest: &[],
-        ledger: &ledger,
-        today: chrono::NaiveDate::MIN,
-        releases: &releases,
-        reruns: &[],
-        url,
-        commit_url: None,
-        asked: None,
-    };
+    let (analysis, trend) = (sample_data::empty(), Trend::default());
+    let input = SiteInput { url, ..SiteInput::without_history(&analysis, &trend) };
     sample_data::rendered(&input, &Settings::default())
 }
 

@@ -1,7 +1,5 @@
 //! The digest: the verdict of the newest runs, with the evidence below it, as a page and as Markdown.
 
-use chrono::NaiveDate;
-
 use super::cell::{self, Judgement};
 use super::digest_grid::{self, note, remarks};
 use super::event_list;
@@ -13,10 +11,7 @@ use crate::sheet::{Banner, terminal};
 use crate::trend::summary as trend_summary;
 use crate::{reasons, summary};
 use sprag_model::calibration::Tally;
-use sprag_model::release::Released;
-use sprag_model::{
-    Analysis, CommitLine, Comparison, Counts, HistoryFacts, Ledger, RunStatus, Scale, SuiteAnalysis, Trend,
-};
+use sprag_model::{Analysis, Comparison, Counts, HistoryFacts, RunStatus, Scale, SuiteAnalysis, Trend};
 
 /// The judged metrics that all suites together list in Markdown, and those that each suite lists in any case.
 const MARKDOWN_ROWS: usize = 400;
@@ -67,25 +62,7 @@ pub fn digest_text(analysis: &Analysis, trend: &Trend, width: Option<usize>) -> 
 }
 
 fn without_history(analysis: &Analysis, trend: &Trend) -> Sheet {
-    let (line, ledger, releases) = (CommitLine::default(), Ledger::default(), Released::default());
-    let (line, ledger, releases, today) = (&line, &ledger, &releases, NaiveDate::default());
-    let (heads, movers, newest, reruns) = (&[], &[], &[], &[]);
-    let input = SiteInput {
-        analysis,
-        trend,
-        line,
-        heads,
-        movers,
-        newest,
-        ledger,
-        today,
-        releases,
-        reruns,
-        url: None,
-        commit_url: None,
-        asked: None,
-    };
-    let sheet = sheet(&Catalog::new(&input), MARKDOWN_ROWS);
+    let sheet = sheet(&Catalog::new(&SiteInput::without_history(analysis, trend)), MARKDOWN_ROWS);
     let headline = Phrase::plain(format!("{}: ", analysis.project)).join(sheet.headline);
     Sheet { headline, ..sheet }
 }

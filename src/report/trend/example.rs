@@ -5,10 +5,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::fit::example as fit;
 use crate::gate::example::HOSTILE;
 use crate::sample_data;
+use sprag_analysis::movers;
 use sprag_model::trend::{Due, Tables};
 use sprag_model::{
-    Budget, Coverage, Direction, GeomeanRow, Level, Metric, MoverRow, NamedMachine, ReasonCount, SelfTest, SeriesTrend,
-    SuiteNoiseRow, Trend,
+    Budget, Coverage, Direction, Level, NamedMachine, ReasonCount, SelfTest, SeriesAnalysis, SeriesTrend, Trend,
 };
 
 fn time(days_ago: i64) -> DateTime<Utc> {
@@ -22,7 +22,8 @@ fn due(suite: &str, machine: &str, days: i64) -> Due {
 
 /// The trend of the sample, in which a regression is partly gone, an event goes both ways, and a change is exact.
 pub(crate) fn trend() -> Trend {
-    let Trend { mut events, newest, mut series, .. } = sample_data::rich().trend;
+    let sample = sample_data::rich();
+    let Trend { mut events, newest, mut series, .. } = sample.trend;
     events[0].answer = None;
     (events[0].members[0].is_carried, events[0].members[1].is_present) = (true, false);
     let up = Level { value: 0.12, lower: 0.115, upper: 0.125 };
@@ -38,7 +39,7 @@ pub(crate) fn trend() -> Trend {
         newest,
         coverage: Coverage { judged: 42, total: 57, reasons: reasons.map(reason).to_vec() },
         schedule: vec![due("cpu", "bench-1", 0), due("gpu", "bench-2", 12)],
-        tables: tables(&series),
+        tables: tables(&sample.analysis.series),
         series,
         ..quiet()
     }
@@ -117,48 +118,9 @@ pub(crate) fn hostile() -> Trend {
     trend
 }
 
-fn tables(series: &[SeriesTrend]) -> Tables {
-    let ratios = series.iter().filter(|one| one.metric == Metric::ratio());
-    let mover = |(number, one): (u32, &SeriesTrend)| MoverRow {
-        series: one.series.clone(),
-        suite: one.suite.clone(),
-        machine: one.machine.id.clone(),
-        unit: one.metric.unit,
-        before: 1.2,
-        now: 1.297 - 0.01 * f64::from(number),
-        runs_before: 4,
-        runs_now: 5,
-        change: Some(0.081 - 0.008 * f64::from(number)),
-        worse: Some(0.081 - 0.008 * f64::from(number)),
-        difference: 0.097 - 0.01 * f64::from(number),
-        rank_in_unit: number as usize + 1,
-    };
-    let geomean = |dtype: Option<&str>, change: f64, interval: Option<(f64, f64)>| GeomeanRow {
-        suite: "cpu".to_owned(),
-        machine: "1".to_owned(),
-        machine_name: "bench-1".to_owned(),
-        dtype: dtype.map(str::to_owned),
-        series: 20,
-        change,
-        interval,
-        worst: 0.081,
-        worst_series: series[0].series.clone(),
-    };
-    Tables {
-        days: 28,
-        movers: (0..12).zip(ratios).map(mover).collect(),
-        geomeans: vec![geomean(None, 0.014, Some((-0.002, 0.031))), geomean(Some("fp16"), -0.03, None)],
-        noise: vec![SuiteNoiseRow {
-            suite: "cpu".to_owned(),
-            machine: "1".to_owned(),
-            machine_name: "bench-1".to_owned(),
-            series: 41,
-            between_workers_median: Some(0.004),
-            between_workers_p90: Some(0.019),
-            between_runs_median: Some(0.006),
-            between_runs_p90: None,
-        }],
-        weeks: Vec::new(),
-        disagreements: Vec::new(),
-    }
+fn tables(series: &[SeriesAnalysis]) -> Tables {
+    let (mut geomeans, mut noise) = (movers::geomeans(series, 28), movers::suite_noise(series));
+    (geomeans[1].dtype, geomeans[1].interval) = (Some("fp16".to_owned()), None);
+    noise[1].between_runs_p90 = None;
+    Tables { days: 28, movers: movers::movers(series, 28), geomeans, noise, ..Tables::default() }
 }
