@@ -102,36 +102,12 @@ mod tests {
 
     #[test]
     fn paths_and_secrets_are_taken_out_and_words_stay() {
-        let check = |value: &str, expected: &str| assert_eq!(redacted(value), expected);
-        check("Linux (Debian GNU/Linux 12)", "Linux (Debian GNU/Linux 12)");
-        check("rustc 1.95.0 (59807616e 2026-04-14)", "rustc 1.95.0 (59807616e 2026-04-14)");
-        check("AMD EPYC \n 9R14 (family 25, model 17)", "AMD EPYC 9R14 (family 25, model 17)");
-        check(
-            "opt-level=3 target-feature=+avx512vnni,+vpclmulqdq",
-            "opt-level=3 target-feature=+avx512vnni,+vpclmulqdq",
-        );
-        check("target-cpu=x86-64-v3", "target-cpu=x86-64-v3");
-        check("--remap-path-prefix=/home/jo=x", "--remap-path-prefix=<path>");
-        check("-L/opt/secret -Llib", "-L<path> -Llib");
-        check("linker=/usr/bin/ld.lld lto=fat", "linker=<path> lto=fat");
-        check("/home/jo/bin/rustc", "<path>");
-        check("at ~/tools", "at <path>");
-        check("./bench ../tools/bench cpu/scan{c=1}", "./bench ../tools/bench cpu/scan{c=1}");
-        check("cannot start `/opt/x/y`: no", "cannot start `<path> no");
-        check("C:\\Users\\jo \\\\server\\share", "<path> <path>");
-        check("key ghp_0123456789abcdefghijABCDEFGHIJ012345", "key <redacted>");
-        check("9af13899f6a07ee44129aacdd15043d2", "<redacted>");
-        check("test_tile_pack_roundtrip_float32_large", "test_tile_pack_roundtrip_float32_large");
-        check("--out=target/x.json --bench=cpu/scan{c=1}", "--out=target/x.json --bench=cpu/scan{c=1}");
-        check("see https://example.org/a file:///home/jo", "see https://example.org/a file:<path>");
-        check("glpat-abcdefghij0123456789 AKIAIOSFODNN7EXAMPLE sk-1", "<redacted> <redacted> sk-1");
-        check(
-            "--password hunter2 --api-key=x1 no token here",
-            "--password <redacted> --api-key=<redacted> no token here",
-        );
+        for row in include_str!("redacted.txt").lines() {
+            let (value, expected) = row.split_once(" => ").expect("two values");
+            assert_eq!(redacted(value), expected);
+        }
+        assert_eq!([redacted(""), redacted("AMD EPYC \n 9R14 (family 25)")], ["", "AMD EPYC 9R14 (family 25)"]);
         assert_eq!(redacted_arguments(&["./bench", "--token", "x", "a"]), ["./bench", "--token", "<redacted>", "a"]);
-        check("", "");
-        check("--token=/home/jo/x --secrets /home/jo", "--token=<redacted> --secrets <redacted>");
         let check = |value: &str, expected: &str| assert_eq!(without_secrets(value), expected);
         check("/stem/Conv +  /stem/Relu", "/stem/Conv + /stem/Relu");
         check("/stem/Conv ghp_0123456789abcdefghijABCDEFGHIJ012345", "/stem/Conv <redacted>");

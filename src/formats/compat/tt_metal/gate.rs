@@ -180,33 +180,7 @@ mod tests {
     #[test]
     fn the_json_is_that_of_python() {
         let findings = results(&[("a", figures(5.0, f64::NAN, RankOutcome::Up))]);
-        let expected = r#"{
-  "results": {
-    "s": {
-      "a": {
-        "is_regression": true,
-        "delta_median_pct": 5.0,
-        "p_value": NaN,
-        "noise_band_pct": 1.0,
-        "message": "Performance regression: +5.000% (p=nan, threshold=1.0%)",
-        "current_median": Infinity,
-        "baseline_median": 6384.0
-      }
-    },
-    "\u00fc": {}
-  },
-  "summary": {
-    "total_tests": 1,
-    "regressions": 1,
-    "improvements": 0,
-    "no_change": 0,
-    "regression_messages": [
-      "s.a: Performance regression: +5.000% (p=nan, threshold=1.0%)"
-    ],
-    "improvement_messages": []
-  }
-}"#;
-        assert_eq!(json(&findings), expected);
+        insta::assert_snapshot!(json(&findings));
         assert!(json(&[]).starts_with("{\n  \"results\": {},\n  \"summary\": {\n"));
     }
 }

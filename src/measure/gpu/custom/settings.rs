@@ -308,18 +308,18 @@ impl KernelSettings {
             return fault(&[key], format!("`{}` {why}", file.escape_debug()));
         }
         if !is_image && !self.file.ends_with(".cu") {
-            return fault(&["file"], "the file must end with `.cu`, `.ptx`, `.cubin` or `.fatbin`".to_owned());
+            return fault(&["file"], "the file must end with `.cu`, `.ptx`, `.cubin` or `.fatbin`");
         }
         if is_image && !(self.constants.is_empty() && self.include.is_empty() && self.options.is_empty()) {
             let text = "is compiled already, so `constants`, `include` and `options` have no effect";
             return fault(&["file"], format!("`{}` {text}", self.file));
         }
         if let Some(place) = self.options.iter().position(|one| one.starts_with("-arch") || one.contains("gpu-arch")) {
-            return fault(&["options", &place.to_string()], "the architecture is that of the device".to_owned());
+            return fault(&["options", &place.to_string()], "the architecture is that of the device");
         }
         let paths = ["-I", "-include", "--include-path", "--pre-include"];
         if let Some(place) = self.options.iter().position(|one| paths.iter().any(|path| one.starts_with(path))) {
-            return fault(&["options", &place.to_string()], "name folders of headers in `include`".to_owned());
+            return fault(&["options", &place.to_string()], "name folders of headers in `include`");
         }
         let tolerance = self.tolerance.filter(|one| !(one.is_finite() && *one >= 0.0));
         tolerance.and_then(|one| fault(&["tolerance"], format!("{one} is not a tolerance; it must be zero or more")))
@@ -327,19 +327,16 @@ impl KernelSettings {
 
     fn shape_fault(&self) -> Option<KernelFault> {
         if self.shapes.is_empty() {
-            return fault(
-                &["name"],
-                "there is no shape to time; give one, as in `shapes = [{ n = 1000000 }]`".to_owned(),
-            );
+            return fault(&["name"], "there is no shape to time; give one, as in `shapes = [{ n = 1000000 }]`");
         }
         for (key, shapes) in [("shapes", &self.shapes), ("check_shapes", &self.check_shapes)] {
             for (place, shape) in shapes.iter().enumerate() {
                 let here = [key, &place.to_string()];
                 if !shape.keys().eq(self.shapes[0].keys()) {
-                    return fault(&here, "all shapes must have the same names".to_owned());
+                    return fault(&here, "all shapes must have the same names");
                 }
                 if shapes[..place].contains(shape) {
-                    return fault(&here, "the shape is listed twice".to_owned());
+                    return fault(&here, "the shape is listed twice");
                 }
             }
         }
@@ -353,16 +350,12 @@ impl KernelSettings {
         }
         for (name, values) in &self.constants {
             if values.is_empty() || values.iter().collect::<BTreeSet<_>>().len() < values.len() {
-                return fault(&["constants", name], "it needs at least one value, and none twice".to_owned());
+                return fault(&["constants", name], "it needs at least one value, and none twice");
             }
         }
         let combinations = self.constants.values().map(Vec::len).fold(1, usize::saturating_mul);
-        (combinations > MOST_CONFIGURATIONS).then(|| {
-            (
-                vec!["constants".to_owned()],
-                format!("{combinations} combinations of constants, at most {MOST_CONFIGURATIONS} are allowed"),
-            )
-        })
+        let text = format!("{combinations} combinations of constants, at most {MOST_CONFIGURATIONS} are allowed");
+        fault(&["constants"], text).filter(|_| combinations > MOST_CONFIGURATIONS)
     }
 
     fn argument_fault(&self, place: usize, argument: &ArgumentSettings) -> Option<KernelFault> {
@@ -401,19 +394,15 @@ impl KernelSettings {
         };
         if let Some(text) = text.filter(|text| !FILLS.contains(text) && !text.ends_with(".npy")) {
             let all = FILLS.join("`, `");
-            return at(
-                "fill",
-                format!("`{}` is not a known `fill`; use `{all}`, a number or a `.npy` file", text.escape_debug()),
-            );
+            let why = format!("is not a known `fill`; use `{all}`, a number or a `.npy` file");
+            return at("fill", format!("`{}` {why}", text.escape_debug()));
         }
         if text == Some("normal") && is_integer {
             return at("fill", format!("`{name}` holds integers, which are not drawn from `normal`; take `uniform`"));
         }
         if text == Some("uniform") && is_integer && high.is_none() {
-            return at(
-                "fill",
-                format!("`{name}` holds integers, so `uniform` needs the bound `high`, which is exclusive"),
-            );
+            let why = "holds integers, so `uniform` needs the bound `high`, which is exclusive";
+            return at("fill", format!("`{name}` {why}"));
         }
         let bounds = [("low", low), ("high", high)];
         if let Some((key, _)) = bounds.iter().find(|(_, bound)| bound.is_some() && text != Some("uniform")) {
@@ -462,7 +451,7 @@ impl KernelSettings {
             sizes.extend(kernel.grid.iter().chain(&kernel.block).map(|terms| ("reference", terms)));
         }
         if let Some((key, _)) = sizes.iter().find(|(_, terms)| !(1..=3).contains(&terms.list().len())) {
-            return fault(&[key], "give one to three sizes, for x, y and z".to_owned());
+            return fault(&[key], "give one to three sizes, for x, y and z");
         }
         let names: Vec<&str> = self.shapes[0].keys().chain(self.constants.keys()).map(String::as_str).collect();
         self.expressions().into_iter().find_map(|(keys, term)| {
@@ -476,11 +465,11 @@ impl KernelSettings {
             self.arguments.iter().filter(|one| one.role.is_result()).map(|one| one.name.as_str()).collect();
         if results.is_empty() {
             let text = "no argument is a result; give one `role = \"output\"` or `role = \"update\"`";
-            return fault(&["arguments"], text.to_owned());
+            return fault(&["arguments"], text);
         }
         match &self.reference {
             Reference::Command(one) if one.command.first().is_none_or(|program| program.trim().is_empty()) => {
-                fault(&["reference"], "`command` names no program".to_owned())
+                fault(&["reference"], "`command` names no program")
             }
             Reference::Command(one) => {
                 variables::fault(&one.pass_env).and_then(|text| fault(&["reference"], format!("`pass_env{text}")))
@@ -492,17 +481,9 @@ impl KernelSettings {
                 if kernel.entry == self.entry()
                     && kernel.file.as_ref().is_none_or(|file| is_same(file, &self.file)) =>
             {
-                fault(&["reference"], "the kernel would be compared with itself".to_owned())
+                fault(&["reference"], "the kernel would be compared with itself")
             }
-            Reference::Files(files)
-                if !files
-                    .files
-                    .keys()
-                    .map(String::as_str)
-                    .collect::<BTreeSet<_>>()
-                    .iter()
-                    .eq(results.iter().collect::<BTreeSet<_>>()) =>
-            {
+            Reference::Files(files) if !files.files.keys().eq(results.iter().collect::<BTreeSet<_>>()) => {
                 fault(&["reference"], format!("`files` must name a `.npy` file for each of `{}`", results.join("`, `")))
             }
             _ => None,
@@ -529,8 +510,8 @@ pub fn is_identifier(name: &str) -> bool {
         && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-fn fault(keys: &[&str], text: String) -> Option<KernelFault> {
-    Some((keys.iter().map(|key| (*key).to_owned()).collect(), text))
+fn fault(keys: &[&str], text: impl Into<String>) -> Option<KernelFault> {
+    Some((keys.iter().map(|key| (*key).to_owned()).collect(), text.into()))
 }
 
 /// What runs, as worker processes receive it.
