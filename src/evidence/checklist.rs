@@ -201,28 +201,10 @@ fn needed(text: &TomlText<'_>, id: &str, entry: &Spanned<ArtifactEntry>) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file;
     use sprag_model::checklist::RuntimeTarget;
 
-    const GOOD: &str = r#"schema_version = 1
-[[item]]
-id = "cpu_perf"
-title = "CPU kernels did not get slower"
-rule = "suite_verdict"
-suite = "cpu"
-producer = "sprag weekly"
-[[item]]
-id = "engine"
-title = "The engine is there"
-targets = ["tensorrt"]
-rule = "file"
-artifacts = [{ key = "engine", path = "artifacts/engine.bin" }]
-producer = "make engine"
-[rollback]
-triggers = ["p95 above the limit"]
-steps = ["retag"]
-[[sign_off]]
-role = "Release owner"
-"#;
+    const GOOD: &str = include_str!("checklist.toml");
 
     #[test]
     fn a_checklist_reads_as_it_is_written() {
@@ -237,35 +219,9 @@ role = "Release owner"
 
     #[test]
     fn each_fault_is_named_with_its_line() {
-        for (from, to, line, words) in [
-            ("rule = \"suite_verdict\"\n", "", 2, "the item `cpu_perf` has no `rule`"),
-            ("\"suite_verdict\"", "\"vibes\"", 5, "the rule `vibes`, which there is not"),
-            ("suite = \"cpu\"", "sweet = \"cpu\"", 6, "unknown field `sweet`"),
-            ("suite = \"cpu\"", "status = \"pass\"", 6, "unknown field `status`"),
-            ("suite = \"cpu\"\n", "", 5, "needs a `suite`"),
-            ("suite = \"cpu\"", "suite = \"cpu\"\nfacts = []", 7, "has no `facts`"),
-            ("suite = \"cpu\"", "suite = \"cpu\"\nagainst = \"luck\"", 7, "`against` is"),
-            (
-                "tensorrt\"]",
-                "vulkan\"]",
-                11,
-                "the item `engine` is for `vulkan`, which is not a target; targets: cpu, torch",
-            ),
-            ("tensorrt\"]", "tensort\"]", 11, "did you mean `tensorrt`?"),
-            ("tensorrt\"]", "cpu\", \"cpu\"]", 11, "names the target `cpu` twice"),
-            ("id = \"engine\"", "id = \"cpu_perf\"", 9, "two items are named `cpu_perf`"),
-            ("artifacts/engine.bin", "../engine.bin", 13, "leads out of the project"),
-            ("artifacts = [{ key = \"engine\", path = \"artifacts/engine.bin\" }]\n", "", 12, "names no `artifacts`"),
-            (".bin\" }", ".bin\", sha256 = \"md5\" }", 13, "is not a SHA-256"),
-            ("schema_version = 1", "schema_version = 2", 1, "schema version 2"),
-            ("[[item]]\nid = \"cpu", "[[item]\nid = \"cpu", 2, ""),
-        ] {
-            let text = GOOD.replacen(from, to, 1);
-            assert_ne!(text, GOOD, "{from}");
-            let error = read_checklist("c.toml", text.as_bytes()).expect_err(to);
-            assert!(error.to_string().contains(words), "{to}: {error}");
-            assert_eq!(error.line, line, "{to}: {error}");
-        }
+        file::check_faults(GOOD, include_str!("checklist_faults.txt"), |text| {
+            read_checklist("c.toml", text).expect_err("it has a fault")
+        });
         let empty = read_checklist("c.toml", b"schema_version = 1\n").expect_err("no item");
         assert!(empty.message.contains("has no item"));
     }

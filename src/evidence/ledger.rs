@@ -147,6 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::file;
     use sprag_model::ledger::{example, text};
 
     const ENTRY: &str = "# Read by all.\n[[accept]]\nevent = \"e-0a1b2c\"\nscope = \"event\"\nat_most = 0.25\nreason = \"r\"\n\
@@ -162,33 +163,9 @@ mod tests {
         let entry = LedgerEntry { path: "ledger/2026.toml".to_owned(), line: 2 };
         assert_eq!(ledger.acceptances.iter().map(|one| &one.terms.entry).collect::<Vec<_>>(), [&entry]);
         assert_eq!(read_text("").expect("nothing is an empty ledger"), Ledger::default());
-        for (from, to, line, words) in [
-            ("reason =", "reson =", 6, "unknown field `reson`, expected one of"),
-            ("[[accept]]", "[[acept]]", 2, "unknown field `acept`"),
-            ("[[accept]]", "[accept]", 2, "expected a sequence"),
-            ("reason = \"r\"\n", "", 2, "missing field `reason`; every entry has all of its keys"),
-            ("reason = \"r\"", "reason = \" \"", 6, "`reason` is empty"),
-            ("reason = \"r\"", "reason = \"a\\nb\"", 6, "one line of text"),
-            ("reason = \"r\"", "reason = \"r\"\nreason = \"r\"", 7, "duplicate key"),
-            ("scope = \"event\"", "  scope=\"\"", 4, "`scope` is empty"),
-            ("0.25", "\"25 %\"", 5, "invalid type"),
-            ("0.25", "25e300", 5, "`at_most` must be above 0"),
-            ("0.25", "nan", 5, "`at_most` must be above 0"),
-            ("e-0a1b2c", "<b>", 3, "`event` is not an event id"),
-            ("\"2026-05-01\"", "2026-05-01", 8, "days stand in quotes"),
-            ("2026-05-31", "2026-02-30", 10, "`expires` is `2026-02-30`, which is not a date"),
-            ("2026-05-01", "1 May 2026", 8, "`date` is `1 May 2026`"),
-            ("2026-05-01", "2026-5-1", 8, "which is not a date"),
-            ("2026-05-31", "2026-04-30", 10, "before `date`, 2026-05-01: it would never hold"),
-            ("cccccccc", "HEAD", 9, "`commit` must be the forty digits"),
-            ("\"r\"", "\"r", 6, ""),
-        ] {
-            let text = ENTRY.replacen(from, to, 1);
-            assert_ne!(text, ENTRY, "{from}");
-            let error = read_text(&text).expect_err(to);
-            assert_eq!(error.line, line, "{error}");
-            assert!(error.to_string().starts_with("ledger/2026.toml:") && error.message.contains(words), "{error}");
-        }
+        file::check_faults(ENTRY, include_str!("ledger_faults.txt"), |text| {
+            read([("ledger/2026.toml", text)]).expect_err("it has a fault")
+        });
         let mut bytes = ENTRY.as_bytes().to_vec();
         bytes.extend(b"# caf\xe9\n");
         let error = read([("ledger/a.toml", bytes.as_slice())]).expect_err("it is Latin 1");
