@@ -114,26 +114,3 @@ fn set<T>(setting: &mut T, given: Option<T>) {
         *setting = given;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shape_has_a_name_and_dimensions() {
-        for fine in ["tokens=1x256x128", " tokens = 1 256x128 ", "a=7"] {
-            assert!(input_shape(fine).is_ok(), "{fine}");
-        }
-        for (text, words) in [
-            ("", "is empty"),
-            ("tokens", "`tokens` has no `=`"),
-            (" =1x2", "names no tensor"),
-            ("a=x", "has no sizes"),
-            ("a=1x0", "has a size that is not above zero"),
-            ("a=1xb", "has the size `b`, which is not a whole number"),
-        ] {
-            let message = input_shape(text).expect_err("it is no shape").message;
-            assert!(message.starts_with("`--trt-input-shape` ") && message.contains(words), "{message}");
-        }
-    }
-}
