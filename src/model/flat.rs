@@ -424,41 +424,14 @@ mod tests {
     #[test]
     fn cells_have_the_values_of_their_run() {
         let (recorded, skipped) = (recorded(), skipped());
-        for (name, expected) in [
-            ("series", "cpu/tile_pack{c=64,t=8} @fast|cpu/sort{n=1000} @default|cpu/merge @default"),
-            ("kernel", "tile_pack|sort|merge"),
-            ("backend", "cpu|-|-"),
-            ("shape", "c=64,t=8|n=1000|-"),
-            ("c", "64|-|-"),
-            ("time_s", "0.25|2|-"),
-            ("ci_lo_s", "0.2|-|-"),
-            ("ratio", "1.5|-|-"),
-            ("ref_series", "copy 1 MiB|-|-"),
-            ("throughput", "4096|-|-"),
-            ("unit", "tiles_per_s|-|-"),
-            ("peak_bytes", "8192|-|-"),
-            ("n", "96|1|-"),
-            ("workers", "3|1|-"),
-            ("preempted_share", "0.0125|-|-"),
-            ("device", "EPYC 9|EPYC 9|EPYC 9"),
-            ("quality", "load was high; few workers|load was high; few workers|load was high; few workers"),
-            ("status", "ok|ok|failed"),
-            ("reason", "-|-|needs two cores"),
-        ] {
-            assert_eq!(cells(BENCHMARKS, &benchmark_rows(&recorded), name), expected, "{name}");
-        }
         let rows = value_rows(&recorded);
-        for (name, expected) in [
-            ("kernel", "tile_pack|tile_pack|tile_pack|tile_pack|sort|merge"),
-            ("metric", "time|ratio|tiles_per_s|peak_memory|time|-"),
-            ("unit", "s|1|1/s|B|s|-"),
-            ("better", "lower|lower|higher|lower|lower|-"),
-            ("judged", "false|true|false|false|true|-"),
-            ("value", "0.25|1.5|4096|8192|2|-"),
-            ("samples", "[0.2, 0.25, 0.3]|[]|[]|[]|[2.0]|-"),
-            ("status", "ok|ok|ok|ok|ok|failed"),
-        ] {
-            assert_eq!(cells(VALUES, &rows, name), expected, "{name}");
+        for row in include_str!("flat/cells.txt").lines() {
+            let (name, expected) = row.split_once(" = ").expect("a column and its cells");
+            let texts = match name.split_once(' ').expect("a table and a column") {
+                ("benchmarks", name) => cells(BENCHMARKS, &benchmark_rows(&recorded), name),
+                (_, name) => cells(VALUES, &rows, name),
+            };
+            assert_eq!(texts, expected, "{name}");
         }
         assert!(cells(VALUES, &rows, "series_id").starts_with("cpu-tile-pack-c-64-t-8-fast-time-"));
         // A run without benchmarks is one row.
