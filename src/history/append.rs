@@ -88,7 +88,7 @@ pub(crate) fn append_watched(
     inherited::begin(&store.repository, target)?;
     let mut branch = BranchMove::begin(&store.repository, &target.reference, watch)?;
     let present = records.values().filter(|(record, blob)| record.stored.is_none() && exists(&store.repository, *blob));
-    branch.warnings.extend(set_aside(&store.repository, present.map(|(_, blob)| *blob))?);
+    set_aside(&store.repository, present.map(|(_, blob)| *blob), &mut branch.warnings)?;
     let append = Append { repository: &store.repository, target, records: &records, time };
     // The first error counts; the next append removes what is left.
     let mut appended = append.move_ref(&mut branch, watch).inspect_err(|_| branch.abandon())?;

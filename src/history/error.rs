@@ -38,6 +38,12 @@ pub enum HistoryError {
     Incomplete { what: String, hint: &'static str },
     #[error("the history is damaged: {0}")]
     Damaged(String),
+    #[error("the history is damaged: the tip of `{reference}` cannot be read: {reason}")]
+    Tip { reference: String, reason: String },
+    #[error("the object {id} is broken in `{}`, from which this repository borrows objects", folder.display())]
+    Borrowed { id: git2::Oid, folder: PathBuf },
+    #[error("{cause}; before that, the repair {}", steps.join(", "))]
+    Unrepaired { steps: Vec<String>, cause: Box<HistoryError> },
     #[error("the files of {commit} are not all in this repository")]
     NotHere {
         commit: String,
@@ -85,6 +91,18 @@ impl HistoryError {
         }
     }
 
+    /// Whether data are damaged.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            HistoryError::Unrepaired { cause, .. } => cause.is_damage(),
+            HistoryError::Snapshot { .. }
+            | HistoryError::Damaged(_)
+            | HistoryError::Tip { .. }
+            | HistoryError::Borrowed { .. } => true,
+            _ => false,
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         let own_ref = "name a branch of its own as `ref` under `[history]` in sprag.toml, such as `ref = \"sprag\"`";
@@ -101,6 +119,16 @@ impl HistoryError {
             HistoryError::Shallow => UNSHALLOW.to_owned(),
             HistoryError::Incomplete { hint, .. } => (*hint).to_owned(),
             HistoryError::Damaged(_) => "run `sprag history fsck`, which lists what is wrong".to_owned(),
+            HistoryError::Tip { reference, .. } => format!(
+                "{REPAIR_AND_FETCH}; where it never got that commit, `git update-ref {reference} {reference}@{{1}}` goes back to \
+                 the one before"
+            ),
+            HistoryError::Borrowed { folder, .. } => format!(
+                "in the repository of `{}` run `sprag history fsck --repair`, and `git fetch --refetch` where it has a remote; then \
+                 run the command again",
+                folder.display()
+            ),
+            HistoryError::Unrepaired { cause, .. } => return cause.hint(),
             HistoryError::NotHere { promised: true, .. } => FETCH_ALL.to_owned(),
             HistoryError::NotHere { promised: false, .. } => "run `git fsck` to see what is lost".to_owned(),
             HistoryError::Detached => format!("check out a branch, or {own_ref}"),

@@ -3,7 +3,8 @@
 //! After a power cut, the file of an object may be cut short. libgit2 never returns from reading such a file, so the stream is
 //! read to its end here first. libgit2 itself notices a pack that is cut short.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,10 @@ impl LooseObjects {
         let mut folders: Vec<PathBuf> = lines.map(|line| own.join(line)).collect();
         folders.insert(0, own);
         LooseObjects(folders)
+    }
+
+    pub(crate) fn borrowed(&self) -> &[PathBuf] {
+        &self.0[1..]
     }
 
     pub(crate) fn find_commit<'r>(&self, repository: &'r Repository, id: Oid) -> Result<Commit<'r>, git2::Error> {
@@ -87,24 +92,60 @@ pub(crate) fn commit_at<'r>(repository: &'r Repository, reference: &Reference<'_
     let id = resolved.target().ok_or_else(nothing)?;
     check(repository, id)?;
     let commit = repository.find_object(id, None)?.peel_to_commit()?;
-    LooseObjects::new(repository).find_commit(repository, commit.id())
+    let commit = LooseObjects::new(repository).find_commit(repository, commit.id())?;
+    commit.tree().map(|_| commit)
 }
 
 /// The objects that a partial clone may lack, because a remote has promised to have them.
 pub(crate) struct Promises<'r> {
+    repository: &'r Repository,
     odb: Odb<'r>,
     is_partial: bool,
+    unsent: OnceCell<Option<HashSet<Oid>>>,
 }
 
 impl<'r> Promises<'r> {
     pub(crate) fn new(repository: &'r Repository) -> Result<Promises<'r>, HistoryError> {
         let odb = repository.odb().map_err(failed("open the object database"))?;
-        Ok(Promises { odb, is_partial: is_partial(repository).unwrap_or(false) })
+        Ok(Promises { repository, odb, is_partial: is_partial(repository).unwrap_or(false), unsent: OnceCell::new() })
     }
 
     /// Whether the repository lacks an object, and may.
     pub(crate) fn cover(&self, id: Oid) -> bool {
-        self.is_partial && !self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH)
+        let is_unsent =
+            || self.unsent.get_or_init(|| unsent(self.repository)).as_ref().is_some_and(|ids| ids.contains(&id));
+        self.is_partial && !self.odb.exists_ext(id, OdbLookupFlags::NO_REFRESH) && !is_unsent()
+    }
+}
+
+/// What commits of local branches named first that no branch of a remote has; absent where no such branch is known.
+pub(crate) fn unsent(repository: &Repository) -> Option<HashSet<Oid>> {
+    let remotes = ["refs/remotes/*", "refs/sprag/*"].map(|glob| repository.references_glob(glob));
+    let tip = |reference: Reference<'_>| Some(reference.peel_to_commit().ok()?.id());
+    let remotes: Vec<Oid> = remotes.into_iter().flatten().flatten().flatten().filter_map(tip).collect();
+    let mut walk = repository.revwalk().ok().filter(|_| !remotes.is_empty())?;
+    walk.push_glob("refs/heads/*").ok()?;
+    remotes.into_iter().try_for_each(|remote| walk.hide(remote)).ok()?;
+    let mut objects = HashSet::new();
+    for commit in walk.map_while(|id| repository.find_commit(id.ok()?).ok()) {
+        let before = commit.parent(0).ok().map(|parent| parent.tree_id());
+        collect_new(repository, commit.tree_id(), before, &mut objects);
+    }
+    Some(objects)
+}
+
+fn collect_new(repository: &Repository, id: Oid, before: Option<Oid>, objects: &mut HashSet<Oid>) {
+    if before == Some(id) || !objects.insert(id) {
+        return;
+    }
+    let Ok(before) = before.map(|before| find_tree(repository, before)).transpose() else { return };
+    for entry in find_tree(repository, id).iter().flat_map(|tree| tree.iter()) {
+        let was = before.as_ref().and_then(|before| before.get_name_bytes(entry.name_bytes())).map(|was| was.id());
+        match entry.kind() {
+            Some(ObjectType::Tree) => collect_new(repository, entry.id(), was, objects),
+            _ if was == Some(entry.id()) => {}
+            _ => drop(objects.insert(entry.id())),
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! packed before.
 
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
@@ -18,12 +18,12 @@ use crate::state::sync_folder;
 
 const PLACE: &str = "`lost-found/sprag` in the git folder";
 
-/// Moves the files of those objects that cannot be read; gives a sentence on each file.
+/// Moves the files of those objects that cannot be read, and adds a sentence on each file. Those of another repository stay.
 pub(crate) fn set_aside(
     repository: &Repository,
     ids: impl IntoIterator<Item = Oid>,
-) -> Result<Vec<String>, HistoryError> {
-    let mut moved = Vec::new();
+    moved: &mut Vec<String>,
+) -> Result<(), HistoryError> {
     for id in ids.into_iter().filter(|id| !is_readable(repository, *id)) {
         let (name, objects) = (id.to_string(), repository.commondir().join("objects"));
         let file = objects.join(&name[..2]).join(&name[2..]);
@@ -32,19 +32,35 @@ pub(crate) fn set_aside(
             moved.push(format!("moved the broken object {id} to {PLACE}"));
         }
         if !is_readable(repository, id) {
-            for index in files(&objects.join("pack"))?.iter().filter(|file| file.extension() == Some("idx".as_ref())) {
-                let bytes = fs::read(index).map_err(HistoryError::io("read", index))?;
-                if objects_of(&bytes).contains(&id) {
-                    moved.extend(set_pack_aside(repository, index, &bytes)?);
-                }
+            for (index, bytes) in packs_with(&objects, id)? {
+                moved.extend(set_pack_aside(repository, &index, &bytes)?);
             }
             // libgit2 goes on reading a pack that it has open.
             let fresh = Repository::open(repository.path());
             let reopened = fresh.and_then(|fresh| repository.set_odb(&fresh.odb()?));
             reopened.map_err(failed("open the object database again"))?;
         }
+        if !is_readable(repository, id) {
+            for folder in LooseObjects::new(repository).borrowed() {
+                if folder.join(&name[..2]).join(&name[2..]).exists() || !packs_with(folder, id)?.is_empty() {
+                    return Err(HistoryError::Borrowed { id, folder: folder.clone() });
+                }
+            }
+        }
     }
-    Ok(moved)
+    Ok(())
+}
+
+/// The indexes of the packs in a folder of objects that have the object, with their bytes.
+fn packs_with(objects: &Path, id: Oid) -> Result<Vec<(PathBuf, Vec<u8>)>, HistoryError> {
+    let mut packs = Vec::new();
+    for index in files(&objects.join("pack"))?.into_iter().filter(|file| file.extension() == Some("idx".as_ref())) {
+        let bytes = fs::read(&index).map_err(HistoryError::io("read", &index))?;
+        if objects_of(&bytes).contains(&id) {
+            packs.push((index, bytes));
+        }
+    }
+    Ok(packs)
 }
 
 pub(crate) fn exists(repository: &Repository, id: Oid) -> bool {
@@ -89,7 +105,7 @@ fn objects_of(index: &[u8]) -> Vec<Oid> {
     ids.chunks_exact(20).filter(|_| has_ids).filter_map(|id| Oid::from_bytes(id).ok()).collect()
 }
 
-/// Packs what can be read of a pack, and moves its files, unless all can be read, or nothing.
+/// Packs what can be read of a pack, and moves its files, unless all can be read.
 fn set_pack_aside(repository: &Repository, index: &Path, bytes: &[u8]) -> Result<Option<String>, HistoryError> {
     let refused = || failed("pack what can be read of a damaged pack");
     let objects = repository.commondir().join("objects");
@@ -103,27 +119,37 @@ fn set_pack_aside(repository: &Repository, index: &Path, bytes: &[u8]) -> Result
     let copy = alone.path().join("objects").join("pack").join(stem.file_name().unwrap_or_default());
     fs::write(copy.with_extension("idx"), bytes).map_err(HistoryError::io("write", &copy))?;
     let pack = index.with_extension("pack");
-    fs::copy(&pack, copy.with_extension("pack")).map_err(HistoryError::io("copy", &pack))?;
+    // libgit2 opens no pack whose header or checksum is lost, as after a cut.
+    let write = || {
+        let (mut from, mut to) = (File::open(&pack)?, File::create(copy.with_extension("pack"))?);
+        to.write_all(b"PACK\0\0\0\x02")?;
+        to.write_all(&(ids.len() as u32).to_be_bytes())?;
+        from.seek(SeekFrom::Start(12))?;
+        io::copy(&mut from, &mut to)?;
+        to.write_all(&bytes[bytes.len().saturating_sub(40)..bytes.len().saturating_sub(20)])
+    };
+    write().map_err(HistoryError::io("copy", &pack))?;
     let odb = alone.odb().map_err(refused())?;
     let mut builder = alone.packbuilder().map_err(refused())?;
     for id in ids.iter().filter(|id| odb.read(**id).is_ok()) {
         builder.insert_object(*id, None).map_err(refused())?;
     }
     let count = builder.object_count();
-    // libgit2 opens no pack that was cut short.
-    if count == ids.len() || count == 0 {
+    if count == ids.len() {
         return Ok(None);
     }
-    builder.write(staging.path(), 0o444).map_err(refused())?;
-    let name = format!("pack-{}", builder.name().ok().flatten().unwrap_or_default());
-    if stem.with_extension("promisor").exists() {
-        let marker = packs.join(&name).with_extension("promisor");
-        fs::write(&marker, "").map_err(HistoryError::io("write", &marker))?;
-    }
-    for ending in ["pack", "idx"] {
-        let (from, to) = (staging.path().join(&name), packs.join(&name).with_extension(ending));
-        let sync = File::open(from.with_extension(ending)).and_then(|file| file.sync_all());
-        sync.and_then(|()| fs::rename(from.with_extension(ending), &to)).map_err(HistoryError::io("write", &to))?;
+    if count > 0 {
+        builder.write(staging.path(), 0o444).map_err(refused())?;
+        let name = format!("pack-{}", builder.name().ok().flatten().unwrap_or_default());
+        if stem.with_extension("promisor").exists() {
+            let marker = packs.join(&name).with_extension("promisor");
+            fs::write(&marker, "").map_err(HistoryError::io("write", &marker))?;
+        }
+        for ending in ["pack", "idx"] {
+            let (from, to) = (staging.path().join(&name), packs.join(&name).with_extension(ending));
+            let sync = File::open(from.with_extension(ending)).and_then(|file| file.sync_all());
+            sync.and_then(|()| fs::rename(from.with_extension(ending), &to)).map_err(HistoryError::io("write", &to))?;
+        }
     }
     sync_folder(&packs)?;
     // Without its index, git ignores a pack. An index of several packs is one more cache.

@@ -8,7 +8,7 @@ use git2::{
 use sprag_model::run::LAYOUT_VERSION;
 
 use crate::checkout::{activity, activity_on, heal};
-use crate::error::{HistoryError, REPAIR_AND_FETCH, failed, message};
+use crate::error::{HistoryError, failed, message};
 use crate::layout::FOLDER;
 use crate::objects;
 use crate::repository::{Store, head_branch, short_name};
@@ -194,8 +194,7 @@ pub(crate) fn tip<'r>(
             Err(error)
                 if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) && !names_object(name) => {}
             Err(error) => {
-                let what = format!("the tip of `{name}` cannot be read: {}", message(&error));
-                return Err(HistoryError::Incomplete { what, hint: REPAIR_AND_FETCH });
+                return Err(HistoryError::Tip { reference: name.clone(), reason: message(&error).to_owned() });
             }
         }
     }

@@ -127,9 +127,7 @@ impl Error {
 
     pub fn is_damage(&self) -> bool {
         self.cause::<SyncError>().is_some_and(SyncError::is_integrity)
-            || self
-                .cause::<HistoryError>()
-                .is_some_and(|error| matches!(error, HistoryError::Snapshot { .. } | HistoryError::Damaged(_)))
+            || self.cause::<HistoryError>().is_some_and(HistoryError::is_damage)
             || self.cause::<ReleaseError>().is_some_and(ReleaseError::is_damage)
             || self.cause::<Advice>().is_some_and(|advice| advice.cause == Cause::Damaged)
     }

@@ -50,15 +50,32 @@ pub(crate) fn repair_watched(
     time: DateTime<Utc>,
     watch: Watch<'_>,
 ) -> Result<Repaired, HistoryError> {
+    let mut repaired = Repaired::default();
+    match repair_into(&mut repaired, store, target, time, watch) {
+        Ok(()) => Ok(repaired),
+        Err(cause) if repaired.steps.is_empty() => Err(cause),
+        Err(cause) => Err(HistoryError::Unrepaired { steps: repaired.steps, cause: Box::new(cause) }),
+    }
+}
+
+fn repair_into(
+    repaired: &mut Repaired,
+    store: &Store,
+    target: &Target,
+    time: DateTime<Utc>,
+    watch: Watch<'_>,
+) -> Result<(), HistoryError> {
     let repository = &store.repository;
     let named = repository.find_reference(&target.reference).and_then(|reference| reference.resolve());
-    let steps = set_aside(repository, named.ok().and_then(|reference| reference.target()))?;
+    let tip = named.ok().and_then(|reference| reference.target());
+    set_aside(repository, tip, &mut repaired.steps)?;
+    let tree = tip.and_then(|tip| repository.find_commit(tip).ok()).map(|commit| commit.tree_id());
+    set_aside(repository, tree, &mut repaired.steps)?;
     inherited::begin(repository, target)?;
     let left = StateFolder::new(repository.commondir()).leftovers();
     let mut branch = BranchMove::begin(repository, &target.reference, watch)?;
-    let mut repaired = Repaired { steps, ..Repaired::default() };
     repaired.steps.extend(left.iter().map(|name| format!("removed `sprag/{name}` from the git folder")));
-    let moved = move_ref(repository, target, &mut branch, time, &mut repaired, watch);
+    let moved = move_ref(repository, target, &mut branch, time, repaired, watch);
     let moved = moved.inspect_err(|_| branch.abandon())?;
     let removed = moved.into_iter().filter(|file| file.removed);
     let wanted: Vec<Pending> = removed.chain(records_of(repository, target)?).collect();
@@ -77,7 +94,7 @@ pub(crate) fn repair_watched(
         repaired.warnings.extend(warnings);
     }
     repaired.warnings.extend(branch.finish());
-    Ok(repaired)
+    Ok(())
 }
 
 /// Makes the commit and moves the branch to it; gives what it puts and the files that are no longer where they were.
@@ -93,13 +110,20 @@ fn move_ref(
     for attempt in 0..ATTEMPTS {
         let Some((commit, name)) = tip(repository, target)? else { return Ok(Vec::new()) };
         let mut examined = Examined::read(repository, commit.id())?;
-        let moved = set_aside(repository, examined.unreadable())?;
-        let is_moved = !moved.is_empty();
-        repaired.steps.extend(moved);
+        let steps = repaired.steps.len();
+        set_aside(repository, examined.unreadable(), &mut repaired.steps)?;
+        let is_moved = repaired.steps.len() > steps;
         if rewrite(repository, &branch.trees, &examined, repaired) || is_moved {
             examined = Examined::read(repository, commit.id())?;
         }
         let plan = Plan::new(repository, &examined)?;
+        if let Some(folder) = &plan.waits_for {
+            let warning = format!(
+                "left the rest alone until `git fetch --refetch` brings back the folder `{folder}/`; then repair again"
+            );
+            repaired.warnings.push(warning);
+            return Ok(Vec::new());
+        }
         if plan.left_alone > 0 {
             let files = error::count(plan.left_alone, "file");
             let warning = format!("left {files} alone that are not here, as in a partial clone; {FETCH_ALL}");
@@ -177,11 +201,24 @@ struct Plan {
     set_aside: usize,
     restored: usize,
     left_alone: usize,
+    /// A folder that cannot be read and that the remote has.
+    waits_for: Option<String>,
 }
 
 impl Plan {
     fn new(repository: &Repository, examined: &Examined<'_>) -> Result<Plan, HistoryError> {
         let mut plan = Plan { left_alone: examined.absent.len(), ..Plan::default() };
+        let unsent = if examined.tip.lost.is_empty() { None } else { objects::unsent(repository) };
+        for folder in &examined.tip.lost {
+            // What a remote has it gives back, and nothing can be put next to it before.
+            if unsent.as_ref().is_some_and(|unsent| !unsent.contains(&folder.id)) {
+                plan.waits_for = Some(folder.text());
+                return Ok(plan);
+            }
+            plan.edits.insert(folder.path.clone(), Edit::Remove);
+            plan.steps.push(format!("left out the folder `{}/`, which cannot be read", folder.text()));
+            plan.set_aside += 1;
+        }
         for fault in &examined.faults {
             if is_valid_but_executable(repository, &fault.file) {
                 plan.make_plain(&fault.file);

@@ -49,6 +49,8 @@ pub(crate) struct Tip {
     pub(crate) faults: Vec<Fault>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) collisions: Vec<(TipFile, TipFile)>,
+    /// Folders that cannot be read. What earlier commits had of them is among the losses.
+    pub(crate) lost: Vec<TipFile>,
 }
 
 impl Tip {
@@ -156,13 +158,14 @@ impl<'r> Walk<'r> {
         objects::find_tree(self.repository, entry.id())
             .map_err(|error| {
                 let what = format!("is a folder that cannot be read: {}", reason(&error));
-                let path = String::from_utf8_lossy(path);
+                let file = TipFile { path: path.to_owned(), mode: entry.filemode(), id: entry.id() };
                 let is_promised = Promises::new(self.repository).is_ok_and(|promises| promises.cover(entry.id()));
                 let (kind, what, advice) = match is_promised {
                     true => (FindingKind::Incomplete, format!("{what}, as in a partial clone"), FETCH_ALL.to_owned()),
                     false => (FindingKind::Unreadable, what, REPAIR_AND_FETCH.to_owned()),
                 };
-                self.tip.findings.push(Finding::at(kind, &path, what).advise(advice));
+                self.tip.findings.push(Finding::at(kind, &file.text(), what).advise(advice));
+                self.tip.lost.extend((!is_promised).then_some(file));
             })
             .ok()
     }

@@ -94,15 +94,12 @@ pub enum SyncError {
 
 impl SyncError {
     pub fn is_integrity(&self) -> bool {
-        matches!(
-            self,
-            SyncError::Lost { .. }
-                | SyncError::LostHere { .. }
-                | SyncError::Different { .. }
-                | SyncError::History(
-                    HistoryError::Damaged(_) | HistoryError::Different { .. } | HistoryError::NotAFolder { .. }
-                )
-        )
+        match self {
+            SyncError::Lost { .. } | SyncError::LostHere { .. } | SyncError::Different { .. } => true,
+            SyncError::History(HistoryError::Different { .. } | HistoryError::NotAFolder { .. }) => true,
+            SyncError::History(error) => error.is_damage(),
+            _ => false,
+        }
     }
 
     /// What the user can do about it.

@@ -20,7 +20,7 @@ use crate::testing::{Fixture, checked, commit, file, minute, record, repaired, r
 use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, leaving};
 use crate::tests::archiving::{numbers, paths, two};
 use crate::tests::syncing::{sync, sync_with};
-use crate::{AfterRewrite, Leaf, Record, SyncOptions, archive, archives, fsck, repair};
+use crate::{AfterRewrite, HistoryError, Leaf, Record, SyncOptions, archive, archives, fsck, repair};
 use sprag_base::digest::Digest;
 use sprag_model::archive::Archive;
 use sprag_model::fsck::{FindingKind, FsckReport, FsckStatus};
@@ -246,7 +246,7 @@ fn every_step_of_a_repair_leaves_before_or_after() {
 }
 
 /// The ways to break an object: first those of one in a file of its own, then those of one in a pack.
-const WAYS_TO_BREAK: usize = 7;
+const WAYS_TO_BREAK: usize = 8;
 const LOOSE: usize = 5;
 
 /// Breaks an object that is here, so that git takes it for one that it has.
@@ -276,6 +276,7 @@ fn break_object(fixture: &Fixture, revision: &str, way: usize) {
     match way {
         // Of a kind that git does not know.
         LOOSE => bytes[place] = bytes[place] & !0x70 | 0x50,
+        6 => bytes.truncate(place + 4),
         _ => bytes[place + 8..place + 12].iter_mut().for_each(|byte| *byte ^= 0xff),
     }
     fs::remove_file(&pack).unwrap();
@@ -296,11 +297,17 @@ fn a_broken_object_is_moved_away_and_comes_back_from_the_remote() {
                 fs::remove_file(a.root.join(path)).unwrap();
                 let report = fsck(&a.store(), &a.target(), minute(24 * 60), None);
                 assert!(report.is_err() || report.unwrap().status == FsckStatus::Damaged, "{way}");
-                let steps = repaired(&a).steps;
+                let steps = match repair(&a.store(), &a.target(), minute(24 * 60)) {
+                    Ok(repaired) => repaired.steps,
+                    // A pack that was cut short has lost folders, too.
+                    Err(HistoryError::Unrepaired { steps, cause }) if cause.is_damage() => steps,
+                    Err(error) => panic!("{way}: {error}"),
+                };
                 assert!(steps[0].contains("`lost-found/sprag`"), "{way}: {steps:?}");
                 if way >= LOOSE {
                     // Other objects of the pack may have been differences of this one.
                     a.git(&["fetch", "-q", "--refetch"]);
+                    repaired(&a);
                 }
                 sync(&a, 1).unwrap_or_else(|error| panic!("{way}: {error}"));
                 agree([&a, &b], &[FEBRUARY, MARCH]);
@@ -323,6 +330,101 @@ fn a_broken_object_is_moved_away_and_comes_back_from_the_remote() {
             });
         }
     });
+}
+
+/// The folders above the records, of which git reads none without the others.
+#[test]
+fn a_broken_folder_at_the_tip_is_moved_away_and_comes_back() {
+    let (original, ..) = with_archive();
+    let suite = "main:history/v1/cpu";
+    thread::scope(|scope| {
+        for revision in ["main^{tree}", "main:history", "main:history/v1", suite, "main:history/v1/cpu/2026"] {
+            let original = &original;
+            scope.spawn(move || {
+                let (a, b) = copied(original);
+                record(&a, &[run(FEBRUARY + 1)]);
+                sync(&a, 1).unwrap();
+                for is_sent in [true, false] {
+                    if !is_sent {
+                        record(&a, &[run(FEBRUARY + 2)]);
+                    }
+                    break_object(&a, revision, 0);
+                    let repair = repair(&a.store(), &a.target(), minute(24 * 60));
+                    if revision == "main^{tree}" {
+                        let error = repair.unwrap_err();
+                        let hint = error.hint().unwrap();
+                        assert!(error.is_damage() && error.to_string().contains("moved the broken object"), "{error}");
+                        assert!(hint.contains("git fetch --refetch") && hint.contains("main@{1}"), "{hint}");
+                        let back = ["update-ref", "refs/heads/main", "refs/heads/main@{1}"];
+                        a.git(if is_sent { &["fetch", "-q", "--refetch"] } else { &back });
+                    } else {
+                        let steps = repair.unwrap().steps;
+                        assert!(steps[0].contains("`lost-found/sprag`"), "{revision}: {steps:?}");
+                        let is_left_out = steps.iter().any(|step| step.starts_with("left out the folder"));
+                        assert_eq!(is_left_out, !is_sent, "{revision}: {steps:?}");
+                        if is_sent {
+                            a.git(&["fetch", "-q", "--refetch"]);
+                            assert_ne!(checked(&a).status, FsckStatus::Damaged, "{revision}");
+                        }
+                    }
+                    if !is_sent {
+                        let (path, text) = file(FEBRUARY + 2);
+                        assert_eq!(fs::read_to_string(a.root.join(path)).unwrap(), text);
+                        record(&a, &[run(FEBRUARY + 2)]);
+                    }
+                    for clone in [&a, &b] {
+                        sync(clone, 1).unwrap_or_else(|error| panic!("{revision}, {is_sent}: {error}"));
+                    }
+                    let expected = [FEBRUARY, FEBRUARY + 1, FEBRUARY + 2, MARCH];
+                    let expected: Vec<i64> =
+                        expected.into_iter().filter(|number| !is_sent || *number != FEBRUARY + 2).collect();
+                    agree([&a, &b], &expected);
+                    assert_eq!(a.status(), "", "{revision}, {is_sent}");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_broken_object_of_another_repository_is_named_with_it() {
+    let (a, _) = two();
+    let path = file(FEBRUARY).0;
+    a.git(&["clone", "-q", "--shared", &a.root.to_string_lossy(), "../shared"]);
+    let shared = a.at("shared");
+    for way in [0, WAYS_TO_BREAK - 1] {
+        break_object(&a, &format!("main:{path}"), way);
+        let (head, error) = (shared.head(), repair(&shared.store(), &shared.target(), minute(24 * 60)).unwrap_err());
+        let folder = a.root.join(".git/objects");
+        assert!(error.is_damage() && error.to_string().contains(&folder.display().to_string()), "{error}");
+        assert_eq!(shared.head(), head);
+        repaired(&a);
+        a.git(&["fetch", "-q", "--refetch"]);
+        assert_ne!(checked(&shared).status, FsckStatus::Damaged);
+    }
+}
+
+/// What a commit that was not sent names is at no remote.
+#[test]
+fn a_record_that_a_partial_clone_lost_before_it_was_sent_is_no_promise() {
+    let (a, _) = two();
+    let remote = a.at("remote.git");
+    let partial = remote.cloned("partial", &["--filter=blob:none"]);
+    record(&partial, &[run(FEBRUARY + 1)]);
+    let path = file(FEBRUARY + 1).0;
+    for broken in [partial.object(&format!("main:{path}")), partial.root.join(&path)] {
+        fs::remove_file(&broken).unwrap();
+        fs::write(broken, "garbage").unwrap();
+    }
+    assert_eq!(checked(&partial).status, FsckStatus::Damaged);
+    repaired(&partial);
+    let noted = |report: FsckReport| report.findings.into_iter().find(|one| one.kind == FindingKind::SetAside);
+    let advice = noted(checked(&partial)).and_then(|one| one.advice).unwrap();
+    assert!(advice.contains("from a repository that has it"), "{advice}");
+    record(&partial, &[run(FEBRUARY + 2)]);
+    assert_eq!(sync(&partial, 1).unwrap().sent.len(), 2);
+    sync(&a, 1).unwrap();
+    assert_eq!(numbers(&a).iter().filter(|other| **other == file(FEBRUARY + 2).0).count(), 1);
 }
 
 /// As a power cut leaves the object of an append.
