@@ -106,7 +106,10 @@ class Made:
             workers = np.stack([values_of(place, 1) for place, _ in series])
             values = np.median(workers, axis=2)
             bits = values.view(np.uint64)
-            digests = mixed(numbers ^ ((bits << np.uint64(32)) | (bits >> np.uint64(32)))).sum(axis=1, dtype=np.uint64)
+            digests = mixed(numbers ^ ((bits << np.uint64(32)) | (bits >> np.uint64(32))))
+            for process in np.moveaxis(workers.view(np.uint64), 2, 0):
+                digests = mixed(digests ^ process)
+            digests = digests.sum(axis=1, dtype=np.uint64)
             for (place, _), digest in zip(series, digests):
                 dataset["sums"][place] = {"points": COMMITS, "digests": int(digest)}
             parts += [self.part(bucket, month, series, runs, months, values, workers) for month in sorted(set(months))]

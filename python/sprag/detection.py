@@ -23,6 +23,7 @@ def detect(series, times=None, labels=None, *, sensitivity="balanced", least=Non
 
     `sensitivity`, `least` and `more_is_better` are the options of `sprag detect`.
     """
+    series = series.to_pylist() if hasattr(series, "to_pylist") else series  # A column of pyarrow.
     values = [float("nan") if value is None else float(value) for value in series]
     named = {name: list(given) for name, given in (("time", times), ("label", labels)) if given is not None}
     for name, given in named.items():

@@ -59,9 +59,10 @@ class Engines(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.data, self.found = pathlib.Path(folder.name, "data"), pathlib.Path(folder.name, "found")
-        for bucket in (0, 3):
-            (self.data / "points" / f"bucket={bucket}").mkdir(parents=True)
-        (self.data / "manifest.json").touch()
+        self.data.mkdir()
+        (self.data / "manifest.json").write_text('{"parts": [{"bucket": 3}, {"bucket": 0}, {"bucket": 3}]}')
+        self.found.mkdir()
+        (self.found / "bucket=9.parquet").write_text("of an export with more buckets")
         self.program = pathlib.Path(folder.name, "program")
         self.program.write_text('#!/bin/sh\necho "$1 $2 ${3#$(dirname "$0")/}" > "$5"\n')
         self.program.chmod(0o755)

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-pub(crate) const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
+pub const FETCH_ALL: &str = "run `git fetch --refetch --no-filter`, which fetches all of them";
 
 /// A fetch fails where a broken object is in the way.
 pub(crate) const REPAIR_AND_FETCH: &str = "run `sprag history fsck --repair`, which moves broken objects away; then `git fetch --refetch` brings what the remote has";

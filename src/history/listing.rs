@@ -387,9 +387,12 @@ pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Leaf) 
 }
 
 /// Why an object could not be read.
+/// The end of the reason where an object is not there.
+pub const ABSENT: &str = "is not in this repository, as in a partial clone";
+
 pub(crate) fn absent_or(error: &git2::Error, what: &str) -> String {
     if error.code() == ErrorCode::NotFound {
-        format!("cannot be read: {what} is not in this repository, as in a partial clone")
+        format!("cannot be read: {what} {ABSENT}")
     } else {
         format!("cannot be read: {}", error.message())
     }

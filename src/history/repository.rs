@@ -70,6 +70,8 @@ pub struct Facts {
     /// The commit of HEAD; absent before the first one.
     pub commit: Option<String>,
     pub shallow: bool,
+    /// A partial clone, in which promised objects are absent.
+    pub partial: bool,
 }
 
 pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
@@ -80,7 +82,9 @@ pub fn facts(store: &Store) -> Result<Facts, HistoryError> {
         let reason = "it names no branch and no commit".to_owned();
         return Err(HistoryError::Unusable { action: "read HEAD", reason });
     }
-    Ok(Facts { workdir: repository.workdir().map(PathBuf::from), branch, commit, shallow: repository.is_shallow() })
+    let partial = objects::is_partial(repository).map_err(failed("read the configuration of git"))?;
+    let workdir = repository.workdir().map(PathBuf::from);
+    Ok(Facts { workdir, branch, commit, shallow: repository.is_shallow(), partial })
 }
 
 pub fn has_commit(store: &Store, sha: &str) -> bool {

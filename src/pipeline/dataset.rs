@@ -4,6 +4,7 @@
 //! the history, and a manifest that names them. The manifest comes last, so that a reader sees the old dataset or the new one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -393,13 +394,18 @@ impl Opened {
         Ok(detection.iter().map(row).collect())
     }
 
-    /// The part of that path, or those in that folder.
+    /// The part of that path, or those in that folder, by the manifest: a file that is lost is one, too.
     fn parts_at(&self, given: &Path) -> crate::Result<Vec<&Part>> {
-        let real = |path: &Path| fs::canonicalize(path).with_context(|| format!("cannot read `{}`", path.display()));
-        let (path, root) = (real(given)?, real(&self.root)?);
-        let of_path = |part: &&Part| root.join(&part.file.path).starts_with(&path);
-        let parts: Vec<&Part> = self.manifest.parts.iter().filter(of_path).collect();
-        if parts.is_empty() {
+        let (path, root) = (resolved(given), resolved(&self.root));
+        let below = path.strip_prefix(&root).ok();
+        let is_below = |part: &&Part| below.is_some_and(|below| Path::new(&part.file.path).starts_with(below));
+        let parts: Vec<&Part> = self.manifest.parts.iter().filter(is_below).collect();
+        let is_folder = |below: &Path| {
+            let bucket = below.strip_prefix("points").ok().and_then(Path::to_str);
+            let number = bucket.and_then(|name| name.strip_prefix("bucket=")?.parse::<u32>().ok());
+            below == Path::new("") || bucket == Some("") || number.is_some_and(|number| number < self.manifest.buckets)
+        };
+        if parts.is_empty() && !below.is_some_and(is_folder) {
             let message = format!("`{}` is not a part of the dataset at `{}`", given.display(), self.root.display());
             return Err(damaged(message, "its `manifest.json` names the parts; others are of another export"));
         }
@@ -460,6 +466,13 @@ impl Opened {
         }
         let settings =
             |benchmark: &str, metric: &str| trend::setting(&project.config.trend, options, benchmark, metric);
+        let config = &project.config;
+        let is_renamed = outline.project != config.project.name || outline.every_days != config.schedule.every_days;
+        if is_renamed && project.root.join(FILE_NAME).exists() {
+            let message =
+                format!("the dataset has another `project.name` or `schedule.every_days` than `{FILE_NAME}` says");
+            return Err(damaged(message, REEXPORT));
+        }
         if let Some(series) = outline.differing(settings).filter(|_| project.root.join(FILE_NAME).exists()) {
             let id = text::printable(&series.id);
             let message =
@@ -524,7 +537,8 @@ impl PartFile {
             return Err(damaged(format!("`{}` leads out of the dataset", path.display()), REEXPORT));
         }
         let bytes = read_bounded(&path, MOST_BYTES)
-            .map_err(|error| damaged(format!("`{}` cannot be read: {}", path.display(), error.kind()), REPAIR))?;
+            .with_context(|| format!("cannot read `{}`", path.display()))
+            .map_err(|error| damaged(error.chain(), REPAIR))?;
         if bytes.len() == self.bytes && sha256_hex(&bytes) == self.sha256 {
             return Ok(bytes);
         }
@@ -535,7 +549,16 @@ impl PartFile {
 
 fn no_rows(path: &str, error: &RowsError) -> Error {
     let message = text::printable(&format!("`{path}` does not hold the rows that are expected: {error}"));
-    damaged(message, "it was cut short, or is of another program")
+    match error.is_of_codec() {
+        true => Advice::new(message, "write it without compression, or with Snappy or Zstandard as Parquet").into(),
+        false => damaged(message, "it was cut short, or is of another program"),
+    }
+}
+
+/// Without links, also where it is not there.
+fn resolved(path: &Path) -> PathBuf {
+    let above = || Some(resolved(path.parent()?).join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(above).unwrap_or_else(|| path.to_owned())
 }
 
 /// Files, and those in folders, as engines write them.
@@ -546,12 +569,11 @@ fn partials(from: &[PathBuf]) -> crate::Result<Vec<PathBuf>> {
             files.push(path.clone());
             continue;
         }
-        let entries = fs::read_dir(path).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
-        let entries = entries.with_context(|| format!("cannot read `{}`", path.display()))?;
-        let is_partial = |file: &PathBuf| {
-            file.extension().is_some_and(|kind| ["parquet", "arrow", "arrows"].iter().any(|one| kind == *one))
-        };
-        files.extend(entries.into_iter().map(|entry| entry.path()).filter(is_partial));
+        let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+        let entries: Vec<PathBuf> = entries.with_context(|| format!("cannot read `{}`", path.display()))?;
+        let is_partial = |kind: &OsStr| ["parquet", "arrow", "arrows"].iter().any(|one| kind == *one);
+        let is_wanted = |entry: &PathBuf| entry.is_dir() || entry.extension().is_some_and(is_partial);
+        files.extend(partials(&entries.into_iter().filter(is_wanted).collect::<Vec<PathBuf>>())?);
     }
     files.sort();
     Ok(files)

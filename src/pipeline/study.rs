@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::cache::{self, CacheFile};
 use crate::error::WithContext as _;
 use crate::project::Project;
-use crate::{ledger, snapshots, text};
+use crate::{ledger, refuse, snapshots, text};
 use sprag_analysis::digest::{self, DigestInput, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, FolderCache, HistoryError, Leaf, Listing, Store, Target};
@@ -147,6 +147,11 @@ pub fn study_loaded(project: &Project, loaded: DecodedHistory, along: Along<'_>)
     let entry = |(head, blob): (RunHead, String)| (Leaf { path: head.path.clone(), blob }, head);
     let (entries, heads): (Vec<Leaf>, Vec<RunHead>) = own.into_iter().map(entry).unzip();
     facts.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
+    let absent = facts.quarantined.iter().filter(|one| one.reason.ends_with(history::ABSENT)).count();
+    if absent > 0 && history::facts(store)?.partial {
+        let records = sprag_report::number::counted(absent, "record is", "records are");
+        return refuse(format!("{records} not here, as this is a partial clone"), history::FETCH_ALL);
+    }
     facts.runs = heads.len();
     facts.first = heads.first().map(|head| head.timestamp);
     let commits = heads.iter().filter_map(|head| head.commit.as_ref()).map(|commit| commit.sha.as_str());

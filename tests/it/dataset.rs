@@ -60,6 +60,7 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     faulty_parts_are_named(&sandbox);
 
     faulty_exports_are_refused(&sandbox);
+    partial_clones_are_not_analysed(&sandbox);
 
     // What is new is added; the rest stays as it is.
     let before = parts(&sandbox, "data");
@@ -105,6 +106,16 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     sprag(&sandbox, &record, 0);
 }
 
+fn partial_clones_are_not_analysed(sandbox: &Sandbox) {
+    sandbox.git(&["-C", "shop", "config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", sandbox.project.join("shop").display());
+    sandbox.git(&["clone", "-q", "--no-checkout", "--filter=blob:none", &url, "part"]);
+    for command in [&["trend"][..], &["export", "series", "--out", "../none"]] {
+        sandbox.ends(2, &[&["-C", "part"][..], command].concat()).says(&["partial clone", "--refetch --no-filter`"]);
+    }
+    assert!(!sandbox.project.join("none").exists());
+}
+
 fn older_layout(sandbox: &Sandbox) {
     let part = parts(sandbox, "data").remove(0);
     let (bucket, file) = part.rsplit_once('/').expect("a part is in a folder");
@@ -141,7 +152,7 @@ fn faulty_exports_are_refused(sandbox: &Sandbox) {
     refused("shop", "../data", &increment, 4)
         .says(&[&part, "bytes, or others", "hint: a part is missing, was cut short"]);
     sandbox.remove(&format!("data/{part}"));
-    refused("shop", "../data", &increment, 4).says(&[&part, "cannot be read", "export it without `--since-last`"]);
+    refused("shop", "../data", &increment, 4).says(&["cannot read `", &part, "export it without `--since-last`"]);
     std::fs::write(data.join(&part), &complete).expect("it is writable");
     sandbox.git(&["init", "-q", "elsewhere"]);
     for more in [&[][..], &increment] {
@@ -198,6 +209,17 @@ fn faulty_parts_are_named(sandbox: &Sandbox) {
     detect(&["../data/points/bucket=1/2026-01-x.parquet"]).says(&["is not a part of the dataset", "hint:"]);
     sandbox.remove("data/points/bucket=1/2026-01-x.parquet");
     let path = sandbox.project.join(part.trim_start_matches("../"));
+    let lost = std::fs::read(&path).expect("it was written");
+    std::fs::remove_file(&path).expect("it is there");
+    for given in ["../data/points/bucket=1", &part] {
+        detect(&[given]).says(&["cannot read", "there is no such file", "hint: a part is missing"]);
+    }
+    std::fs::write(&path, lost).expect("it is writable");
+    sprag(sandbox, &["export", "series", "--out", "../sparse", "--buckets", "5000"], 0);
+    let empty = (0..5000).map(|bucket| format!("../sparse/points/bucket={bucket}"));
+    let empty = empty.into_iter().find(|folder| !sandbox.project.join(&folder[3..]).exists()).expect("one is empty");
+    sprag(sandbox, &["detect", "--parquet", &empty, "--output", "../empty.parquet"], 0);
+    sprag(sandbox, &["detect", "--parquet", "../sparse/points/bucket=5000"], 4).says(&["is not a part"]);
     let complete = std::fs::read(&path).expect("it was written");
     std::fs::write(&path, &complete[..complete.len() - 1]).expect("it is writable");
     detect(&["../data/points"]).says(&["bytes, or others", "hint: a part is missing, was cut short or changed"]);

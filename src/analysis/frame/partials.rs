@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
-use arrow_ipc::reader::StreamReader;
+use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
 use bytes::Bytes;
@@ -59,14 +59,17 @@ pub fn write_partials_stream(rows: &[PartialRow], out: &mut dyn Write) -> Result
     Ok(writer.finish()?)
 }
 
-/// Of a Parquet file, or of what [`write_partials_stream`] wrote.
+/// Of a file of Parquet or Arrow, or of what [`write_partials_stream`] wrote.
 ///
-/// # Errors When it is neither, or lacks a column.
+/// # Errors When it is none of these, or lacks a column.
 pub fn read_partials(file: Vec<u8>) -> Result<Vec<PartialRow>, RowsError> {
     let mut rows = Vec::new();
-    let batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>> = match file.starts_with(b"PAR1") {
-        true => Box::new(ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.build()?),
-        false => Box::new(StreamReader::try_new(Cursor::new(file), None)?),
+    let batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>> = match file {
+        file if file.starts_with(b"PAR1") => {
+            Box::new(ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.build()?)
+        }
+        file if file.starts_with(b"ARROW1") => Box::new(FileReader::try_new(Cursor::new(file), None)?),
+        file => Box::new(StreamReader::try_new(Cursor::new(file), None)?),
     };
     for batch in batches {
         let batch = batch?;

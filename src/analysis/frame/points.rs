@@ -41,6 +41,14 @@ pub enum RowsError {
     Footer(u32),
 }
 
+impl RowsError {
+    /// Whether the rows are compressed in a way that is not read here.
+    pub fn is_of_codec(&self) -> bool {
+        let text = self.to_string();
+        text.contains("Disabled feature") || text.contains("feature") && text.contains("compression")
+    }
+}
+
 /// A file of series, each with those of its points that belong in it.
 pub fn points_file(series: &[(&str, Vec<&Point>)]) -> Result<Vec<u8>, ParquetError> {
     let points = || series.iter().flat_map(|(_, points)| points.iter().copied());

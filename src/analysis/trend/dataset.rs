@@ -42,9 +42,12 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, run: u64, value: f64) {
+    /// Of a point with the medians of its workers.
+    fn add(&mut self, run: u64, value: f64, medians: &[f64]) {
         self.points += 1;
-        self.digests = self.digests.wrapping_add(mixed(run ^ value.to_bits().rotate_left(32)));
+        let digest = mixed(run ^ value.to_bits().rotate_left(32));
+        let digest = medians.iter().fold(digest, |digest, median| mixed(digest ^ median.to_bits()));
+        self.digests = self.digests.wrapping_add(digest);
     }
 }
 
@@ -151,7 +154,10 @@ pub fn each_series<'a>(outline: &'a Outline, input: &'a Input<'_>) -> impl Itera
 
 fn sum(points: &[Point], numbers: &[u64], counts: impl Fn(usize) -> bool) -> Sum {
     let mut sum = Sum::default();
-    points.iter().filter(|point| counts(point.rank)).for_each(|point| sum.add(numbers[point.rank], point.value));
+    points
+        .iter()
+        .filter(|point| counts(point.rank))
+        .for_each(|point| sum.add(numbers[point.rank], point.value, &point.workers));
     sum
 }
 
@@ -234,7 +240,7 @@ impl Gathered<'_> {
             self.last = Some((series.to_owned(), number));
         }
         let rows = self.series.entry(number).or_default();
-        rows.sum.add(*of_run, value);
+        rows.sum.add(*of_run, value, workers);
         rows.runs.push(Arc::clone(run));
         rows.values.push(value);
         rows.medians.extend_from_slice(workers);

@@ -46,7 +46,7 @@ pub struct Outline {
     /// The time of the newest run.
     pub as_of: Option<DateTime<Utc>>,
     pub runs: usize,
-    pub(super) every_days: u32,
+    pub every_days: u32,
     pub(super) suites: Vec<SuiteState>,
     /// Of each suite that can be measured, whether a commit is built for it where one is named.
     pub(super) can_be_measured: BTreeMap<String, bool>,
