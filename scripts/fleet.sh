@@ -103,11 +103,11 @@ for _ in $(seq 300); do
   sleep 1
 done
 squeue -h | grep . && { tail -5 "$slurm"/*.log; exit 1; }
-ls ./*-bench-*.json
-"$binary" history add ./*-bench-*.json
+ls ./*.bench-*.json
+"$binary" history add ./*.bench-*.json
 "$binary" history log
 "$binary" plan --machines fleet.toml
-files=(./*-bench-*.json)
+files=(./*.bench-*.json)
 [ "${#files[@]}" -ge 3 ]
 
 "$binary" plan --machines fleet.toml --format kubernetes >jobs.json

@@ -12,7 +12,7 @@ use crate::error::{WithContext as _, refuse};
 use crate::project::Project;
 use crate::{cache, study, text};
 use sprag_base::files::read_bounded;
-use sprag_base::text::printable;
+use sprag_base::text::{is_unsafe_in_name, printable};
 use sprag_base::toml::{TomlError, TomlText};
 use sprag_model::environment::DURATION;
 use sprag_model::run::is_filtered;
@@ -26,6 +26,9 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// A week: what takes longer is a mistake.
 const MOST_HOURS: f64 = 168.0;
+
+/// Of a matrix, GitHub runs no more.
+const MOST_JOBS: usize = 256;
 
 /// The machines of a fleet, as a file lists them.
 #[derive(Debug, Deserialize)]
@@ -120,7 +123,9 @@ pub fn plan(project: &Project, path: &Path, asked: &[String]) -> crate::Result<F
 }
 
 fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlError> {
-    let fine = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@".contains(c));
+    let has_only = |word: &str, marks: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || marks.contains(c))
+    };
     let mut names = BTreeSet::new();
     for (place, machine) in fleet.machine.iter().enumerate() {
         let place = place.to_string();
@@ -128,10 +133,16 @@ fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlErro
         if machine.class.trim().is_empty() {
             return at("class", "`class` is empty; `sprag doctor` shows that of a machine".to_owned());
         }
-        let labels = machine.labels.iter().map(|label| ("labels", label));
-        if let Some((key, word)) = std::iter::once(("name", &machine.name)).chain(labels).find(|one| !fine(one.1)) {
+        if machine.class.contains(is_unsafe_in_name) {
+            let class = machine.class.escape_debug();
+            return at("class", format!("`class` has control or invisible characters: `{class}`"));
+        }
+        // In a list of nodes, Slurm takes `/` for a file.
+        let labels = machine.labels.iter().map(|label| ("labels", label, "-_./:@"));
+        let mut words = std::iter::once(("name", &machine.name, "-_.:")).chain(labels);
+        if let Some((key, word, marks)) = words.find(|(_, word, marks)| !has_only(word, marks)) {
             let word = word.escape_debug();
-            return at(key, format!("`{key}` has `{word}`: letters, digits and `-_./:@` are allowed"));
+            return at(key, format!("`{key}` has `{word}`: letters, digits and `{marks}` are allowed"));
         }
         if machine.from.as_ref().is_some_and(|from| minutes_of_day(from).is_none()) {
             return at("from", "`from` is a time of day, such as \"22:00\"".to_owned());
@@ -152,16 +163,26 @@ fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlErro
     if let Some((key, suite)) = keyed.find(|(_, name)| !suites.contains(&name.as_str())) {
         return Some(text.error_at_key(&[key, suite], format!("there is no suite `{suite}`")));
     }
-    let is_listed = |word: &String| fleet.machine.iter().any(|one| one.name == *word || one.class == *word);
-    if let Some((suite, words)) =
-        fleet.suites.iter().find(|(_, words)| words.is_empty() || !words.iter().all(is_listed))
-    {
-        let message =
-            format!("`suites.{suite}` lists names or classes of machines, and `{}` is none", words.join("`, `"));
-        return Some(text.error_at_key(&["suites", suite], message));
+    for (suite, words) in &fleet.suites {
+        let mut seen = BTreeSet::new();
+        let mut fault = |word: &String| {
+            let is_name = fleet.machine.iter().any(|one| one.name == *word);
+            let is_it = |one: &&FleetMachine| *word == if is_name { &*one.name } else { &*one.class };
+            let mut names = fleet.machine.iter().filter(is_it).map(|one| &one.name).peekable();
+            if names.peek().is_none() {
+                return Some(format!("has `{}`, neither the name nor the class of a machine", word.escape_debug()));
+            }
+            names
+                .find(|name| !seen.insert(*name))
+                .map(|name| format!("lists the machine `{name}` twice, by name or class"))
+        };
+        let empty = || words.is_empty().then(|| "is empty".to_owned());
+        if let Some(fault) = words.iter().find_map(&mut fault).or_else(empty) {
+            return Some(text.error_at_key(&["suites", suite], format!("`suites.{suite}` {fault}")));
+        }
     }
     for (key, word) in [("image", &fleet.image), ("volume", &fleet.volume)] {
-        if word.as_ref().is_some_and(|word| !fine(word)) {
+        if word.as_ref().is_some_and(|word| !has_only(word, "-_./:@")) {
             return Some(text.error_at_key(&[key], format!("`{key}` allows letters, digits and `-_./:@`")));
         }
     }
@@ -327,7 +348,8 @@ fn is_named(machines: &[FleetMachine], head: &RunHead, class: &str) -> bool {
 /// The minutes of the day of a time such as `22:00`.
 fn minutes_of_day(text: &str) -> Option<f64> {
     let (hours, minutes) = text.split_once(':')?;
-    let number = |text: &str, most: u32| text.parse().ok().filter(|number: &u32| text.len() == 2 && *number < most);
+    let is_number = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |text: &str, most: u32| text.parse().ok().filter(|one: &u32| is_number(text) && *one < most);
     Some(f64::from(number(hours, 24)? * 60 + number(minutes, 60)?))
 }
 
@@ -339,6 +361,10 @@ impl FleetPlan {
             PlanFormat::Table => self.table(),
             PlanFormat::Json => {
                 indented(&json!({ "tasks": self.tasks.iter().map(|one| self.json(one)).collect::<Vec<_>>() }))
+            }
+            PlanFormat::Github if self.tasks.len() > MOST_JOBS => {
+                let message = format!("the plan has {} jobs, and a matrix of GitHub {MOST_JOBS}", self.tasks.len());
+                return refuse(message, "use fewer `[shards]`, or plan some suites at a time with `--suite`");
             }
             PlanFormat::Github => {
                 indented(&json!({ "include": self.tasks.iter().map(|one| self.job(one)).collect::<Vec<_>>() }))
@@ -408,10 +434,14 @@ impl FleetPlan {
             let name = &machine.name;
             let begin = machine.from.as_ref().map_or_else(String::new, |from| format!(" --begin={from}"));
             let (last, cases) = (tasks.len() - 1, self.cases(machine, &tasks, "SLURM_ARRAY_TASK_ID", ""));
+            let mut end = "END".to_owned();
+            while cases.lines().any(|line| line == end) {
+                end.push('_');
+            }
             let _ = write!(
                 text,
-                "sbatch --job-name=sprag-{name} --nodelist={name} --exclusive{begin} --array=0-{last}%1 <<'END'\n\
-                 #!/bin/sh\n{cases}END\n"
+                "sbatch --job-name=sprag-{name} --nodelist={name} --exclusive{begin} --array=0-{last}%1 <<'{end}'\n\
+                 #!/bin/sh\n{cases}{end}\n"
             );
         }
         text
@@ -432,15 +462,16 @@ impl FleetPlan {
         }
         let job = |(machine, tasks): (&FleetMachine, Vec<&Task>)| {
             let command = self.cases(machine, &tasks, "JOB_COMPLETION_INDEX", "/results/");
-            let name: String =
-                machine.name.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+            // The name of a host has at most 63 characters: these, two suffixes by Kubernetes, and the index.
+            let most = 38 - tasks.len().to_string().len();
+            let name = machine.name.to_lowercase().replace(['_', '.'], "-");
             let container = json!({
                 "name": "sprag", "image": image, "command": ["sh", "-c", command],
                 "volumeMounts": [{ "name": "results", "mountPath": "/results" }],
             });
             json!({
                 "apiVersion": "batch/v1", "kind": "Job",
-                "metadata": { "generateName": format!("sprag-{name}-") },
+                "metadata": { "generateName": format!("sprag-{name:.most$}-") },
                 "spec": {
                     "completions": tasks.len(), "parallelism": 1, "completionMode": "Indexed",
                     "backoffLimitPerIndex": 0,
@@ -461,11 +492,12 @@ impl FleetPlan {
         for (number, task) in tasks.iter().enumerate() {
             let shard = shard(task).map_or_else(String::new, |shard| format!(" --shard {shard}"));
             let recorded = self.recorded(task).replace('\'', r"'\''");
-            let (suite, name) = (&task.suite, machine.name.replace(['/', ':'], "-"));
+            // No suite has a `.` and no machine a `+`, so that no two tasks write one file.
+            let (suite, name) = (&task.suite, machine.name.replace(':', "+"));
             let _ = writeln!(
                 text,
                 "{number}) SPRAG_MACHINE='{recorded}' sprag run --suite {suite}{shard} \
-                 --output-run {folder}{suite}-{name}-{number}.json ;;"
+                 --output-run {folder}{suite}.{name}.{number}.json ;;"
             );
         }
         text + "esac\n"
@@ -578,7 +610,7 @@ mod tests {
         let slurm = plan.text(PlanFormat::Slurm).expect("it is complete");
         assert!(slurm.contains("--nodelist=b --exclusive --array=0-0%1 <<'END'"), "{slurm}");
         let case =
-            "\n0) SPRAG_MACHINE='x' sprag run --suite long --shard 2/2 --output-run long-b-0.json ;;\nesac\nEND\n";
+            "\n0) SPRAG_MACHINE='x' sprag run --suite long --shard 2/2 --output-run long.b.0.json ;;\nesac\nEND\n";
         assert!(slurm.contains(case), "{slurm}");
         let read =
             |format| serde_json::from_str::<Value>(&plan.text(format).expect("it is complete")).expect("it is JSON");
@@ -602,6 +634,25 @@ mod tests {
     }
 
     #[test]
+    fn no_name_breaks_a_script_or_a_limit() {
+        let fleet = "image = \"i\"\nvolume = \"v\"\n".to_owned() + FLEET;
+        let mut plan = planned(&fleet.replace("\"x\"", "\"x\\nEND\\ntouch pwned\\n\""), &[("long", None)], &[]);
+        let slurm = plan.text(PlanFormat::Slurm).expect("it is complete");
+        assert!(slurm.contains("<<'END_'\n") && slurm.ends_with("\nesac\nEND_\n"), "{slurm}");
+        plan.fleet.machine[0].name = "n".repeat(63);
+        let jobs = plan.text(PlanFormat::Kubernetes).expect("it is complete");
+        assert!(jobs.contains(&format!("\"sprag-{}-\"", "n".repeat(37))), "{jobs}");
+        let long = planned(&FLEET.replace("long = 2", "long = 257"), &[("long", None)], &[]);
+        assert!(long.text(PlanFormat::Github).is_err_and(|error| error.to_string().contains("has 257 jobs")));
+        let names = FLEET.replace("\"a\"", "\"b-c\"").replace("\"b\"", "\"n:1\"").replace("\"c\"", "\"n-1\"");
+        let names = names.replace("[shards]\nlong = 2", "[suites]\na = [\"b-c\", \"n:1\", \"n-1\"]\na-b = [\"b-c\"]");
+        let slurm = planned(&names, &[("a", None), ("a-b", None)], &[]).text(PlanFormat::Slurm);
+        for file in [" a.b-c.0.json ", " a-b.b-c.1.json ", " a.n+1.0.json ", " a.n-1.0.json "] {
+            assert!(slurm.as_ref().is_ok_and(|slurm| slurm.contains(file)), "{file}");
+        }
+    }
+
+    #[test]
     fn faults_of_a_fleet_name_their_line() {
         let check = |text: &str, line: usize, words: &str| {
             let text = TomlText::new("fleet.toml", text);
@@ -617,8 +668,18 @@ mod tests {
         check(&FLEET.replace("long = 2", "long = 0"), 12, "from 1 to 1000");
         check(&FLEET.replace("long = 2", "other = 2"), 12, "there is no suite `other`");
         check(&FLEET.replace("labels", "label"), 7, "unknown field `label`");
-        check(&FLEET.replace("[shards]", "[suites]").replace("long = 2", "long = [\"d\"]"), 12, "and `d` is none");
-        check(&FLEET.replace("labels = [\"perf\"]", "from = \"9:00\""), 7, "`from` is a time of day");
+        check("[[machine]]\nname = \"a\"\nclass = \"x\\nEND\"\n", 3, "characters: `x\\nEND`");
+        check("[[machine]]\nname = \"a/b\"\nclass = \"x\"\n", 2, "has `a/b`: letters, digits and `-_.:` are");
+        let suites = |words: &str, fault| {
+            check(&FLEET.replace("[shards]\nlong = 2", &format!("[suites]\nlong = [{words}]")), 12, fault);
+        };
+        suites("\"a\", \"d\"", "`suites.long` has `d`, neither");
+        suites("\"a\", \"c\", \"a\"", "the machine `a` twice");
+        suites("\"b\", \"x\"", "the machine `b` twice");
+        suites("", "`suites.long` is empty");
+        for from in ["9:00", "+1:+2", "24:00"] {
+            check(&FLEET.replace("labels = [\"perf\"]", &format!("from = \"{from}\"")), 7, "`from` is a time of day");
+        }
         check(&FLEET.replace("labels = [\"perf\"]", "hours = 0"), 7, "more than 0 and at most 168");
     }
 }

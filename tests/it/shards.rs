@@ -77,6 +77,8 @@ fn a_suite_is_planned_on_the_machine_that_measured_it_last() {
     // The scripts are of words that a shell takes as they are.
     sandbox.write("plan.sh", &plan("slurm"));
     assert_eq!(sandbox.step(&[], "sh -n plan.sh").code, 0);
+    sandbox.write("fleet.toml", &fleet.replace("y z", r"y\nEND\ntouch pwned\nexit\n"));
+    sandbox.ends(2, &["plan", "--machines", "fleet.toml", "--format", "slurm"]).says(&["fleet.toml:6:1: `class` has"]);
     sandbox.write("fleet.toml", &fleet.replace("\"a\"", "\"a;b\""));
     let ended = sandbox.ends(2, &["plan", "--machines", "fleet.toml"]);
     ended.says(&["fleet.toml:2:1: `name` has `a;b`"]);
