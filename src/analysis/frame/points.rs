@@ -198,7 +198,7 @@ mod tests {
         let mut stream = Vec::new();
         write_partials_stream(std::slice::from_ref(&row), &mut stream).expect("plain rows");
         for written in [partials.clone(), stream] {
-            assert_eq!(read_partials(written).expect("it was just written"), [row.clone()]);
+            assert_eq!(read_partials(written).expect("it was just written"), std::slice::from_ref(&row));
         }
         assert!(read_points(partials, &mut |_| ()).is_err_and(|error| error.to_string().contains("no column `run`")));
     }
