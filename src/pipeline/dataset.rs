@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use chrono::{DateTime, Datelike as _, Utc};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic_folder::{ExistingFolder, FolderKind};
@@ -48,30 +49,41 @@ const BUCKETS: u32 = 16;
 /// A month of a bucket with more parts than these is written again as one.
 const MOST_PARTS: usize = 8;
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Manifest {
+/// What a dataset holds. Engines read `parts` and `buckets`; the outline is MessagePack that one version of the program reads.
+///
+/// What `sprag detect` finds in parts are rows of Arrow or Parquet, one a series: `series`, `dataset` (the first sixteen letters of
+/// the digest of the outline) and `sprag` are text, `points`, `changes` and `drifts` whole numbers, and `found` are bytes that one
+/// version of the program reads.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Manifest {
     schema_version: u64,
+    /// The version of the program.
     sprag: String,
     /// What the parts are split by: all points of a series have the same.
     partition_key: String,
     buckets: u32,
+    /// The branch of the history, and its commit.
     reference: Option<String>,
     tip: Option<String>,
     runs: usize,
     series: usize,
     points: usize,
+    /// The order of commits, settings, and recorded events.
     outline: PartFile,
     parts: Vec<Part>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct PartFile {
+    /// Below the folder of the manifest.
     path: String,
     bytes: usize,
     sha256: String,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A Parquet file of points, sorted by series and then by commit. `series`, `run`, `commit` and `environment_key` are text, `run_time`
+/// is a timestamp in UTC, `value` the median in base units, and `workers` the list of the medians of its processes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct Part {
     bucket: u32,
     /// Of the runs of its points, as `2026-11`.
@@ -501,7 +513,7 @@ impl Opened {
             return Ok(());
         }
         let message = format!("the dataset at `{}` is not of this history as it is now", self.root.display());
-        Err(damaged(message, REEXPORT))
+        Err(damaged(message, &format!("{REEXPORT}; recording events changes the history, so that comes last")))
     }
 
     fn options(&self, study: &Study) -> TrendOptions {

@@ -2,6 +2,7 @@
 
 use crate::demo::shop;
 use crate::sandbox::{Ended, Sandbox, files};
+use crate::schemas::follows;
 
 const SOON: &str = "2026-11-21T00:00:00Z";
 
@@ -51,6 +52,7 @@ fn parts(sandbox: &Sandbox, folder: &str) -> Vec<String> {
 fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     let sandbox = shop();
     assert!(export(&sandbox, "../data", &[]).contains(" series in "));
+    follows("series-manifest-2", &sandbox.read("data/manifest.json"));
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
 

@@ -20,14 +20,14 @@ use sprag_model::{
 use sprag_pipeline::bisect::BisectReport;
 use sprag_pipeline::config::Config;
 use sprag_pipeline::error::Exit;
-use sprag_pipeline::{Result, compare, refuse, text};
+use sprag_pipeline::{Result, compare, dataset, refuse, text};
 use sprag_report::{gate, trend};
 
 /// Name with version, title, and schema.
 type Published = (&'static str, &'static str, fn() -> Value);
 
 /// Every file that Sprag writes for others, or reads of them. A version stays when a newer one comes: it is read forever.
-const SCHEMAS: [Published; 38] = [
+const SCHEMAS: [Published; 39] = [
     ("config-1", "The configuration of a project, sprag.toml", Config::schema),
     ("run-1", "A run record under history/v1, version 1", || record::schema(1).expect("the version is known")),
     ("run-2", "A run record under history/v1, version 2", || record::schema(2).expect("the version is known")),
@@ -48,6 +48,7 @@ const SCHEMAS: [Published; 38] = [
         custom::schema,
     ),
     ("export-1", "A line of `sprag export jsonl`", json_lines::schema),
+    ("series-manifest-2", "The manifest.json of `sprag export series`", schema::for_type::<dataset::Manifest>),
     ("history-log-1", "What `sprag history log --json` prints", schema::for_type::<HistoryLog>),
     ("history-root-1", "What `sprag history root --json` prints", schema::for_type::<HistoryRoot>),
     ("history-fsck-1", "What `sprag history fsck --json` prints", schema::for_type::<FsckReport>),
