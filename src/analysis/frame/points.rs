@@ -165,7 +165,7 @@ mod tests {
     use crate::frame::fixture::{frame, runs_of};
     use crate::frame::{PartialRow, partials_file, read_partials, write_partials_stream};
     use arrow_array::builder::LargeListBuilder;
-    use arrow_ipc::writer::StreamWriter;
+    use arrow_ipc::writer::{FileWriter, StreamWriter};
 
     type Read = Vec<(String, String, f64, Vec<f64>)>;
 
@@ -197,7 +197,16 @@ mod tests {
         let partials = partials_file(std::slice::from_ref(&row)).expect("plain rows");
         let mut stream = Vec::new();
         write_partials_stream(std::slice::from_ref(&row), &mut stream).expect("plain rows");
-        for written in [partials.clone(), stream] {
+        let [batch] = &StreamReader::try_new(stream.as_slice(), None)
+            .expect("it was just written")
+            .collect::<Result<Vec<_>, _>>()
+            .expect("batches")[..]
+        else {
+            panic!("one batch")
+        };
+        let mut file = FileWriter::try_new(Vec::new(), &batch.schema()).expect("a file");
+        file.write(batch).expect("a batch");
+        for written in [partials.clone(), file.into_inner().expect("a file"), stream] {
             assert_eq!(read_partials(written).expect("it was just written"), std::slice::from_ref(&row));
         }
         assert!(read_points(partials, &mut |_| ()).is_err_and(|error| error.to_string().contains("no column `run`")));

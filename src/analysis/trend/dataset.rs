@@ -334,3 +334,21 @@ pub fn in_order<'f>(
         None => Ok(all.into_iter().flatten().map(|one| one.1).collect()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_a_row_counts() {
+        let digest = |run: u64, value: f64, medians: &[f64]| {
+            let mut sum = Sum::default();
+            sum.add(run, value, medians);
+            sum.digests
+        };
+        let others = [(1, 1.5, &[1.0, 2.0][..]), (2, 1.5, &[1.0, 2.0]), (1, 1.0, &[1.0, 2.0]), (1, 1.5, &[2.0, 1.0])];
+        let fewer = [(1, 1.5, &[1.5][..]), (1, 1.5, &[])];
+        let all = others.iter().chain(&fewer).map(|(run, value, medians)| digest(*run, *value, medians));
+        assert_eq!(all.collect::<HashSet<u64>>().len(), others.len() + fewer.len());
+    }
+}
