@@ -678,13 +678,16 @@ fn the_budget_ends_a_command_that_hangs() {
 #[test]
 fn an_interrupt_leaves_the_repository_as_it_was() {
     let sandbox = history(&STEP, &[]);
-    // The commits have another one. Slow enough that the bisection goes on meanwhile, however busy the machine is.
-    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", "\"-c\", \"sleep 2; sh bench.sh\""));
+    // The commits have another one. Once a session is measured, the next goes on until the interrupt, however busy the machine is.
+    let slow = sandbox.temporary().join("slow");
+    let bench = format!("\"-c\", \"if [ -e '{}' ]; then sleep 60; else sleep 1; fi; sh bench.sh\"", slow.display());
+    sandbox.write("sprag.toml", &SUITE.replace("\"bench.sh\"", &bench));
     sandbox.write("notes", "untracked");
     let before = state(&sandbox);
     let mut command = sandbox.binary(&[], &["bisect", "HEAD~11", "HEAD"]);
     let mut child = command.stderr(Stdio::piped()).spawn().expect("sprag starts");
     wait_until("a session is measured", || sandbox.project.join(".sprag/bisect.json").exists());
+    std::fs::write(slow, "").expect("a file");
     bisect(&sandbox, &["HEAD~11", "HEAD"], 2).says(&["another bisection runs in this project", "hint: "]);
     let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(interrupt.expect("there is kill").success());
