@@ -51,22 +51,20 @@ impl<'a> SiteInput<'a> {
     /// Without a history, a ledger and releases.
     pub fn without_history(analysis: &'a Analysis, trend: &'a Trend) -> SiteInput<'a> {
         let (line, ledger, releases) = &*NOTHING;
-        let (heads, movers, newest, reruns, today) = (&[], &[], &[], &[], NaiveDate::default());
-        let (url, commit_url, asked) = (None, None, None);
         SiteInput {
             analysis,
             trend,
             line,
-            heads,
-            movers,
-            newest,
+            heads: &[],
+            movers: &[],
+            newest: &[],
             ledger,
-            today,
+            today: NaiveDate::default(),
             releases,
-            reruns,
-            url,
-            commit_url,
-            asked,
+            reruns: &[],
+            url: None,
+            commit_url: None,
+            asked: None,
         }
     }
 }

@@ -40,8 +40,6 @@ impl Sample {
         let Sample { analysis, trend, line, movers, newest, ledger, releases, reruns, .. } = self;
         let today = sprag_model::ledger::day(analysis.as_of.unwrap_or_default());
         SiteInput {
-            analysis,
-            trend,
             line,
             heads,
             movers,
@@ -50,9 +48,8 @@ impl Sample {
             today,
             releases,
             reruns,
-            url: None,
-            commit_url: None,
             asked: self.asked.as_deref(),
+            ..SiteInput::without_history(analysis, trend)
         }
     }
 
