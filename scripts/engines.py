@@ -212,7 +212,13 @@ def datafusion_rows(folder):
     return (batch.to_pyarrow() for batch in stream)
 
 
-ENGINES = {"DuckDB": ("duckdb", in_sql("DuckDB", duckdb_rows)), "DataFusion": ("datafusion", in_sql("DataFusion", datafusion_rows)), "Spark": ("pyspark", in_spark), "Dask": ("distributed", in_dask), "Ray": ("ray", in_ray)}
+ENGINES = {
+    "DuckDB": ("duckdb", in_sql("DuckDB", duckdb_rows)),
+    "DataFusion": ("datafusion", in_sql("DataFusion", datafusion_rows)),
+    "Spark": ("pyspark", in_spark),
+    "Dask": ("distributed", in_dask),
+    "Ray": ("ray", in_ray),
+}
 
 
 def check(binary, runs, series, folder, figures):

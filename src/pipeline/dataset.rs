@@ -476,20 +476,8 @@ impl Opened {
             let message = format!("the tables of the dataset are of {} days, not of {days}", outline.tables.days);
             return refuse(message, "export it with the same `--days`, or leave the option out at both");
         }
-        let settings =
-            |benchmark: &str, metric: &str| trend::setting(&project.config.trend, options, benchmark, metric);
-        let config = &project.config;
-        let is_renamed = outline.project != config.project.name || outline.every_days != config.schedule.every_days;
-        if is_renamed && project.root.join(FILE_NAME).exists() {
-            let message =
-                format!("the dataset has another `project.name` or `schedule.every_days` than `{FILE_NAME}` says");
-            return Err(damaged(message, REEXPORT));
-        }
-        if let Some(series) = outline.differing(settings).filter(|_| project.root.join(FILE_NAME).exists()) {
-            let id = text::printable(&series.id);
-            let message =
-                format!("`{id}` was detected with another sensitivity or least change than `{FILE_NAME}` says");
-            return Err(damaged(message, REEXPORT));
+        if project.root.join(FILE_NAME).exists() {
+            self.check_settings(project, options)?;
         }
         let (mut output, _) =
             analyse::join(&Detector::new(outline), self.detections(from)?, &[], options.now, None, selected);
@@ -497,6 +485,20 @@ impl Opened {
         answer_events(&mut output.trend.events, &ledger, day(options.now));
         output.trend.most = project.config.trend.most();
         Ok((output, ledger))
+    }
+
+    /// # Errors Where the project is configured otherwise than at the export.
+    fn check_settings(&self, project: &Project, options: &TrendOptions) -> crate::Result<()> {
+        let (outline, config) = (&self.dataset.outline, &project.config);
+        let differs = |what: String| Err(damaged(format!("{what} than `{FILE_NAME}` says"), REEXPORT));
+        if outline.project != config.project.name || outline.every_days != config.schedule.every_days {
+            return differs("the dataset has another `project.name` or `schedule.every_days`".to_owned());
+        }
+        let setting = |benchmark: &str, metric: &str| trend::setting(&config.trend, options, benchmark, metric);
+        outline.differing(setting).map_or(Ok(()), |series| {
+            let id = text::printable(&series.id);
+            differs(format!("`{id}` was detected with another sensitivity or least change"))
+        })
     }
 
     /// # Errors Where an export of the history would write something else now, so that no event of it may be recorded.
@@ -584,7 +586,11 @@ fn partials(from: &[PathBuf]) -> crate::Result<Vec<PathBuf>> {
         let entries = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
         let entries: Vec<PathBuf> = entries.with_context(|| format!("cannot read `{}`", path.display()))?;
         let is_partial = |kind: &OsStr| ["parquet", "arrow", "arrows"].iter().any(|one| kind == *one);
-        let is_wanted = |entry: &PathBuf| entry.is_dir() || entry.extension().is_some_and(is_partial);
+        // Engines begin the names of what they have not finished so.
+        let is_hidden = |name: &OsStr| name.to_string_lossy().starts_with(['_', '.']);
+        let is_wanted = |entry: &PathBuf| {
+            (entry.is_dir() || entry.extension().is_some_and(is_partial)) && !entry.file_name().is_some_and(is_hidden)
+        };
         files.extend(partials(&entries.into_iter().filter(is_wanted).collect::<Vec<PathBuf>>())?);
     }
     files.sort();

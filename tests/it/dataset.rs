@@ -176,6 +176,18 @@ fn faulty_partials_are_named(sandbox: &Sandbox) {
     assert!(copy.is_ok_and(|bytes| bytes > 0));
     join(&[&all[..], &["../copy.parquet"]].concat())
         .says(&["comes twice: in `", "copy.parquet` and in `", "found/0.parquet`", "hint: leave one of the two out"]);
+    // What an engine has not finished is not read, and folders are.
+    for folder in ["found/_temporary", "found/.hidden"] {
+        std::fs::create_dir(sandbox.project.join(folder)).expect("a folder");
+        std::fs::rename(sandbox.project.join("copy.parquet"), sandbox.project.join(folder).join("a.parquet"))
+            .and_then(|()| std::fs::copy(sandbox.project.join("found/0.parquet"), sandbox.project.join("copy.parquet")))
+            .expect("files of ours");
+    }
+    std::fs::create_dir(sandbox.project.join("found/part")).expect("a folder");
+    let nested = ["found/1.parquet", "found/part/1.parquet"].map(|name| sandbox.project.join(name));
+    std::fs::rename(&nested[0], &nested[1]).expect("it was written");
+    sprag(sandbox, &["trend", "--dataset", "../data", "--from", "../found"], 0);
+    std::fs::rename(&nested[1], &nested[0]).expect("it was moved");
     sandbox.append("shop/sprag.toml", "sensitivity = \"loose\"\n");
     join(&all).says(&["was detected with another sensitivity", "hint: export the history again"]);
     sandbox.edit("shop/sprag.toml", "sensitivity = \"loose\"\n", "");
