@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { browser, files, longest, openIn, pages, runs, text, trendOf, url } from "./site.mjs";
+import { browser, files, longest, openIn, pages, runs, text, thorough, trendOf, url } from "./site.mjs";
 
 let chromium;
 before(async () => (chromium = await browser()));
@@ -274,16 +274,17 @@ test("days are sorted by time, shares and units by what they are", async () => {
 });
 
 test("a mode calls nothing an outlier that the printed chart shows, and a part that begins no month has days", async () => {
-  for (const page of pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"))) {
+  const { context, tab } = await open("index.html");
+  const drawn = pages.filter((page) => page.startsWith("series/") && text(page).includes("application/json"));
+  for (const page of drawn.filter((_, place) => thorough || place % 8 === 0)) {
     const outside = [];
     for (const mode of ["", "?mode=relative"]) {
-      const { context, tab } = await open(page + mode);
+      await tab.goto(url(page) + mode);
       outside.push(await chart(tab).locator("path.out").count());
-      await context.close();
     }
     assert.ok(outside[1] <= outside[0], `${page}: ${outside}`);
   }
-  const { context, tab } = await open(`${longest()}?part=2_5`);
+  await tab.goto(`${url(longest())}?part=2_5`);
   await tab.waitForFunction(() => /\d \w{3} \d{4}/.test(document.querySelector("svg[data-points]").textContent.replace(/\s/g, " ")));
   await context.close();
 });

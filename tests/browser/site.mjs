@@ -10,6 +10,9 @@ if (!process.env.SPRAG_SITE || !existsSync(path.join(folder, "index.html"))) {
   throw new Error(`SPRAG_SITE must name the folder of a rendered site, and \`${folder}\` has no index.html`);
 }
 
+/** Whether what is the same for many pages is looked at on each of them. */
+export const thorough = Boolean(process.env.SPRAG_THOROUGH);
+
 /** All files below a folder, as paths with `/`, in order. */
 function walk(base, below = "") {
   return readdirSync(path.join(base, below), { withFileTypes: true })
