@@ -62,7 +62,7 @@ pub use error::{FETCH_ALL, HistoryError};
 pub use fsck::check::{fsck, recorded, verified_entries};
 pub use fsck::repair::{Repaired, repair};
 pub use layout::{Leaf, check_recorded};
-pub use listing::{ABSENT, FolderCache, Listing, PlainFiles, list, list_cached};
+pub use listing::{FolderCache, Listing, PlainFiles, list, list_cached};
 pub use load::{Loaded, RecordVisitor, absent_commits, each_record, fold, load, plain_files, read};
 pub use past::{Entered, Entries, entries};
 pub use repository::{

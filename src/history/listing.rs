@@ -15,7 +15,7 @@ use crate::target::{Target, tip};
 use sprag_model::archive::{ARCHIVE_ROOT, Archive};
 use sprag_model::record::MAX_RECORD_BYTES;
 use sprag_model::retraction::{RESTORATION_ROOT, RETRACTION_ROOT, Retraction};
-use sprag_model::run::{LAYOUT_VERSION, Quarantined, RECORD_ROOT};
+use sprag_model::run::{FileFault, LAYOUT_VERSION, Quarantined, RECORD_ROOT};
 
 /// So many of the last commits say how late it was when the history was written.
 const RECENT_COMMITS: usize = 64;
@@ -143,7 +143,7 @@ impl Listing {
                             .get(&one.run)
                             .is_some_and(|other| (other.time, other.undo) > (one.time, one.undo)) => {}
                     Ok(one) => drop(newest.insert(one.run.clone(), one)),
-                    Err(reason) => self.quarantined.push(Quarantined { path, reason }),
+                    Err(reason) => self.quarantined.push(Quarantined { path, reason: reason.into() }),
                 }
             }
         }
@@ -294,14 +294,14 @@ impl<'r> Walk<'r> {
         match objects::find_tree(self.repository, entry.id()) {
             Ok(tree) => Some(tree),
             Err(error) => {
-                self.quarantine(path.to_owned(), absent_or(&error, "the folder"));
+                self.quarantine(path.to_owned(), unread(&error, "the folder"));
                 None
             }
         }
     }
 
-    fn quarantine(&mut self, path: String, reason: String) {
-        self.quarantined.push(Quarantined { path, reason });
+    fn quarantine(&mut self, path: String, reason: impl Into<FileFault>) {
+        self.quarantined.push(Quarantined { path, reason: reason.into() });
     }
 }
 
@@ -353,7 +353,7 @@ pub(crate) fn notes_in(
     for (path, bytes) in files {
         match Archive::from_file(&path, &bytes) {
             Ok(note) => notes.push(note),
-            Err(reason) => quarantined.push(Quarantined { path, reason }),
+            Err(reason) => quarantined.push(Quarantined { path, reason: reason.into() }),
         }
     }
     Ok((notes, quarantined))
@@ -374,27 +374,21 @@ pub(crate) fn absent_notes(repository: &Repository, tree: &Tree<'_>, promises: &
 }
 
 /// The content of a file, or why it cannot be that of a record.
-pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Leaf) -> Result<OdbObject<'o>, String> {
-    let unread = |error: git2::Error| absent_or(&error, "its content");
-    let blob = Oid::from_str(&entry.blob).map_err(unread)?;
-    let object = loose.read(odb, blob).map_err(unread)?;
+pub(crate) fn content<'o>(loose: &LooseObjects, odb: &'o Odb<'_>, entry: &Leaf) -> Result<OdbObject<'o>, FileFault> {
+    let object = Oid::from_str(&entry.blob).and_then(|blob| loose.read(odb, blob));
+    let object = object.map_err(|error| unread(&error, "its content"))?;
     match object.len() {
         size if size > MAX_RECORD_BYTES => {
-            Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have"))
+            Err(format!("holds {size} bytes, more than the {MAX_RECORD_BYTES} that a record may have").into())
         }
         _ => Ok(object),
     }
 }
 
-/// Why an object could not be read.
-/// The end of the reason where an object is not there.
-pub const ABSENT: &str = "is not in this repository, as in a partial clone";
-
-pub(crate) fn absent_or(error: &git2::Error, what: &str) -> String {
-    if error.code() == ErrorCode::NotFound {
-        format!("cannot be read: {what} {ABSENT}")
-    } else {
-        format!("cannot be read: {}", error.message())
+fn unread(error: &git2::Error, what: &'static str) -> FileFault {
+    match error.code() {
+        ErrorCode::NotFound => FileFault::Absent(what),
+        _ => format!("cannot be read: {}", error.message()).into(),
     }
 }
 

@@ -9,12 +9,12 @@ use git2::{Odb, OdbLookupFlags, Oid, Repository};
 use crate::error::{self, HistoryError, failed};
 use crate::layout::{self, Leaf};
 use crate::listing::{Listing, PlainFiles, content, files_below, list};
-use crate::objects::LooseObjects;
+use crate::objects::{self, LooseObjects};
 use crate::packs::pack_order;
 use crate::repository::Store;
 use crate::target::{Target, tip};
 use sprag_model::record::Reader;
-use sprag_model::run::{Quarantined, RecordedRun};
+use sprag_model::run::{FileFault, Quarantined, RecordedRun};
 
 /// A processor reads at least so many records at a time; for fewer it does not pay to open the repository once more.
 const SHARE: usize = 16;
@@ -100,10 +100,11 @@ pub fn fold<T: Send>(
                 let (entry, number) = items[place];
                 let quarantine = |reason| Quarantined { path: entry.path.clone(), reason };
                 let record = match snapshots.filter(|_| number.is_some()).map(|snapshots| snapshots.content(entry)) {
-                    Some(bytes) => layout::check_recorded(&entry.path, &bytes?, &mut reader),
+                    Some(bytes) => Ok(layout::check_recorded(&entry.path, &bytes?, &mut reader)),
                     None => content(&loose, &odb, entry)
-                        .and_then(|content| layout::check_recorded(&entry.path, content.data(), &mut reader)),
+                        .map(|content| layout::check_recorded(&entry.path, content.data(), &mut reader)),
                 };
+                let record = record.and_then(|record| Ok(record?));
                 take(&mut taken, place, record.map_err(quarantine));
             }
         }
@@ -136,12 +137,13 @@ pub fn each_record<E: From<HistoryError>>(
     let odb = store.repository.odb().map_err(failed("open the object database"))?;
     let (loose, mut reader) = (LooseObjects::new(&store.repository), Reader::default());
     for entry in entries {
-        let fault = |reason: String| HistoryError::Unusable {
-            action: "read a record",
-            reason: format!("`{}` {reason}", entry.path),
+        let fault = |fault: FileFault| match (format!("`{}` {fault}", entry.path), fault) {
+            (what, FileFault::Absent(_)) => objects::absent(&store.repository, what, false),
+            (reason, FileFault::Unusable(_)) => HistoryError::Unusable { action: "read a record", reason },
         };
         let content = content(&loose, &odb, entry).map_err(fault)?;
-        let run = layout::check_recorded(&entry.path, content.data(), &mut reader).map_err(fault)?;
+        let run = layout::check_recorded(&entry.path, content.data(), &mut reader);
+        let run = run.map_err(|reason| fault(reason.into()))?;
         take(entry, content.data(), run)?;
     }
     Ok(())

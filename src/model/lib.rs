@@ -78,7 +78,7 @@ pub use page::Page;
 pub use proof::Proof;
 pub use retraction::Retraction;
 pub use rule::{Choice, Exception, Policy, Rule};
-pub use run::{Quality, Quarantined, RecordedRun, Run, RunStatus};
+pub use run::{FileFault, Quality, Quarantined, RecordedRun, Run, RunStatus};
 pub use sample::{Estimate, Measurement, Role, Sample};
 pub use series::{Point, PointRun, Series};
 pub use shape_case::{ShapeCase, ShapeCaseError, TensorShape};

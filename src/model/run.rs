@@ -85,7 +85,22 @@ impl From<Run> for RecordedRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
     pub path: String,
-    pub reason: String,
+    pub reason: FileFault,
+}
+
+/// Why a file of the history cannot be used, as it reads after its path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileFault {
+    #[error("cannot be read: {0} is not in this repository, as in a partial clone")]
+    Absent(&'static str),
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl From<String> for FileFault {
+    fn from(reason: String) -> FileFault {
+        FileFault::Unusable(reason)
+    }
 }
 
 impl Run {

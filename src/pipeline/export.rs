@@ -10,7 +10,7 @@ use crate::error::WithContext as _;
 use crate::options::{Period, refuse_unknown};
 use crate::project::Project;
 use crate::text::{self, printable, warn};
-use crate::{refuse, snapshots};
+use crate::{refuse, snapshots, study};
 use sprag_analysis::frame::ParquetFile;
 use sprag_base::files::{AtomicFile, check_writable};
 use sprag_formats::{json_lines, openmetrics, table_csv, values_csv};
@@ -94,6 +94,7 @@ impl<'a> Export<'a> {
             refuse_unknown("suite", suite, listing.entries.iter().map(Leaf::suite))?;
         }
         let cache::Decoded { runs, quarantined } = cache::decode(self.project, store, &listing.entries)?;
+        study::refuse_absent(store, listing.quarantined.iter().chain(&quarantined))?;
         self.quarantined += listing.quarantined.len() + quarantined.len() + listing.retracted.len();
         let mut runs = runs.into_heads();
         let all = runs.len();

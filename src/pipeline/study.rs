@@ -13,7 +13,7 @@ use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, FolderCache, HistoryError, Leaf, Listing, Store, Target};
 use sprag_measure::clock;
 use sprag_model::{
-    Analysis, BaselineFile, CommitCache, CommitLine, HistoryFacts, Ledger, Quarantined, RecordedRun, RunHead,
+    Analysis, BaselineFile, CommitCache, CommitLine, FileFault, HistoryFacts, Ledger, Quarantined, RecordedRun, RunHead,
 };
 
 pub struct Study {
@@ -56,7 +56,18 @@ pub fn load(project: &Project, store: &Store) -> crate::Result<DecodedHistory> {
     let cache::Decoded { runs, quarantined } = cache::decode(project, store, &listing.entries)?;
     let mut loaded = timely(runs, listing);
     loaded.facts.quarantined.extend(quarantined);
+    refuse_absent(store, &loaded.facts.quarantined)?;
     Ok(loaded)
+}
+
+/// A partial clone must not pass for the history with fewer records.
+pub(crate) fn refuse_absent<'a>(store: &Store, bad: impl IntoIterator<Item = &'a Quarantined>) -> crate::Result<()> {
+    let absent = bad.into_iter().filter(|one| matches!(one.reason, FileFault::Absent(_))).count();
+    if absent > 0 && history::facts(store)?.partial {
+        let records = sprag_report::number::counted(absent, "record is", "records are");
+        return refuse(format!("{records} not here, as this is a partial clone"), history::FETCH_ALL);
+    }
+    Ok(())
 }
 
 /// Leaves out runs that are dated in the future: one of the year 9999 would be the newest forever.
@@ -65,7 +76,7 @@ fn timely(runs: DecodedRuns, listing: Listing) -> DecodedHistory {
     let runs = runs.select(|head, _| {
         let fault = listing.check_time(head.timestamp).err();
         let is_timely = fault.is_none();
-        ahead.extend(fault.map(|reason| Quarantined { path: head.path.clone(), reason }));
+        ahead.extend(fault.map(|reason| Quarantined { path: head.path.clone(), reason: reason.into() }));
         is_timely
     });
     let mut facts = facts(listing);
@@ -107,7 +118,7 @@ fn facts(listing: Listing) -> HistoryFacts {
         runs: 0,
         first: None,
         quarantined: listing.quarantined,
-        retracted: retracted.map(|(entry, reason)| Quarantined { path: entry.path, reason }).collect(),
+        retracted: retracted.map(|(entry, reason)| Quarantined { path: entry.path, reason: reason.into() }).collect(),
         warnings: listing.warnings,
     }
 }
@@ -137,6 +148,7 @@ pub fn study_loaded(project: &Project, loaded: DecodedHistory, along: Along<'_>)
             break records;
         }
         // Records of cached runs may be damaged since.
+        refuse_absent(store, &bad)?;
         let is_usable = |head: &RunHead, _: &str| bad.iter().all(|one| one.path != head.path);
         runs = runs.select(is_usable);
         facts.quarantined.extend(bad);
@@ -147,11 +159,6 @@ pub fn study_loaded(project: &Project, loaded: DecodedHistory, along: Along<'_>)
     let entry = |(head, blob): (RunHead, String)| (Leaf { path: head.path.clone(), blob }, head);
     let (entries, heads): (Vec<Leaf>, Vec<RunHead>) = own.into_iter().map(entry).unzip();
     facts.quarantined.sort_by(|a, b| a.path.cmp(&b.path));
-    let absent = facts.quarantined.iter().filter(|one| one.reason.ends_with(history::ABSENT)).count();
-    if absent > 0 && history::facts(store)?.partial {
-        let records = sprag_report::number::counted(absent, "record is", "records are");
-        return refuse(format!("{records} not here, as this is a partial clone"), history::FETCH_ALL);
-    }
     facts.runs = heads.len();
     facts.first = heads.first().map(|head| head.timestamp);
     let commits = heads.iter().filter_map(|head| head.commit.as_ref()).map(|commit| commit.sha.as_str());

@@ -209,7 +209,8 @@ pub fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> 
     let source = project.source()?;
     let files = history::plain_files(store, &source, EVENT_ROOT).context("cannot read the records of events")?;
     let mut records = Vec::new();
-    let mut bad: Vec<(String, String)> = files.quarantined.into_iter().map(|one| (one.path, one.reason)).collect();
+    let mut bad: Vec<(String, String)> =
+        files.quarantined.into_iter().map(|one| (one.path, one.reason.to_string())).collect();
     for (path, bytes) in files.files {
         match EventRecord::from_file(&path, &bytes) {
             Ok(record) => records.push(record),

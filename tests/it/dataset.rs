@@ -112,7 +112,17 @@ fn partial_clones_are_not_analysed(sandbox: &Sandbox) {
     sandbox.git(&["-C", "shop", "config", "uploadpack.allowFilter", "true"]);
     let url = format!("file://{}", sandbox.project.join("shop").display());
     sandbox.git(&["clone", "-q", "--no-checkout", "--filter=blob:none", &url, "part"]);
-    for command in [&["trend"][..], &["export", "series", "--out", "../none"]] {
+    for command in [
+        &["trend"][..],
+        &["site", "--out", "../none"],
+        &["export", "series", "--out", "../none"],
+        &["export", "csv", "--out", "../none"],
+        &["history", "cache"],
+        &["import", "../later.csv"],
+        &["bisect", "--suite", "cpu", "HEAD~99", "HEAD"],
+        &["backfill", "--suite", "cpu", "HEAD~3..HEAD"],
+        &["compare", "HEAD~1", "HEAD"],
+    ] {
         sandbox.ends(2, &[&["-C", "part"][..], command].concat()).says(&["partial clone", "--refetch --no-filter`"]);
     }
     assert!(!sandbox.project.join("none").exists());

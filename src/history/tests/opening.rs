@@ -292,7 +292,7 @@ fn files_that_are_no_runs_are_quarantined_with_the_reason() {
     assert_eq!(loaded.quarantined.len(), expected.len(), "{:?}", loaded.quarantined);
     for (quarantined, (path, reason)) in loaded.quarantined.iter().zip(expected) {
         assert_eq!(quarantined.path, path);
-        assert!(quarantined.reason.contains(reason), "`{}` should say `{reason}`", quarantined.reason);
+        assert!(quarantined.reason.to_string().contains(reason), "`{}` should say `{reason}`", quarantined.reason);
     }
     let [old, newer] = &loaded.warnings[..] else { panic!("{:?}", loaded.warnings) };
     assert_eq!(old, "`history/old/` is not part of the layout and was not read");

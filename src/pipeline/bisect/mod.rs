@@ -139,7 +139,11 @@ fn begin(project: &Project, request: &BisectRequest) -> crate::Result<Option<Sta
     let commits = ends::line(project, &good, &bad)?;
     let likely = match &event {
         Some(event) => Likely::of_event(event.suspects.clone()),
-        None => Likely::of_history(project, suite, &request.filters, &commits),
+        None => {
+            // What would stop the search stops it before anything is measured.
+            study::load(project, project.store()?)?;
+            Likely::of_history(project, suite, &request.filters, &commits)
+        }
     };
     let prior = prior::of_line(project, settings, &commits, &likely)?;
     let mut state = State::new(request, suite, named, Stage { commits, prior, ..Stage::default() });

@@ -195,6 +195,7 @@ impl<'p> Records<'p> {
     fn read(&self, entries: Vec<Leaf>) -> crate::Result<Vec<RecordedRun>> {
         let mut runs = Vec::new();
         let records = history::read(self.store, &entries).context("cannot read the history")?;
+        study::refuse_absent(self.store, records.iter().filter_map(|record| record.as_ref().err()))?;
         for (entry, record) in entries.iter().zip(records) {
             match record.and_then(|run| self.timely(run)) {
                 Ok(run) => runs.push(run),
@@ -214,7 +215,7 @@ impl<'p> Records<'p> {
     fn timely(&self, one: RecordedRun) -> Result<RecordedRun, Quarantined> {
         match self.listing.check_time(one.run.timestamp) {
             Ok(()) => Ok(one),
-            Err(reason) => Err(Quarantined { path: one.path, reason }),
+            Err(reason) => Err(Quarantined { path: one.path, reason: reason.into() }),
         }
     }
 
@@ -228,6 +229,7 @@ impl<'p> Records<'p> {
 
     pub fn read_intact(&self, entries: Vec<Leaf>) -> crate::Result<Vec<RecordedRun>> {
         let read = history::read(self.store, &entries).context("cannot read the history")?;
+        study::refuse_absent(self.store, read.iter().filter_map(|record| record.as_ref().err()))?;
         let damaged = |bad: Quarantined| {
             let hint = "`sprag history fsck` lists all damage; a verdict needs every record of what it judges";
             Advice::new(format!("`{}` {}", bad.path, bad.reason), hint).because(Cause::Damaged)
@@ -301,6 +303,7 @@ pub fn choose(
     suites: &[String],
 ) -> crate::Result<(Vec<GateRun>, Option<Advice>)> {
     let entries = &records.listing.entries;
+    study::refuse_absent(records.store, &records.listing.quarantined)?;
     records.listing.quarantined.iter().for_each(warn_of);
     let head = history::measured_commit(project.store()?)?.map(|commit| commit.sha);
     let measured =

@@ -223,7 +223,7 @@ fn records(history: &HistoryFacts) -> Option<Section> {
     let section = Rows::new("Records that are left out", history.quarantined.iter().chain(&history.retracted))
         .first(NAMED)
         .column("File", "full", |record| Phrase::code(record.path.clone()))
-        .column("Reason", "any", |record| shortened(&record.reason, REASON))
+        .column("Reason", "any", |record| shortened(&record.reason.to_string(), REASON))
         .section("records", "Records", note, "")
         .items(history.warnings.iter().take(NAMED).map(warning));
     (!section.blocks.is_empty()).then_some(section)

@@ -34,7 +34,7 @@ pub(super) fn analysis(line: &CommitLine, recorded: &[RecordedRun]) -> Analysis 
             retracted: Vec::new(),
             quarantined: vec![Quarantined {
                 path: "history/v1/cpu/2026/05/a3f19c2b01d4-4f1c20ab-9d04c1e29d04c1e2.json".to_owned(),
-                reason: format!("is not JSON: expected value at line 1 {HOSTILE}"),
+                reason: format!("is not JSON: expected value at line 1 {HOSTILE}").into(),
             }],
             warnings: vec!["2 runs are of commits that the repository does not hold".to_owned()],
         },
