@@ -175,6 +175,9 @@ fn runs_come_back_from_earlier_commits_where_their_snapshot_is_lost() {
     assert_eq!(runs, records);
     sandbox.ends(0, &["history", "fsck"]).prints(&[&format!("{} runs, root ", records.len())]);
     restore(".").expect(0).prints(&["` was restored already"]);
+    let file = archive(&sandbox).to_string_lossy().into_owned();
+    let twice = sandbox.ends(0, &["history", "archive", "--restore", &file, &file]);
+    assert_eq!(twice.out.matches("restored").count(), 1, "{}", twice.out);
 }
 
 #[test]

@@ -298,6 +298,9 @@ pub fn restore(folder: &Path, files: &[PathBuf], out: &mut dyn Write) -> crate::
             writeln!(out, "`{}` was restored already", text::path(file))?;
             continue;
         }
+        if restored.iter().any(|(note, _): &(Archive, String)| note.file == archive.file) {
+            continue;
+        }
         history::check_note(store, &target, archive)?;
         let root = full.parent().unwrap_or(folder);
         let mut part = Vec::new();
