@@ -25,7 +25,7 @@ pub(crate) fn check(repository: &Repository, id: Oid) -> Result<(), git2::Error>
     LooseObjects::new(repository).check(id)
 }
 
-/// The folders of objects of a repository: its own, and those that it borrows from, but not from where they borrow.
+/// The folders of objects of a repository: its own first, then those that it borrows from, but not from where they borrow.
 pub(crate) struct LooseObjects(Vec<PathBuf>);
 
 impl LooseObjects {
@@ -38,8 +38,8 @@ impl LooseObjects {
         LooseObjects(folders)
     }
 
-    pub(crate) fn borrowed(&self) -> &[PathBuf] {
-        &self.0[1..]
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.0
     }
 
     pub(crate) fn find_commit<'r>(&self, repository: &'r Repository, id: Oid) -> Result<Commit<'r>, git2::Error> {

@@ -40,12 +40,21 @@ pub(crate) fn set_aside(
             let reopened = fresh.and_then(|fresh| repository.set_odb(&fresh.odb()?));
             reopened.map_err(failed("open the object database again"))?;
         }
-        if !is_readable(repository, id) {
-            for folder in LooseObjects::new(repository).borrowed() {
-                if folder.join(&name[..2]).join(&name[2..]).exists() || !packs_with(folder, id)?.is_empty() {
-                    return Err(HistoryError::Borrowed { id, folder: folder.clone() });
-                }
-            }
+        borrowed(repository, id)?;
+    }
+    Ok(())
+}
+
+/// # Errors
+/// Where the object cannot be read, and of all folders another repository's has it first.
+pub(crate) fn borrowed(repository: &Repository, id: Oid) -> Result<(), HistoryError> {
+    if is_readable(repository, id) {
+        return Ok(());
+    }
+    let name = id.to_string();
+    for (place, folder) in LooseObjects::new(repository).folders().iter().enumerate() {
+        if folder.join(&name[..2]).join(&name[2..]).exists() || !packs_with(folder, id)?.is_empty() {
+            return if place == 0 { Ok(()) } else { Err(HistoryError::Borrowed { id, folder: folder.clone() }) };
         }
     }
     Ok(())

@@ -12,6 +12,7 @@ use crate::error::{HistoryError, failed, message};
 use crate::layout::FOLDER;
 use crate::objects;
 use crate::repository::{Store, head_branch, short_name};
+use crate::salvage::borrowed;
 
 /// Opens the repository at or above `start`: with a working tree, bare, or a linked working tree. Ends what a process began there
 /// that was cut short.
@@ -194,6 +195,7 @@ pub(crate) fn tip<'r>(
             Err(error)
                 if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) && !names_object(name) => {}
             Err(error) => {
+                repository.refname_to_id(name).map_or(Ok(()), |id| borrowed(repository, id))?;
                 return Err(HistoryError::Tip { reference: name.clone(), reason: message(&error).to_owned() });
             }
         }

@@ -16,6 +16,7 @@ use crate::layout::{FOLDER, is_below, newer_version};
 use crate::objects::{self, Promises};
 use crate::past::{Appearance, Contents, Digests, Entries, Gap, Past};
 use crate::repository::{Store, grafts, short_name};
+use crate::salvage::{borrowed, exists};
 use crate::state::StateFolder;
 use crate::sync::compare::compare;
 use crate::target::{Target, tip};
@@ -25,6 +26,9 @@ use sprag_model::fsck::{Against, Finding, FindingKind, FsckReport, FsckStatus, M
 use sprag_model::merkle::{SizedRoot, verify_consistency};
 
 const NAMED: usize = 3;
+
+const FETCH_OR_SYNC: &str = "run `git fetch --refetch`, which brings what the remote has; `sprag history sync` records runs again \
+                             whose commits were never sent";
 
 /// Checks the history of a branch and its surroundings, and changes nothing. `now` is compared with the times of runs, `against` is
 /// a root that was noted earlier. Every object is hashed as it is read.
@@ -74,8 +78,13 @@ pub fn fsck(
     report.add(examined.not_here());
     report.add(lost_since(repository, &target.reference, &examined.past.paths()));
     report.add(examined.findings());
-    let missing = examined.missing();
+    let missing = examined.missing(repository);
     report.add(missing.iter().cloned());
+    // A repair here refuses objects of another repository.
+    let borrowed = examined.unreadable().into_iter().find_map(|id| borrowed(repository, id).err()?.hint());
+    for finding in report.findings.iter_mut().filter(|one| one.kind == FindingKind::Unreadable) {
+        finding.advice = borrowed.clone().or(finding.advice.take());
+    }
     report.entries = entries.tree.len() as u64;
     if examined.past.is_complete && missing.is_empty() && examined.contents.unreadable.is_empty() {
         report.root = Some(entries.tree.root());
@@ -97,7 +106,7 @@ pub fn verified_entries(store: &Store, target: &Target) -> Result<Result<Entries
         return Ok(Ok(Entries { reference: target.reference.clone(), ..Entries::default() }));
     };
     let mut examined = Examined::read(&store.repository, commit.id())?;
-    let mut damage: Vec<Finding> = examined.missing().into_iter().chain(examined.findings()).collect();
+    let mut damage: Vec<Finding> = examined.missing(&store.repository).into_iter().chain(examined.findings()).collect();
     damage.retain(|one| one.severity == Severity::Damage);
     if !damage.is_empty() {
         damage.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
@@ -188,14 +197,15 @@ impl<'r> Examined<'r> {
     }
 
     /// Commits and folders that cannot be read, except in a shallow clone.
-    fn missing(&self) -> Vec<Finding> {
+    fn missing(&self, repository: &Repository) -> Vec<Finding> {
         let finding = |gap: &Gap| {
             let what = format!("{} cannot be read: {}", gap.what, gap.why);
-            match gap.is_promised {
-                true => Finding::overall(FindingKind::Incomplete, format!("{what}, as in a partial clone"))
-                    .advise(FETCH_ALL),
-                false => Finding::overall(FindingKind::Unreadable, what).advise(REPAIR_AND_FETCH),
+            if gap.is_promised {
+                let what = format!("{what}, as in a partial clone");
+                return Finding::overall(FindingKind::Incomplete, what).advise(FETCH_ALL);
             }
+            let advice = if exists(repository, gap.id) { REPAIR_AND_FETCH } else { FETCH_OR_SYNC };
+            Finding::overall(FindingKind::Unreadable, what).advise(advice)
         };
         self.past.unreadable.iter().map(finding).collect()
     }

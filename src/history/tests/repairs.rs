@@ -394,6 +394,8 @@ fn a_broken_object_of_another_repository_is_named_with_it() {
     let shared = a.at("shared");
     for way in [0, WAYS_TO_BREAK - 1] {
         break_object(&a, &format!("main:{path}"), way);
+        let advice = checked(&shared).findings.into_iter().filter(|one| one.kind == FindingKind::Unreadable);
+        assert!(advice.filter_map(|one| one.advice).all(|words| words.starts_with("in the repository of `")));
         let (head, error) = (shared.head(), repair(&shared.store(), &shared.target(), minute(24 * 60)).unwrap_err());
         let folder = a.root.join(".git/objects");
         assert!(error.is_damage() && error.to_string().contains(&folder.display().to_string()), "{error}");
@@ -402,6 +404,24 @@ fn a_broken_object_of_another_repository_is_named_with_it() {
         a.git(&["fetch", "-q", "--refetch"]);
         assert_ne!(checked(&shared).status, FsckStatus::Damaged);
     }
+}
+
+/// Git fetches nothing while such a commit is broken.
+#[test]
+fn runs_of_a_broken_commit_that_was_not_sent_are_recorded_once_more() {
+    let (a, b) = two();
+    record(&a, &[run(FEBRUARY + 1)]);
+    record(&a, &[run(FEBRUARY + 2)]);
+    break_object(&a, "main~1", 0);
+    let advice = || checked(&a).findings.into_iter().find(|one| one.kind == FindingKind::Unreadable)?.advice;
+    assert!(advice().is_some_and(|words| words.contains("fsck --repair")));
+    assert!(sync(&a, 1).unwrap_err().is_integrity());
+    repair(&a.store(), &a.target(), minute(24 * 60)).unwrap();
+    assert!(advice().is_some_and(|words| words.contains("history sync") && !words.contains("--repair")));
+    for clone in [&a, &b] {
+        sync(clone, 1).unwrap();
+    }
+    agree([&a, &b], &[1, 2, FEBRUARY, FEBRUARY + 1, FEBRUARY + 2, MARCH]);
 }
 
 /// What a commit that was not sent names is at no remote.
