@@ -126,7 +126,7 @@ fn a_demo_shows_what_was_planted_and_nothing_else() {
             moved.push((name, text(event, "/kind"), text(event, "/direction"), machines));
         }
         let drifted: Vec<_> = moved.extract_if(.., |one| one.0 == "cpu/infer" && one.2 == "worse").collect();
-        drifts += drifted.iter().filter(|one| one.1 == "drift").count();
+        drifts += drifted.iter().filter(|one| one.1 == "drift").map(|one| one.3.len()).sum::<usize>();
         let both = BTreeSet::from(["bench-epyc", "bench-xeon"]);
         let expected =
             [("cpu/tile_pack", "change", "worse", both.clone()), ("cpu/fusion_gate", "change", "better", both)];

@@ -232,7 +232,8 @@ fn is_worse(analysed: &SeriesChanges<'_>, drift: &Drift) -> bool {
     analysed.worse(rise / drift.before.abs()).map_or(rises_badly, |worse| worse > 0.0)
 }
 
-/// Drifts of one machine in one direction, of which at least the half of the commits are the same; and modes likewise.
+/// Drifts of one machine in one direction, of which at least the half of the commits are the same, with those of other machines
+/// that are alike; and modes likewise.
 fn over_many_commits(all: &[SeriesChanges<'_>], index: &SeriesIndex<'_>) -> Vec<Draft> {
     let (mut ramps, mut modes) = (Vec::new(), Vec::new());
     for (series, analysed) in all.iter().enumerate() {
@@ -249,8 +250,9 @@ fn over_many_commits(all: &[SeriesChanges<'_>], index: &SeriesIndex<'_>) -> Vec<
         let of_modes = analysed.changes.modes.iter().enumerate();
         modes.extend(of_modes.map(|(place, one)| of(place, one.begin, one.end, false, one.chance)));
     }
-    let drafts =
-        |kind, ramps| groups(ramps, all).into_iter().map(move |group| of_ramps(kind, &group.ramps, all, index));
+    let drafts = |kind, ramps| {
+        over_machines(groups(ramps, all), all).into_iter().map(move |ramps| of_ramps(kind, &ramps, all, index))
+    };
     drafts(EventKind::Drift, ramps).chain(drafts(EventKind::Bimodal, modes)).collect()
 }
 
@@ -280,6 +282,17 @@ impl Group {
         !self.series.contains(&ramp.series) && (with_all() || self.ramps.iter().all(with_each))
     }
 
+    /// Whether a group of another machine goes the same way in at least the half of the commits of the shorter one.
+    fn is_simultaneous(&self, other: &Group, all: &[SeriesChanges<'_>]) -> bool {
+        let first = |group: &Group| &all[group.ramps[0].series];
+        let width = |group: &Group| group.hi.1 + 1 - group.lo.0;
+        let both = (self.hi.1.min(other.hi.1) + 1).saturating_sub(self.lo.0.max(other.lo.0));
+        first(self).series.machine != first(other).series.machine
+            && Arc::ptr_eq(&first(self).axis, &first(other).axis)
+            && self.ramps[0].is_worse == other.ramps[0].is_worse
+            && both as f64 >= SHARED * width(self).min(width(other)) as f64
+    }
+
     fn push(&mut self, ramp: Ramp) {
         self.series.insert(ramp.series);
         self.lo = (self.lo.0.min(ramp.lo), self.lo.1.max(ramp.lo));
@@ -305,10 +318,34 @@ fn groups(mut ramps: Vec<Ramp>, all: &[SeriesChanges<'_>]) -> Vec<Group> {
     groups
 }
 
+/// The ramps of groups that are joined over machines: each two are simultaneous, and each has a kernel and metric of those before.
+fn over_machines(groups: Vec<Group>, all: &[SeriesChanges<'_>]) -> Vec<Vec<Ramp>> {
+    let kernel = |ramp: &Ramp| {
+        let series = all[ramp.series].series;
+        (series.suite.as_str(), series.name.as_str(), series.metric.name.as_str())
+    };
+    let mut joined: Vec<(Vec<Group>, BTreeSet<_>)> = Vec::new();
+    for group in groups {
+        let own: BTreeSet<_> = group.ramps.iter().map(kernel).collect();
+        let fitting = joined.iter_mut().find(|(others, kernels)| {
+            others.iter().all(|other| group.is_simultaneous(other, all)) && !kernels.is_disjoint(&own)
+        });
+        match fitting {
+            Some((others, kernels)) => {
+                others.push(group);
+                kernels.extend(own);
+            }
+            None => joined.push((vec![group], own)),
+        }
+    }
+    let ramps = |(groups, _): (Vec<Group>, _)| groups.into_iter().flat_map(|group| group.ramps).collect();
+    joined.into_iter().map(ramps).collect()
+}
+
 fn of_ramps(kind: EventKind, group: &[Ramp], all: &[SeriesChanges<'_>], index: &SeriesIndex<'_>) -> Draft {
     let lo = group.iter().map(|ramp| ramp.lo).min().unwrap_or_default();
     let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
-    let machines = BTreeSet::from([all[group[0].series].series.machine.clone()]);
+    let machines = group.iter().map(|ramp| all[ramp.series].series.machine.clone()).collect();
     let measured = measured(&machines, (lo, hi), all, index).len();
     let chances: Vec<f64> = group.iter().map(|ramp| ramp.chance).collect();
     let share = 1.0 / (hi + 1 - lo) as f64;

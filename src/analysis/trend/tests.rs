@@ -155,6 +155,59 @@ fn a_drift_has_a_range_and_a_rate_and_no_culprit() {
     assert!(detected[0].next.is_none() && detected[0].suspects.len() > 80);
 }
 
+/// That kernel on a machine, where it drifts by so much between two of 250 commits.
+fn creeping(name: &str, machine: usize, (begin, end): (usize, usize), by: f64) -> Series {
+    let mut series = noisy(name, 250, 1, &[], 40 + machine as u64);
+    for (place, point) in series.points.iter_mut().enumerate() {
+        point.value *= (by * ((place as f64 - begin as f64) / (end - begin) as f64).clamp(0.0, 1.0)).exp();
+    }
+    elsewhere(series, &format!("{machine:016x}"))
+}
+
+#[test]
+fn the_same_drift_on_many_machines_is_one_event() {
+    let leak = |machine: usize| creeping("leak", machine, (60, 190), 0.08 + 0.004 * machine as f64);
+    let alone = events(vec![leak(3)]);
+    let detected = events((0..12).map(leak).collect());
+    assert_eq!((detected.len(), detected[0].machines.len()), (1, 12), "{detected:#?}");
+    let (one, all) = (&alone[0], &detected[0]);
+    assert_eq!((all.kind, all.direction, all.members.len()), (EventKind::Drift, Direction::Worse, 12));
+    assert_eq!((all.measured_series, all.sure, all.machine_signs.len()), (12, true, 0));
+    assert!(all.suspects.len() >= one.suspects.len() && all.worst > one.worst && all.typical < all.worst);
+    assert!(all.since <= one.since && all.false_discovery < 0.01, "{all:?}");
+    // More that moved is listed first, though the largest drift is another.
+    let other = creeping("other", 20, (60, 190), 0.2);
+    let ranked = events((0..12).map(leak).chain([other]).collect());
+    assert_eq!(ranked.iter().map(|event| event.members.len()).collect::<Vec<_>>(), [12, 1]);
+    // What was recorded of one keeps its id, and those of others are part of it.
+    let records = (0..2).flat_map(|machine| analysed(vec![leak(machine)], &[]).steps).collect::<Vec<_>>();
+    let joined = analysed((0..12).map(leak).collect(), &records);
+    assert_eq!((joined.trend.events.len(), &joined.trend.events[0].id), (1, &records[0].event));
+    let part = joined.steps.iter().find(|step| step.event == records[1].event).expect("it is retracted");
+    assert_eq!(part.reason.as_deref(), Some(&*format!("it is part of {}", records[0].event)));
+}
+
+#[test]
+fn drifts_of_other_kernels_ways_and_times_stay_apart() {
+    let one = creeping("leak", 1, (30, 110), 0.1);
+    for (other, count) in [
+        (creeping("leak", 2, (40, 120), 0.1), 1),
+        (creeping("leak", 2, (130, 220), 0.1), 2),
+        (creeping("leak", 2, (30, 110), -0.1), 2),
+        (creeping("other", 2, (30, 110), 0.1), 2),
+        (Series { suite: "gpu".to_owned(), ..creeping("leak", 2, (30, 110), 0.1) }, 2),
+        (Series { params: "n=2".to_owned(), ..creeping("leak", 2, (30, 110), 0.1) }, 1),
+    ] {
+        assert_eq!(events(vec![one.clone(), other]).len(), count);
+    }
+    let modes = |machine: usize| {
+        let levels: Vec<(usize, f64)> = (0..25).map(|step| (8 * step, 1.0 + 0.2 * (step % 2) as f64)).collect();
+        elsewhere(noisy("modes", 200, 1, &levels, machine as u64), &format!("{machine:016x}"))
+    };
+    let detected = events((0..12).map(modes).collect());
+    assert_eq!((detected.len(), detected[0].kind, detected[0].machines.len()), (1, EventKind::Bimodal, 12));
+}
+
 #[test]
 fn a_series_is_judged_or_has_a_reason_why_not() {
     let fresh = noisy("fresh", 40, 1, &[], 1);

@@ -3,7 +3,9 @@
 use super::{digest, event as trend_event, example, markdown, overview, summary};
 use crate::fit::example::{commit, event, member};
 use crate::number::NARROW;
-use sprag_model::{Event, EventKind, MoverRow, NamedCommit, NextStep, Suspect, Trend, Unit};
+use sprag_model::{
+    Event, EventKind, Level, Member, MoverRow, NamedCommit, NamedMachine, NextStep, Suspect, Trend, Unit,
+};
 
 fn table(trend: &Trend, all: bool) -> String {
     super::table(trend, all, None)
@@ -223,6 +225,28 @@ fn a_text_that_is_too_long_says_what_it_leaves_out() {
     let text = markdown(&trend, false);
     assert!(text.len() < 65_536 && text.contains("more sections are left out; the JSON report has everything."));
     assert!(text.contains("### False alarms"), "the tables are still there");
+}
+
+#[test]
+fn a_drift_of_many_machines_has_the_range_of_its_changes() {
+    let mut drift = event(EventKind::Drift, 8);
+    let of_machine = |number: usize| NamedMachine { id: format!("{number}"), name: format!("m{number}") };
+    drift.machines = (0..12).map(of_machine).collect();
+    let sized = |number: usize| Member {
+        relative: Some(Level { value: 0.12, lower: 0.12, upper: 0.12 }),
+        worse: Some(0.12),
+        machine: of_machine(number),
+        ..member(8)
+    };
+    drift.members = (1..13).map(sized).collect();
+    let sentence = |drift: &Event| trend_event::sentence(drift).words().replace(NARROW, " ");
+    assert!(sentence(&drift).contains(" drifted: 12.0 % slower on 12 machines since "), "{}", sentence(&drift));
+    drift.members[11].relative = Some(Level { value: 0.08, lower: 0.07, upper: 0.09 });
+    assert!(sentence(&drift).contains(": 8.0 % to 12.0 % slower on 12 machines since "), "{}", sentence(&drift));
+    let title = trend_event::title(&drift).words().replace(NARROW, " ");
+    assert!(title.contains("; and 11 more series, by 8.0 % or more"), "{title}");
+    let place = trend_event::place(&drift).words();
+    assert!(place.starts_with("cpu on m0, m1, m2, m3, m4 and 7 more machines, since "), "{place}");
 }
 
 #[test]

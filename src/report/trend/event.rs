@@ -15,7 +15,8 @@ use sprag_model::metric::{RATIO, TIME};
 use sprag_model::{AnswerKind, Direction, Event, EventKind, EventState, Level, Member, NextStep, Suspect};
 
 const MOST_SUSPECTS: usize = 5;
-const MOST_SUITES: usize = 5;
+/// The suites and the machines that are named, of each.
+const MOST_NAMES: usize = 5;
 
 /// The series that are listed, of an event and of a commit; and the facts and signs.
 pub(super) const MOST_MEMBERS: usize = 8;
@@ -68,6 +69,13 @@ pub(crate) fn mark(event: &Event) -> Mark {
     Mark::new(tone, glyph, words::name(&event.id))
 }
 
+/// The least size of the drifts of several series, in which each has its own pace.
+fn least_size(event: &Event) -> Option<String> {
+    let is_of_many = event.kind == EventKind::Drift && event.members.len() > 1;
+    let sizes = event.members.iter().filter(|_| is_of_many).filter_map(|one| Some(one.relative?.value.abs()));
+    sizes.reduce(f64::min).map(number::percent_size)
+}
+
 pub(crate) fn title(event: &Event) -> Phrase {
     let title = Phrase::from(mark(event));
     let Some(lead) = lead(event) else { return title };
@@ -89,7 +97,10 @@ pub(crate) fn title(event: &Event) -> Phrase {
         more if event.direction == Direction::Mixed => {
             format!("; and {}, {} better", counted(more, "more series", "more series"), count(better))
         }
-        more => format!("; and {}", counted(more, "more series", "more series")),
+        more => {
+            let least = least_size(event).map_or(String::new(), |least| format!(", by {least} or more"));
+            format!("; and {}{least}", counted(more, "more series", "more series"))
+        }
     };
     let metric = words::name(&lead.metric.name);
     if let Some(share) = lead.high_share {
@@ -159,7 +170,10 @@ pub(crate) fn sentence(event: &Event) -> Phrase {
         0 => (String::new(), " is "),
         more => (format!(" and {} more", count(more)), " are up to "),
     };
-    let size = change(lead, mark.glyph);
+    let mut size = change(lead, mark.glyph);
+    if let Some(least) = least_size(event).filter(|least| !size.word.starts_with(least)) {
+        size.word = format!("{least} to {}", size.word);
+    }
     let words = match event.kind {
         EventKind::Drift => {
             let drifts = match (goes_on(event), more.is_empty()) {
@@ -211,12 +225,14 @@ pub(crate) fn deed(event: &Event) -> Phrase {
 
 /// Where it was seen, since when, and how many of the series there it moved.
 pub(crate) fn place(event: &Event) -> Phrase {
-    let machines: Vec<String> = event.machines.iter().map(|one| words::name(&one.name)).collect();
+    let named = |names: Vec<&str>, one: &str, several: &str| {
+        let more = names.len().saturating_sub(MOST_NAMES);
+        let more = (more > 0).then(|| counted(more, one, several));
+        words::joined(&names.into_iter().take(MOST_NAMES).map(words::name).chain(more).collect::<Vec<String>>())
+    };
+    let machines = named(event.machines.iter().map(|one| &*one.name).collect(), "more machine", "more machines");
     let suites: BTreeSet<&str> = event.members.iter().map(|one| &*one.suite).collect();
-    let more = suites.len().saturating_sub(MOST_SUITES);
-    let more = (more > 0).then(|| counted(more, "more suite", "more suites"));
-    let suites: Vec<String> = suites.into_iter().take(MOST_SUITES).map(words::name).chain(more).collect();
-    let (suites, machines) = (words::joined(&suites), words::joined(&machines));
+    let suites = named(suites.into_iter().collect(), "more suite", "more suites");
     let mut text = format!("{suites} on {machines}, since {}", date::day(event.since));
     let moved = event.members.len();
     let measured = event.measured_series.max(moved);
