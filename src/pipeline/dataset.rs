@@ -20,7 +20,7 @@ use crate::error::{Cause, WithContext as _};
 use crate::export::check_parent;
 use crate::project::{self, Project};
 use crate::study::{self, Study};
-use crate::trend::{self, TrendOptions};
+use crate::trend::{self, DetectionOptions, TrendOptions};
 use crate::{Advice, Error, ledger, refuse, text};
 use sprag_analysis::frame::{self, PartialRow, RowsError};
 use sprag_analysis::ledger::answer_events;
@@ -70,6 +70,9 @@ pub struct Manifest {
     points: usize,
     /// The order of commits, settings, and recorded events.
     outline: PartFile,
+    /// What the export was given in place of `sprag.toml` and HEAD; absent where that is nothing.
+    #[serde(default, skip_serializing_if = "DetectionOptions::is_default")]
+    options: DetectionOptions,
     parts: Vec<Part>,
 }
 
@@ -100,6 +103,7 @@ pub struct SeriesExport {
     pub buckets: Option<u32>,
     /// The window of the tables.
     pub days: u32,
+    pub detection: DetectionOptions,
 }
 
 pub struct Exported {
@@ -134,9 +138,10 @@ fn export_to(project: &Project, options: &SeriesExport) -> crate::Result<Exporte
         Err(error) if options.since_last && folder.join(MANIFEST).is_file() => return Err(error),
         opened => opened.ok(),
     };
-    let study = study::study(project)?;
-    let days = TrendOptions { days: Some(options.days), ..TrendOptions::events(study.present()) };
-    trend::with_input(project, &study, &days, &|_| true, |input| write(&input, &study, options, earlier.as_ref()))
+    let study = options.detection.study(project)?;
+    let (days, detection) = (Some(options.days), options.detection.clone());
+    let all = TrendOptions { days, detection, ..TrendOptions::events(study.present()) };
+    trend::with_input(project, &study, &all, &|_| true, |input| write(&input, &study, options, earlier.as_ref()))
 }
 
 fn write(
@@ -197,6 +202,7 @@ fn write(
         series: exported.series,
         points: exported.points,
         outline: write_part(folder, "outline", "msgpack", &dataset.to_bytes())?,
+        options: options.detection.clone(),
         parts,
     };
     let json = serde_json::to_vec_pretty(&manifest).context("cannot write the manifest")?;
@@ -477,7 +483,7 @@ impl Opened {
             return refuse(message, "export it with the same `--days`, or leave the option out at both");
         }
         if project.root.join(FILE_NAME).exists() {
-            self.check_settings(project, options)?;
+            self.check_settings(project)?;
         }
         let (mut output, _) =
             analyse::join(&Detector::new(outline), self.detections(from)?, &[], options.now, None, selected);
@@ -488,13 +494,14 @@ impl Opened {
     }
 
     /// # Errors Where the project is configured otherwise than at the export.
-    fn check_settings(&self, project: &Project, options: &TrendOptions) -> crate::Result<()> {
+    fn check_settings(&self, project: &Project) -> crate::Result<()> {
         let (outline, config) = (&self.dataset.outline, &project.config);
         let differs = |what: String| Err(damaged(format!("{what} than `{FILE_NAME}` says"), REEXPORT));
         if outline.project != config.project.name || outline.every_days != config.schedule.every_days {
             return differs("the dataset has another `project.name` or `schedule.every_days`".to_owned());
         }
-        let setting = |benchmark: &str, metric: &str| trend::setting(&config.trend, options, benchmark, metric);
+        let setting =
+            |benchmark: &str, metric: &str| trend::setting(&config.trend, &self.manifest.options, benchmark, metric);
         outline.differing(setting).map_or(Ok(()), |series| {
             let id = text::printable(&series.id);
             differs(format!("`{id}` was detected with another sensitivity or least change"))
@@ -503,11 +510,19 @@ impl Opened {
 
     /// # Errors Where an export of the history would write something else now, so that no event of it may be recorded.
     pub fn check_current(&self, project: &Project) -> crate::Result<()> {
+        self.check_default()?;
         let study = study::study(project)?;
         trend::check_recordable(&study)?;
         trend::with_input(project, &study, &self.options(&study), &|_| true, |input| {
             self.check_same(&Dataset::new(&input))
         })
+    }
+
+    /// # Errors Where it was exported with options that neither a site nor recorded events have.
+    fn check_default(&self) -> crate::Result<()> {
+        let Some(option) = self.manifest.options.given() else { return Ok(()) };
+        let message = format!("the dataset at `{}` was exported with `{option}`", self.root.display());
+        refuse(message, "sites and recorded events follow `sprag.toml` and HEAD: leave it out of `sprag export series`")
     }
 
     fn check_same(&self, now: &Dataset) -> crate::Result<()> {
@@ -524,6 +539,7 @@ impl Opened {
 
     /// The trend of the history that was exported, with what partial results hold of its series in place of detection.
     pub fn trend(&self, project: &Project, study: &Study, from: &[PathBuf]) -> crate::Result<Trend> {
+        self.check_default()?;
         let (output, _) = trend::with_input(project, study, &self.options(study), &|_| true, |input| {
             let detections = |outline: &Outline| {
                 self.check_same(&Dataset::from_outline(outline.clone(), &input))?;

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::cache::{self, CacheFile};
 use crate::error::WithContext as _;
 use crate::project::Project;
-use crate::{ledger, refuse, snapshots, text};
+use crate::{Advice, ledger, refuse, snapshots, text};
 use sprag_analysis::digest::{self, DigestInput, Newest};
 use sprag_analysis::frame::{DecodedRuns, Frame};
 use sprag_history::{self as history, FolderCache, HistoryError, Leaf, Listing, Store, Target};
@@ -125,6 +125,30 @@ fn facts(listing: Listing) -> HistoryFacts {
 
 pub fn study(project: &Project) -> crate::Result<Study> {
     study_along(project, Along::default())
+}
+
+/// Along the commits of a revision, with merged branches or without. No machine has an order of its own then.
+pub fn study_named(project: &Project, revision: Option<&str>, all_parents: bool) -> crate::Result<Study> {
+    let mut study = study_along(project, Along { revision, all_parents }).map_err(|error| match revision {
+        Some(revision) if matches!(error.cause(), Some(HistoryError::Revision { .. })) => {
+            no_commit(project, revision).into()
+        }
+        _ => error,
+    })?;
+    study.line.named = revision.is_some();
+    Ok(study)
+}
+
+fn no_commit(project: &Project, revision: &str) -> Advice {
+    let is_shallow = || project.store().and_then(|store| Ok(history::facts(store)?.shallow)).unwrap_or(false);
+    let words = if revision.trim().is_empty() { format!("'{revision}'") } else { revision.to_owned() };
+    let message = format!("`--branch {}` names no commit of this repository", text::printable(&words));
+    let hint = if is_shallow() {
+        "this clone is shallow: run `git fetch --unshallow`, in a workflow set `fetch-depth: 0`"
+    } else {
+        "name a branch, a tag or a commit, as `git log` takes it; without `--branch` it is HEAD"
+    };
+    Advice::new(message, hint.to_owned())
 }
 
 pub fn study_along(project: &Project, along: Along<'_>) -> crate::Result<Study> {

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::builds::commit_build::can_be_built;
 use crate::cache::CacheFile;
@@ -31,18 +33,51 @@ use sprag_model::{
     CommitLine, Comparison, Event, EventKind, EventRecord, Ledger, Run, Series, SuiteGate, Trend, Verdict,
 };
 
-/// Options in addition to `sprag.toml`.
+/// What is detected, in place of `sprag.toml` and HEAD.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DetectionOptions {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<SensitivityName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<f64>,
+    /// The revision whose history orders the points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_parents: bool,
+}
+
+impl DetectionOptions {
+    pub fn is_default(&self) -> bool {
+        *self == DetectionOptions::default()
+    }
+
+    /// The first option that is given.
+    pub fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--sensitivity", self.sensitivity.is_some()),
+            ("--least", self.least.is_some()),
+            ("--branch", self.branch.is_some()),
+            ("--all-parents", self.all_parents),
+        ];
+        all.into_iter().find(|(_, is_given)| *is_given).map(|one| one.0)
+    }
+
+    pub fn study(&self, project: &Project) -> crate::Result<Study> {
+        study::study_named(project, self.branch.as_deref(), self.all_parents)
+    }
+}
+
 pub struct TrendOptions {
     pub now: DateTime<Utc>,
-    pub sensitivity: Option<SensitivityName>,
-    pub least: Option<f64>,
+    pub detection: DetectionOptions,
     /// The window of the tables; no tables if absent.
     pub days: Option<u32>,
 }
 
 impl TrendOptions {
     pub fn events(now: DateTime<Utc>) -> TrendOptions {
-        TrendOptions { now, sensitivity: None, least: None, days: None }
+        TrendOptions { now, detection: DetectionOptions::default(), days: None }
     }
 }
 
@@ -138,7 +173,7 @@ pub(crate) fn with_input<T>(
     of: impl FnOnce(Input<'_>) -> crate::Result<T>,
 ) -> crate::Result<T> {
     let config = &project.config.trend;
-    let setting = |benchmark: &str, metric: &str| setting(config, options, benchmark, metric);
+    let setting = |benchmark: &str, metric: &str| setting(config, &options.detection, benchmark, metric);
     let tables = match options.days {
         None => Tables::default(),
         Some(days) => {
@@ -180,7 +215,7 @@ pub(crate) fn with_input<T>(
 
 pub(crate) fn setting(
     config: &config::TrendSettings,
-    options: &TrendOptions,
+    options: &DetectionOptions,
     benchmark: &str,
     metric: &str,
 ) -> Setting {

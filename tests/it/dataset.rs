@@ -33,7 +33,6 @@ fn joins(sandbox: &Sandbox, folder: &str, partials: &str) {
 /// The site with detection from partial results has the bytes of each file that it has without.
 fn renders(sandbox: &Sandbox) {
     let from = ["--from", "../found", "--dataset", "../data"];
-    sandbox.append("shop/sprag.toml", "[trend]\nmost = 1\n");
     sprag(sandbox, &["site", "--out", "../whole"], 0);
     sprag(sandbox, &[&["site", "--out", "../joined"], &from[..]].concat(), 0);
     let [direct, joined] = ["whole", "joined"].map(|folder| files(&sandbox.project.join(folder)));
@@ -56,7 +55,10 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     detect(&sandbox, "../data", "../found");
     joins(&sandbox, "../data", "../found");
 
+    sandbox.append("shop/sprag.toml", "[trend]\nmost = 1\n");
     renders(&sandbox);
+
+    of_other_options(&sandbox);
 
     faulty_partials_are_named(&sandbox);
     faulty_parts_are_named(&sandbox);
@@ -106,6 +108,26 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     joins(&sandbox, "../data", "../found");
     let record = ["trend", "--record", "--from", "../found", "--dataset", "../data"];
     sprag(&sandbox, &record, 0);
+}
+
+/// An export takes what `trend` takes of all that decides what is detected.
+fn of_other_options(sandbox: &Sandbox) {
+    let other = ["--sensitivity", "loose", "--least", "0.02", "--branch", "v0.4.0", "--all-parents"];
+    export(sandbox, "../loose", &other);
+    follows("series-manifest-2", &sandbox.read("loose/manifest.json"));
+    detect(sandbox, "../loose", "../found-loose");
+    let trend = ["trend", "--as-of", SOON, "--format", "json"];
+    let from = ["--from", "../found-loose", "--dataset", "../loose"];
+    let whole = sprag(sandbox, &[&trend[..], &other].concat(), 0).out;
+    assert!(whole == sprag(sandbox, &[&trend[..], &from].concat(), 0).out);
+    assert!(whole != sprag(sandbox, &trend, 0).out);
+    for option in [&other[..2], &other[2..4], &other[4..6], &other[6..]] {
+        sprag(sandbox, &[&trend[..], option, &from].concat(), 2)
+            .says(&[option[0], "hint: give `--", "to `sprag export series`"]);
+    }
+    for command in [&["site", "--out", "../joined"][..], &["trend", "--record"]] {
+        sprag(sandbox, &[command, &from].concat(), 2).says(&["was exported with `--sensitivity`", "hint:"]);
+    }
 }
 
 fn partial_clones_are_not_analysed(sandbox: &Sandbox) {

@@ -29,7 +29,7 @@ pub use crate::cli::release::{
 pub use crate::cli::run::{
     BenchArgs, DigestFormat, EffortArgs, PlanArgs, ReportArgs, RunArgs, SingleCallArgs, SiteArgs, TrtArgs, WeeklyArgs,
 };
-pub use crate::cli::trend::{DetectArgs, TrendArgs, TrendFormat};
+pub use crate::cli::trend::{DetectArgs, DetectionArgs, TrendArgs, TrendFormat};
 
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
@@ -343,6 +343,8 @@ pub enum ExportCommand {
         /// The window of the largest changes and the geometric means, in days, as of `sprag trend`.
         #[arg(long, value_name = "N", default_value_t = 28, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: u32,
+        #[command(flatten)]
+        detection: DetectionArgs,
     },
     /// CSV: one line per run and benchmark, with the columns of the Parquet table; or the long form that `import` reads.
     Csv {

@@ -54,6 +54,23 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("from 0 to 1 is allowed (0.01 is 1 %)".to_owned()) }
 }
 
+/// What is detected, and in which order of commits.
+#[derive(Args, Clone, Debug)]
+pub struct DetectionArgs {
+    /// How much evidence a change needs, for all metrics (default: `sensitivity` of `[trend]`).
+    #[arg(long, value_parser = words(&SENSITIVITIES))]
+    pub sensitivity: Option<SensitivityName>,
+    /// The smallest relative change to report, such as 0.01 for 1 %, for all metrics (default: `least` of `[trend]`).
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub least: Option<f64>,
+    /// Order points by the first-parent history of this revision.
+    #[arg(long, value_name = "REVISION", default_value = "HEAD")]
+    pub branch: String,
+    /// Order points by all commits, including merged branches.
+    #[arg(long)]
+    pub all_parents: bool,
+}
+
 #[derive(Args, Debug)]
 pub struct TrendArgs {
     /// Output format.
@@ -62,12 +79,8 @@ pub struct TrendArgs {
     /// Write to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How much evidence a change needs, for all metrics (default: `sensitivity` of `[trend]`).
-    #[arg(long, value_parser = words(&SENSITIVITIES))]
-    pub sensitivity: Option<SensitivityName>,
-    /// The smallest relative change to report, such as 0.01 for 1 %, for all metrics (default: `least` of `[trend]`).
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub least: Option<f64>,
+    #[command(flatten)]
+    pub detection: DetectionArgs,
     /// Only this suite; may be given several times.
     #[arg(long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
@@ -77,12 +90,6 @@ pub struct TrendArgs {
     /// Only benchmarks whose id contains this; may be given several times.
     #[arg(long = "filter", value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub filters: Vec<String>,
-    /// Order points by the first-parent history of this revision.
-    #[arg(long, value_name = "REVISION", default_value = "HEAD")]
-    pub branch: String,
-    /// Order points by all commits, including merged branches.
-    #[arg(long)]
-    pub all_parents: bool,
     /// The time to treat as now, in RFC 3339, such as 2026-05-31T12:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub as_of: Option<DateTime<Utc>>,
@@ -99,8 +106,7 @@ pub struct TrendArgs {
     #[arg(long)]
     pub all: bool,
     /// Join these partial results of `sprag detect`, or folders of them, instead of reading the history.
-    #[arg(long, value_name = "PARTIAL", num_args = 1.., requires = "dataset",
-          conflicts_with_all = ["sensitivity", "least", "branch", "all_parents"])]
+    #[arg(long, value_name = "PARTIAL", num_args = 1.., requires = "dataset")]
     pub from: Vec<PathBuf>,
     /// The dataset that they were detected in, as `sprag export series` wrote it.
     #[arg(long, value_name = "FOLDER", requires = "from")]
@@ -139,9 +145,10 @@ mod tests {
             _ => None,
         };
         let args = read("--suite a").expect("nothing else has to be given");
-        assert_eq!((args.format, args.days, args.branch.as_str()), (TrendFormat::Table, 28, "HEAD"));
-        assert!(args.sensitivity.is_none() && args.least.is_none() && args.as_of.is_none() && args.machine.is_none());
-        assert!(!args.all && !args.all_parents && !args.record);
+        assert_eq!((args.format, args.days, args.detection.branch.as_str()), (TrendFormat::Table, 28, "HEAD"));
+        let detection = &args.detection;
+        assert!(detection.sensitivity.is_none() && detection.least.is_none() && !detection.all_parents);
+        assert!(args.as_of.is_none() && args.machine.is_none() && !args.all && !args.record);
         let args = read("--suite a --suite b --filter x --format md").expect("all of it is known");
         assert_eq!((args.suites.len(), args.filters.len(), args.format), (2, 1, TrendFormat::Md));
         let args = read("--days 3650 --as-of 2026-05-31T12:00:00+02:00").expect("all of it is known");

@@ -37,9 +37,10 @@ pub(super) fn export(folder: &Path, command: ExportCommand, out: &mut dyn Write)
             writeln!(out, "wrote {}: {} in {}", place.display(), count(runs, "run"), count(files, "file"))?;
             return Ok(Exit::Done);
         }
-        ExportCommand::Series { out: place, since_last, buckets, days } => {
+        ExportCommand::Series { out: place, since_last, buckets, days, detection } => {
             let place = folder.join(place);
-            let options = SeriesExport { folder: place.clone(), since_last, buckets, days };
+            let detection = super::trend::detection(&detection);
+            let options = SeriesExport { folder: place.clone(), since_last, buckets, days, detection };
             let Exported { points, new_points, series, files } = dataset::export(&project, &options)?;
             let new = if new_points < points { format!(", {new_points} of them new") } else { String::new() };
             let (points, files) = (count(points, "point"), count(files, "file"));

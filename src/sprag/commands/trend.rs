@@ -3,19 +3,17 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::cli::{TrendArgs, TrendFormat};
+use crate::cli::{DetectionArgs, TrendArgs, TrendFormat};
 use sprag_analysis::trend::analyse::TrendOutput;
 use sprag_base::files::{check_writable, write_atomic};
-use sprag_history::{self as history, HistoryError};
 use sprag_measure::clock;
 use sprag_model::{Series, Trend};
 use sprag_pipeline::config::FILE_NAME;
 use sprag_pipeline::dataset::Opened;
 use sprag_pipeline::error::Exit;
 use sprag_pipeline::project::Project;
-use sprag_pipeline::study::{self, Along};
-use sprag_pipeline::trend::{self, SeriesFilter, TrendOptions, analyse, record};
-use sprag_pipeline::{Advice, Error, Result, refuse, text};
+use sprag_pipeline::trend::{self, DetectionOptions, SeriesFilter, TrendOptions, analyse, record};
+use sprag_pipeline::{Advice, Result, refuse, text};
 use sprag_report as report;
 
 pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Result<Exit> {
@@ -43,21 +41,24 @@ pub(super) fn run(folder: &Path, args: &TrendArgs, out: &mut dyn Write) -> Resul
     Ok(Exit::Done)
 }
 
+pub(super) fn detection(args: &DetectionArgs) -> DetectionOptions {
+    let DetectionArgs { sensitivity, least, all_parents, .. } = *args;
+    // Before the first commit HEAD names none.
+    let branch = Some(args.branch.clone()).filter(|branch| branch != "HEAD");
+    DetectionOptions { sensitivity, least, branch, all_parents }
+}
+
 fn options(args: &TrendArgs) -> TrendOptions {
     TrendOptions {
         now: args.as_of.unwrap_or_else(clock::now),
-        sensitivity: args.sensitivity,
-        least: args.least,
+        detection: detection(&args.detection),
         days: Some(args.days),
     }
 }
 
 fn analysed(project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
-    // Before the first commit HEAD names none.
-    let revision = Some(args.branch.as_str()).filter(|revision| *revision != "HEAD");
-    let along = Along { revision, all_parents: args.all_parents };
-    let mut study = study::study_along(project, along).map_err(|error| no_commit(project, args, error))?;
-    study.line.named = revision.is_some();
+    let options = options(args);
+    let study = options.detection.study(project)?;
     if args.record {
         trend::check_recordable(&study)?;
     }
@@ -65,7 +66,7 @@ fn analysed(project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
     let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &series)?;
     trend::warn_unmatched(project, &study);
     trend::warn_early(args.as_of, study.heads.iter().map(|head| head.timestamp).max());
-    let output = analyse(project, &study, &options(args), &|one| selection.has(one))?;
+    let output = analyse(project, &study, &options, &|one| selection.has(one))?;
     if selection.is_all() {
         trend::warn_unknown(&study.ledger, &output.trend);
     }
@@ -75,6 +76,10 @@ fn analysed(project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
 /// The same from partial results, which engines detected in the parts of a dataset.
 fn joined(folder: &Path, project: &Project, args: &TrendArgs) -> Result<TrendOutput> {
     let dataset = args.dataset.as_ref().expect("`--from` requires it");
+    if let Some(option) = detection(&args.detection).given() {
+        let message = format!("`{option}` changes what is detected, and `--from` joins what was detected before");
+        return refuse(message, format!("give `{option}` to `sprag export series`, and detect in the parts of that"));
+    }
     let opened = Opened::open(&folder.join(dataset))?;
     if args.record {
         opened.check_current(project)?;
@@ -106,38 +111,17 @@ fn table(project: &Project, args: &TrendArgs, trend: &Trend, width: Option<usize
     })
 }
 
-fn no_commit(project: &Project, args: &TrendArgs, error: sprag_pipeline::Error) -> Error {
-    if !matches!(error.cause(), Some(HistoryError::Revision { .. })) {
-        return error;
-    }
-    let is_shallow = || project.store().and_then(|store| Ok(history::facts(store)?.shallow)).unwrap_or(false);
-    let message = format!("`--branch {}` names no commit of this repository", text::printable(&words(&args.branch)));
-    let hint = if is_shallow() {
-        "this clone is shallow: run `git fetch --unshallow`, in a workflow set `fetch-depth: 0`"
-    } else {
-        "name a branch, a tag or a commit, as `git log` takes it; without `--branch` it is HEAD"
-    };
-    Advice::new(message, hint.to_owned()).into()
-}
-
-fn words(word: &str) -> String {
-    if word.trim().is_empty() { format!("'{word}'") } else { word.to_owned() }
-}
-
 /// Recorded events are of the whole history: a part of it would retract the others.
 fn refuse_parts(args: &TrendArgs) -> Result<()> {
     let others = [
         ("--suite", !args.suites.is_empty()),
         ("--machine", args.machine.is_some()),
         ("--filter", !args.filters.is_empty()),
-        ("--sensitivity", args.sensitivity.is_some()),
-        ("--least", args.least.is_some()),
-        ("--branch", args.branch != "HEAD"),
-        ("--all-parents", args.all_parents),
     ];
-    match others.iter().find(|(_, is_given)| args.record && *is_given) {
+    let other = others.into_iter().find(|(_, is_given)| *is_given).map(|one| one.0);
+    match other.or(detection(&args.detection).given()).filter(|_| args.record) {
         None => Ok(()),
-        Some((other, _)) => refuse(
+        Some(other) => refuse(
             format!("`--record` writes the state of all events, so it cannot be combined with `{other}`"),
             format!("leave out `{other}`, or `--record`; write permanent settings into `{FILE_NAME}`"),
         ),
