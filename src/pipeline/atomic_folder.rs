@@ -18,8 +18,19 @@ const MOST_BYTES: usize = 256 << 20;
 #[derive(Clone, Copy, Debug)]
 pub struct FolderKind {
     pub name: &'static str,
+    /// What writes it.
+    pub command: &'static str,
     pub marker: &'static str,
 }
+
+pub(crate) const SITE: FolderKind = FolderKind { name: "site", command: "sprag site", marker: ".sprag-site" };
+
+/// Runs as Parquet.
+pub(crate) const EXPORT: FolderKind =
+    FolderKind { name: "export", command: "sprag export parquet", marker: ".sprag-export" };
+
+pub(crate) const DATASET: FolderKind =
+    FolderKind { name: "dataset", command: "sprag export series", marker: ".sprag-series" };
 
 impl FolderKind {
     /// Fails if the folder has content of another kind.
@@ -36,7 +47,14 @@ impl FolderKind {
                 if folder.join(self.marker).is_file() || entries.next().is_none() {
                     return Ok(());
                 }
-                let message = format!("`{}` holds files that `sprag {}` did not write", folder.display(), self.name);
+                let other = [SITE, EXPORT, DATASET].into_iter().find(|kind| folder.join(kind.marker).is_file());
+                let holds = match other {
+                    Some(other) => {
+                        format!("the {} of `{}`, which `{}` does not replace", other.name, other.command, self.command)
+                    }
+                    None => format!("files that `{}` did not write", self.command),
+                };
+                let message = format!("`{}` holds {holds}", folder.display());
                 refuse(message, "name an empty folder or a new one with `--out`")
             }
         }
@@ -76,7 +94,7 @@ impl FolderKind {
         self.check(folder)?;
         if !folder.join(self.marker).is_file() {
             let message = format!("there is no {} of sprag at `{}`", self.name, folder.display());
-            let hint = format!("make it first: `sprag {}`", self.name);
+            let hint = format!("make it first: `{}`", self.command);
             return refuse(message, hint);
         }
         Ok(ExistingFolder { folder, marker: self.marker })
@@ -292,8 +310,6 @@ fn two_renames(new: &Path, folder: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
-
     #[test]
     fn a_site_replaces_only_a_site() {
         let root = tempfile::tempdir().expect("a temporary folder");
@@ -335,8 +351,7 @@ mod tests {
         make_folder(&root.path().join(".git/trees/one")).expect("a folder");
         write_file(&root.path().join(".git/trees/one/.git"), b"gitdir: ../../worktrees/one").expect("a file");
         SITE.check_replaceable(&root.path().join(".git/trees/one/_site")).expect("a worktree is its user's");
-        let other = FolderKind { name: "export", marker: ".sprag-export" };
-        assert!(other.check(&folder).is_err(), "a site is no export");
+        assert!(EXPORT.check(&folder).is_err(), "a site is no export");
         assert!(SITE.check(&folder.join("old.html")).is_err(), "a file is no folder");
     }
 

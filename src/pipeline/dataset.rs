@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic_folder::{ExistingFolder, FolderKind};
+use crate::atomic_folder::{DATASET, ExistingFolder};
 use crate::config::FILE_NAME;
 use crate::error::{Cause, WithContext as _};
 use crate::export::check_parent;
@@ -34,7 +34,6 @@ use sprag_model::ledger::day;
 use sprag_model::trend::Tables;
 use sprag_model::{Ledger, Point, Series, Trend};
 
-const KIND: FolderKind = FolderKind { name: "export", marker: ".sprag-series" };
 const MANIFEST: &str = "manifest.json";
 /// Version 1 had a folder for each month.
 const SCHEMA_VERSION: u64 = 2;
@@ -119,10 +118,10 @@ type Month<'a> = Vec<(&'a str, Vec<&'a Point>)>;
 pub fn export(project: &Project, options: &SeriesExport) -> crate::Result<Exported> {
     let folder = &options.folder;
     check_parent(folder, "--out")?;
-    KIND.check(folder)?;
+    DATASET.check(folder)?;
     let is_new = !folder.exists();
     fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    let _lock = project::locked(&folder.join(KIND.marker), &|| text::note("waiting for another export"))?;
+    let _lock = project::locked(&folder.join(DATASET.marker), &|| text::note("waiting for another export"))?;
     let exported = export_to(project, options);
     // Another export may have come in between.
     if is_new && exported.is_err() && !folder.join(MANIFEST).exists() {
@@ -276,7 +275,7 @@ fn write_part(folder: &Path, path: &str, kind: &str, bytes: &[u8]) -> crate::Res
 /// Removes files of earlier exports, and what an export that broke off left.
 fn remove_others(folder: &Path, manifest: &Manifest) -> crate::Result<()> {
     let own: BTreeSet<&str> = manifest.parts.iter().map(|part| part.file.path.as_str()).collect();
-    for file in ExistingFolder::new(KIND, folder).files()? {
+    for file in ExistingFolder::new(DATASET, folder).files()? {
         let is_part = file.starts_with("points/bucket=") && file.ends_with(".parquet") || file.starts_with("outline-");
         if is_part && !own.contains(file.as_str()) && file != manifest.outline.path {
             let place = folder.join(&file);

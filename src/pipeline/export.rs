@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use crate::atomic_folder::{AtomicFolder, FolderKind};
+use crate::atomic_folder::{AtomicFolder, EXPORT};
 use crate::cache;
 use crate::error::WithContext as _;
 use crate::options::{Period, refuse_unknown};
@@ -20,8 +20,6 @@ use sprag_model::{Page, RecordedRun, RunHead, flat};
 
 /// Records in memory at once.
 const AT_ONCE: usize = 1_000;
-
-const EXPORT: FolderKind = FolderKind { name: "export", marker: ".sprag-export" };
 
 const FOLDER_COLUMN: &str = "suite";
 

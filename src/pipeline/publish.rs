@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use chrono::NaiveDate;
 
-use crate::atomic_folder::{AtomicFolder, FolderKind};
+use crate::atomic_folder::{AtomicFolder, SITE};
 use crate::config::SitePages;
 use crate::error::WithContext as _;
 use crate::project::Project;
@@ -24,8 +24,6 @@ use sprag_report::{self as report, ReportError};
 /// With so many series each has a page where `[site] pages` is `auto`. A page is some 5 KB packed, whatever the number of commits,
 /// so that of a thousand series those that did not change are 4 MB.
 const ALL_PAGES: usize = 500;
-
-const SITE: FolderKind = FolderKind { name: "site", marker: ".sprag-site" };
 
 /// Whole runs in memory at once.
 const BATCH: usize = 256;

@@ -128,6 +128,11 @@ fn of_other_options(sandbox: &Sandbox) {
     for command in [&["site", "--out", "../joined"][..], &["trend", "--record"]] {
         sprag(sandbox, &[command, &from].concat(), 2).says(&["was exported with `--sensitivity`", "hint:"]);
     }
+    sprag(sandbox, &["export", "parquet", "--out", "../loose"], 2)
+        .says(&["holds the dataset of `sprag export series`, which `sprag export parquet` does not replace"]);
+    sprag(sandbox, &["export", "parquet", "--out", "../tables"], 0);
+    sprag(sandbox, &["export", "series", "--out", "../tables"], 2)
+        .says(&["holds the export of `sprag export parquet`, which `sprag export series` does not replace"]);
 }
 
 fn partial_clones_are_not_analysed(sandbox: &Sandbox) {

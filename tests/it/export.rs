@@ -62,8 +62,10 @@ fn every_form_gives_the_same(sandbox: &Sandbox) {
 fn a_folder_that_is_not_ours_stays_and_an_earlier_export_is_replaced(sandbox: &Sandbox) {
     sandbox.write("mine/thesis.tex", "x");
     let refused = sandbox.ends(2, &["-C", "shop", "export", "parquet", "--out", "../mine"]);
-    refused.says(&["holds files that `sprag export` did not write", "hint: name an empty folder"]);
-    sandbox.ends(2, &["-C", "shop", "export", "parquet", "--out", "_site"]).says(&["`sprag export` did not"]);
+    refused.says(&["holds files that `sprag export parquet` did not write", "hint: name an empty folder"]);
+    sandbox
+        .ends(2, &["-C", "shop", "export", "parquet", "--out", "_site"])
+        .says(&["holds the site of `sprag site`, which `sprag export parquet` does not replace"]);
     export(sandbox, &["parquet", "--out", "../out"]);
     let before = files(&sandbox.project.join("out")).len();
     export(sandbox, &["parquet", "--out", "../out", "--until", "2026-08-31"]);
