@@ -468,13 +468,16 @@ impl Opened {
         })
     }
 
-    /// What `sprag trend` finds, from partial results.
+    /// What `sprag trend` finds, from partial results. What is `recorded` follows from the events that are recorded by now.
+    ///
+    /// # Errors Also where it is to be recorded, and an export of the history would write something else now.
     pub fn join(
         &self,
         project: &Project,
         from: &[PathBuf],
         options: &TrendOptions,
         selected: &(dyn Fn(&Series) -> bool + Sync),
+        recorded: bool,
     ) -> crate::Result<(TrendOutput, Ledger)> {
         let outline = &self.dataset.outline;
         if let Some(days) = options.days.filter(|days| *days != outline.tables.days) {
@@ -484,8 +487,15 @@ impl Opened {
         if project.root.join(FILE_NAME).exists() {
             self.check_settings(project)?;
         }
-        let (mut output, _) =
-            analyse::join(&Detector::new(outline), self.detections(from)?, &[], options.now, None, selected);
+        let mut output = if recorded {
+            self.check_default()?;
+            let study = study::study(project)?;
+            trend::check_recordable(&study)?;
+            let options = self.options(options.now);
+            trend::with_input(project, &study, &options, selected, |input| self.joined(&input, from))?
+        } else {
+            analyse::join(&Detector::new(outline), self.detections(from)?, &[], options.now, None, selected).0
+        };
         let ledger = ledger::read(project)?;
         answer_events(&mut output.trend.events, &ledger, day(options.now));
         output.trend.most = project.config.trend.most();
@@ -507,16 +517,6 @@ impl Opened {
         })
     }
 
-    /// # Errors Where an export of the history would write something else now, so that no event of it may be recorded.
-    pub fn check_current(&self, project: &Project) -> crate::Result<()> {
-        self.check_default()?;
-        let study = study::study(project)?;
-        trend::check_recordable(&study)?;
-        trend::with_input(project, &study, &self.options(&study), &|_| true, |input| {
-            self.check_same(&Dataset::new(&input))
-        })
-    }
-
     /// # Errors Where it was exported with options that neither a site nor recorded events have.
     fn check_default(&self) -> crate::Result<()> {
         let Some(option) = self.manifest.options.given() else { return Ok(()) };
@@ -524,28 +524,34 @@ impl Opened {
         refuse(message, "sites and recorded events follow `sprag.toml` and HEAD: leave it out of `sprag export series`")
     }
 
-    fn check_same(&self, now: &Dataset) -> crate::Result<()> {
+    /// # Errors Where an export of the history would write other points, commits or settings now.
+    fn check_same(&self, mut now: Dataset) -> crate::Result<()> {
+        now.outline.take_recorded(&self.dataset.outline);
         if sha256_hex(&now.to_bytes()) == self.manifest.outline.sha256 {
             return Ok(());
         }
         let message = format!("the dataset at `{}` is not of this history as it is now", self.root.display());
-        Err(damaged(message, &format!("{REEXPORT}; recording events changes the history, so that comes last")))
+        Err(damaged(message, REEXPORT))
     }
 
-    fn options(&self, study: &Study) -> TrendOptions {
-        TrendOptions { days: Some(self.dataset.outline.tables.days), ..TrendOptions::events(study.present()) }
+    fn options(&self, now: DateTime<Utc>) -> TrendOptions {
+        TrendOptions { days: Some(self.dataset.outline.tables.days), ..TrendOptions::events(now) }
     }
 
-    /// The trend of the history that was exported, with what partial results hold of its series in place of detection.
+    /// What is found in the history that was exported, with what partial results hold of its series in place of detection.
+    fn joined(&self, input: &Input<'_>, from: &[PathBuf]) -> crate::Result<TrendOutput> {
+        let detections = |outline: &Outline| {
+            self.check_same(Dataset::from_outline(outline.clone(), input))?;
+            Ok(Some((self.detections(from)?, &self.dataset.outline)))
+        };
+        analyse::analyse_or(input, None, detections).map(|found| found.0)
+    }
+
+    /// The trend of it.
     pub fn trend(&self, project: &Project, study: &Study, from: &[PathBuf]) -> crate::Result<Trend> {
         self.check_default()?;
-        let (output, _) = trend::with_input(project, study, &self.options(study), &|_| true, |input| {
-            let detections = |outline: &Outline| {
-                self.check_same(&Dataset::from_outline(outline.clone(), &input))?;
-                self.detections(from).map(Some)
-            };
-            analyse::analyse_or(&input, None, detections)
-        })?;
+        let options = self.options(study.present());
+        let output = trend::with_input(project, study, &options, &|_| true, |input| self.joined(&input, from))?;
         Ok(Trend { tables: Tables::default(), most: project.config.trend.most(), ..output.trend })
     }
 

@@ -59,6 +59,7 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     renders(&sandbox);
 
     of_other_options(&sandbox);
+    recorded_events_leave_a_dataset_as_it_is(&sandbox);
 
     faulty_partials_are_named(&sandbox);
     faulty_parts_are_named(&sandbox);
@@ -133,6 +134,18 @@ fn of_other_options(sandbox: &Sandbox) {
     sprag(sandbox, &["export", "parquet", "--out", "../tables"], 0);
     sprag(sandbox, &["export", "series", "--out", "../tables"], 2)
         .says(&["holds the export of `sprag export parquet`, which `sprag export series` does not replace"]);
+}
+
+/// Events may be recorded at any time: what remains of a change because of them is found again.
+fn recorded_events_leave_a_dataset_as_it_is(sandbox: &Sandbox) {
+    let from = ["--from", "../found", "--dataset", "../data"];
+    let record = [&["trend", "--record"][..], &from].concat();
+    let tip = || sandbox.git(&["-C", "shop", "rev-parse", "refs/heads/main"]);
+    let before = tip();
+    sprag(sandbox, &record, 0).says(&["changes of events on"]);
+    assert!(before != tip());
+    sprag(sandbox, &record, 0).says(&["no event is new"]);
+    renders(sandbox);
 }
 
 fn partial_clones_are_not_analysed(sandbox: &Sandbox) {

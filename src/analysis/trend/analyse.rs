@@ -7,9 +7,10 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
+use super::axis::Pooled;
 use super::coverage::{self, Tip};
 use super::event::{self, Confirmed};
-use super::outline::{self, Detector, Input, Outline, SuiteState};
+use super::outline::{self, Detector, Input, ListedSeries, Outline, SuiteState};
 use super::series_changes::{Detection, SeriesChanges};
 use super::{discovery, draft, identity, newest, self_test};
 use sprag_model::trend::{Due, Tables};
@@ -33,26 +34,29 @@ pub fn analyse_at(input: Input<'_>, other: Option<DateTime<Utc>>) -> (TrendOutpu
     analysed
 }
 
-/// Likewise, unless `elsewhere` has what was found in each series of the outline, in their order.
+/// Likewise, unless `elsewhere` has what was found in each series of the outline, in their order, and the outline that it was found
+/// with. A series of which something else was reported since is analysed again, as that decides what remains of its changes.
 ///
 /// # Errors
 /// Those of `elsewhere`.
-pub fn analyse_or<E>(
+pub fn analyse_or<'e, E>(
     input: &Input<'_>,
     other: Option<DateTime<Utc>>,
-    elsewhere: impl FnOnce(&Outline) -> Result<Option<Vec<Detection>>, E>,
+    elsewhere: impl FnOnce(&Outline) -> Result<Option<(Vec<Detection>, &'e Outline)>, E>,
 ) -> Result<(TrendOutput, Option<Trend>), E> {
     let (outline, pooled) = Outline::with_points(input);
     let detector = Detector::new(&outline);
-    let detect = || {
-        outline
-            .series
-            .par_iter()
-            .zip(&pooled)
-            .map(|(one, pooled)| detector.detect_in(one, pooled, Some(input.cache)))
-            .collect()
+    let detect = |(one, pooled): (&ListedSeries, &Pooled)| detector.detect_in(one, pooled, Some(input.cache));
+    let series = outline.series.par_iter().zip(&pooled);
+    let detections = match elsewhere(&outline)? {
+        None => series.map(detect).collect(),
+        Some((detections, earlier)) => {
+            let earlier = Detector::new(earlier);
+            let is_same = |one: &ListedSeries| detector.reported(one) == earlier.reported(one);
+            let of = |(one, found): ((&ListedSeries, &Pooled), _)| if is_same(one.0) { found } else { detect(one) };
+            series.zip(detections).map(of).collect()
+        }
     };
-    let detections = elsewhere(&outline)?.unwrap_or_else(detect);
     Ok(join(&detector, detections, &outline::shown(pooled), input.now, other, input.selected))
 }
 

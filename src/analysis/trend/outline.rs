@@ -113,6 +113,11 @@ impl Outline {
         self.series.iter().all(|listed| of_machine(listed).is_some_and(|axis| *axis < self.axes.len()))
     }
 
+    /// Takes the tip and the recorded events of another, which follow from no point.
+    pub fn take_recorded(&mut self, other: &Outline) {
+        (self.tip, self.records) = (other.tip.clone(), other.records.clone());
+    }
+
     /// A series of which more or less evidence is needed now than at the export.
     pub fn differing(&self, setting: impl Fn(&str, &str) -> Setting) -> Option<&Series> {
         let now = |series: &Series| setting(&series.benchmark, &series.metric.name);
@@ -201,6 +206,11 @@ impl<'o> Detector<'o> {
         Arc::clone(&self.axes[self.outline.machines[&listed.series.machine]])
     }
 
+    /// What was reported of a series and is not retracted.
+    pub(super) fn reported(&self, listed: &ListedSeries) -> Vec<ReportedRange> {
+        identity::reported_ranges(&self.recorded, &listed.series.id, &self.axis(listed))
+    }
+
     /// What is found in a series of the outline that has these points.
     pub(super) fn detect(&self, listed: &ListedSeries, series: &Series) -> Detection {
         self.detect_in(listed, &axis::pooled(series, &self.axis(listed)), None)
@@ -213,7 +223,7 @@ impl<'o> Detector<'o> {
         cache: Option<&DetectionCache>,
     ) -> Detection {
         let (series, axis) = (&listed.series, self.axis(listed));
-        let reported = identity::reported_ranges(&self.recorded, &series.id, &axis);
+        let reported = self.reported(listed);
         let values = AnalysedValues::new(series, pooled, &self.outline.common);
         let Some(cache) = cache else { return self.compute(listed, axis, &reported, pooled, values).thinned() };
         let points: Vec<_> =

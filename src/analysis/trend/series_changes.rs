@@ -44,7 +44,7 @@ impl Setting {
 }
 
 /// A change or a drift that was reported before: of a series, between two commits of its axis.
-#[derive(Hash)]
+#[derive(Hash, PartialEq)]
 pub(super) struct ReportedRange {
     pub(super) is_drift: bool,
     pub(super) first: usize,

@@ -81,13 +81,10 @@ fn joined(folder: &Path, project: &Project, args: &TrendArgs) -> Result<TrendOut
         return refuse(message, format!("give `{option}` to `sprag export series`, and detect in the parts of that"));
     }
     let opened = Opened::open(&folder.join(dataset))?;
-    if args.record {
-        opened.check_current(project)?;
-    }
     trend::warn_early(args.as_of, opened.as_of());
     let selection = SeriesFilter::new(&args.suites, args.machine.as_deref(), &args.filters, &opened.series())?;
     let from: Vec<PathBuf> = args.from.iter().map(|path| folder.join(path)).collect();
-    let (output, ledger) = opened.join(project, &from, &options(args), &|one| selection.has(one))?;
+    let (output, ledger) = opened.join(project, &from, &options(args), &|one| selection.has(one), args.record)?;
     if selection.is_all() {
         trend::warn_unknown(&ledger, &output.trend);
     }
