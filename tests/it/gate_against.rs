@@ -331,6 +331,14 @@ fn a_machine_that_disagrees_with_that_of_the_baseline_is_named() {
     check("slow")
         .expect(1)
         .prints(&[&format!("rough: the baseline is of `sandbox`, and {sentence}; `--against history`")]);
+    // The reason is at the regressions, too, also of a file.
+    let note = "may be the machine, which disagrees with that of the baseline, `sandbox`";
+    let named = crafted.ends(1, &["check", "--run", "../run.json", "--json"]);
+    let gate: serde_json::Value = serde_json::from_str(&named.out).expect("it is JSON");
+    assert!(gate["suites"][0]["quality"][0].as_str().is_some_and(|reason| reason.contains(sentence)), "{gate:#}");
+    for row in gate["suites"][0]["comparisons"].as_array().expect("it is a list") {
+        assert_eq!((&row["verdict"], &row["note"]), (&"regressed".into(), &note.into()), "{row:#}");
+    }
     assert!(!check("sandbox").expect(0).out.contains("disagree"));
     crafted.ends(0, &["trend"]).prints(&["machines disagree:", "slow measures cpu 7.5 % slower than sandbox"]);
     let json: serde_json::Value =

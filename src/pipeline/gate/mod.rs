@@ -24,7 +24,7 @@ use crate::{Advice, import, ledger, policy, refuse, study, trend};
 use sprag_analysis::compare;
 use sprag_measure::environment;
 use sprag_measure::suite::Effort;
-use sprag_model::{Disagreement, Policy, RecordedRun, Run, SuiteGate};
+use sprag_model::{Comparison, Disagreement, Policy, RecordedRun, Run, SuiteGate, Verdict};
 
 pub use crate::gate::base::{AgainstBase, Bases, GateBase, named};
 pub use crate::gate::outcome::{
@@ -153,7 +153,8 @@ fn naming_files(request: &CheckRequest) -> crate::Result<CheckRequest> {
     Ok(request)
 }
 
-/// Says where a baseline is of another machine of the class, with which that of the run disagrees. Analyses the history only if needed.
+/// Says where a baseline is of another machine of the class, with which that of the run disagrees, and which regressions that may
+/// explain: they remain, as nobody can tell it from a regression on this machine alone. Analyses the history only if needed.
 fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<()> {
     let is_of_other = |one: &SuiteGate| one.base_machine.is_some() && one.base_machine != one.machine;
     if !suites.iter().any(is_of_other) || project.find_store().is_none() {
@@ -170,13 +171,24 @@ fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<(
                 && machines.contains(&&Some(one.machine.name.clone()))
         };
         let base = suite.base_machine.as_deref().map(text::printable).unwrap_or_default();
-        let reasons = all.iter().filter(is_between).map(|one| {
-            format!(
+        for one in all.iter().filter(is_between).collect::<Vec<&Disagreement>>() {
+            suite.quality.push(format!(
                 "the baseline is of `{base}`, and {}; `--against history` compares a machine with itself",
                 one.sentence()
-            )
-        });
-        suite.quality.extend(reasons.collect::<Vec<String>>());
+            ));
+            // It is slower than the machine of the baseline, or that one is faster than the others of its class.
+            let is_own = suite.machine.as_ref() == Some(&one.machine.name);
+            let is_it = |row: &&mut Comparison| {
+                let is_named = |name: &String| row.benchmark.contains(name.as_str());
+                row.verdict == Verdict::Regressed
+                    && row.metric.name == one.metric.name
+                    && one.name.as_ref().is_none_or(is_named)
+            };
+            for row in suite.comparisons.iter_mut().filter(is_it).filter(|_| is_own == (one.change > 0.0)) {
+                let note = format!("may be the machine, which disagrees with that of the baseline, `{base}`");
+                row.note = Some(row.note.take().map_or(note.clone(), |earlier| format!("{earlier}; {note}")));
+            }
+        }
     }
     Ok(())
 }
