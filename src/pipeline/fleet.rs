@@ -63,7 +63,7 @@ struct FleetMachine {
 
 pub struct FleetPlan {
     fleet: Fleet,
-    /// By time, then by machine.
+    /// By machine, then by time.
     tasks: Vec<Task>,
     /// What to know about it, for standard error.
     pub notes: Vec<String>,
@@ -126,7 +126,7 @@ fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlErro
     let has_only = |word: &str, marks: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || marks.contains(c))
     };
-    let mut names = BTreeSet::new();
+    let mut names = BTreeMap::new();
     for (place, machine) in fleet.machine.iter().enumerate() {
         let place = place.to_string();
         let at = |key: &str, message: String| Some(text.error_at_key(&["machine", &place, key], message));
@@ -150,8 +150,12 @@ fn fault(fleet: &Fleet, suites: &[&str], text: &TomlText<'_>) -> Option<TomlErro
         if machine.hours.is_some_and(|hours| !(hours > 0.0 && hours <= MOST_HOURS)) {
             return at("hours", format!("`hours` is more than 0 and at most {MOST_HOURS}"));
         }
-        if !names.insert(&machine.name) {
-            return at("name", format!("the machine `{}` is listed twice", machine.name));
+        let name = &machine.name;
+        match names.insert(name.to_lowercase(), name) {
+            Some(other) if other == name => return at("name", format!("the machine `{name}` is listed twice")),
+            // Files of results have the names of machines, and some systems take these for one.
+            Some(other) => return at("name", format!("the machines `{other}` and `{name}` differ only in case")),
+            None => {}
         }
     }
     if let Some((suite, shards)) = fleet.shards.iter().find(|(_, shards)| !(1..=1000).contains(*shards)) {
@@ -237,7 +241,7 @@ impl<'a> Scheduler<'a> {
                 self.notes.push(format!("`{name}` has {needed:.1} hours to measure and may only measure for {hours}"));
             }
         }
-        self.tasks.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.machine.cmp(&b.machine)));
+        self.tasks.sort_by(|a, b| a.machine.cmp(&b.machine).then(a.start.total_cmp(&b.start)));
         FleetPlan { fleet: self.fleet, tasks: self.tasks, notes: self.notes }
     }
 
@@ -388,11 +392,11 @@ impl FleetPlan {
         let row = |task: &Task| {
             let FleetMachine { name, class, .. } = self.machine(task);
             let shard = task.shard.map_or_else(String::new, |(one, all)| format!(", shard {one} of {all}"));
-            let assumed = if task.is_assumed { " (assumed: never measured here)" } else { "" };
+            let assumed = if task.is_assumed { " (minutes assumed: no complete run yet)" } else { "" };
             let (start, minutes) = (self.start(task), format!("{:.1}", task.minutes));
-            vec![start, minutes, name.clone(), printable(class), format!("{}{shard}{assumed}", task.suite)]
+            vec![name.clone(), start, minutes, format!("{}{shard}{assumed}", task.suite), printable(class)]
         };
-        text::table(["Start", "Minutes", "Machine", "Class", "Suite"], self.tasks.iter().map(row), &[0, 1])
+        text::table(["Machine", "Start", "Minutes", "Suite", "Class"], self.tasks.iter().map(row), &[1, 2])
     }
 
     /// The time of day, else the minutes since the first task of the machine.
@@ -628,7 +632,7 @@ mod tests {
         let jobs = &read(PlanFormat::Kubernetes)["items"];
         assert_eq!((jobs[2]["spec"]["completions"].as_u64(), jobs.as_array().map(Vec::len)), (Some(2), Some(3)));
         assert_eq!(read(PlanFormat::Json)["tasks"][2]["assumed"], json!(true));
-        let row = "  0.0     15.0  b        x      long, shard 2 of 2\n";
+        let row = "b          0.0     15.0  long, shard 2 of 2 ";
         let table = plan.text(PlanFormat::Table).expect("it is complete");
         assert!(table.contains(row), "{table}");
     }
@@ -665,6 +669,7 @@ mod tests {
         check("[[machine]]\nname = \"a b\"\nclass = \"x\"\n", 2, "letters, digits");
         check("[[machine]]\nname = \"a\"\nclass = \"\"\n", 3, "`class` is empty");
         check(&FLEET.replace("\"b\"", "\"a\""), 5, "`a` is listed twice");
+        check(&FLEET.replace("\"b\"", "\"A\""), 5, "the machines `a` and `A` differ only in case");
         check(&FLEET.replace("long = 2", "long = 0"), 12, "from 1 to 1000");
         check(&FLEET.replace("long = 2", "other = 2"), 12, "there is no suite `other`");
         check(&FLEET.replace("labels", "label"), 7, "unknown field `label`");
