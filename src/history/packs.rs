@@ -15,6 +15,12 @@ use crate::state::sync_folder;
 
 const MANY: usize = 64;
 
+/// Listing two million objects takes 0.7 s, and the order saves 0.12 ms a record at best.
+const OBJECTS_PER_RECORD: u64 = 300;
+
+/// An object takes so many bytes in the index of a pack.
+const INDEX_ENTRY: u64 = 28;
+
 /// The places of the items in the order in which the packs hold their objects.
 ///
 /// A pack holds most objects as differences, in chains of up to fifty neighbours, and libgit2 caches what it has put
@@ -22,7 +28,8 @@ const MANY: usize = 64;
 /// then take 1.5 s of CPU time, and 0.3 s in the order of the pack.
 pub(crate) fn pack_order<T>(repository: &Repository, items: &[T], id: impl Fn(&T) -> Option<Oid>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    let Some(odb) = repository.odb().ok().filter(|_| items.len() >= MANY) else { return order };
+    let pays = || items.len() as u64 * OBJECTS_PER_RECORD >= packed(repository);
+    let Some(odb) = repository.odb().ok().filter(|_| items.len() >= MANY && pays()) else { return order };
     let mut places: HashMap<Oid, Option<usize>> = items.iter().filter_map(|item| Some((id(item)?, None))).collect();
     let (mut listed, mut missing) = (0, places.len());
     // libgit2 lists packs first, and the objects of a pack by their offset. Unlisted objects go last.
@@ -39,6 +46,13 @@ pub(crate) fn pack_order<T>(repository: &Repository, items: &[T], id: impl Fn(&T
         (place.is_none(), place, item)
     });
     order
+}
+
+/// About how many objects its own packs have.
+fn packed(repository: &Repository) -> u64 {
+    let files = fs::read_dir(repository.commondir().join("objects").join("pack")).into_iter().flatten().flatten();
+    let indexes = files.filter(|file| file.path().extension().is_some_and(|ending| ending == "idx"));
+    indexes.filter_map(|index| Some(index.metadata().ok()?.len() / INDEX_ENTRY)).sum()
 }
 
 /// Half the time of the default level, for a ninth more bytes. Records are not compared, as
