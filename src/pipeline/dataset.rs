@@ -584,9 +584,11 @@ impl PartFile {
 
 fn no_rows(path: &str, error: &RowsError) -> Error {
     let message = text::printable(&format!("`{path}` does not hold the rows that are expected: {error}"));
-    match error.is_of_codec() {
-        true => Advice::new(message, "write it without compression, or with Snappy or Zstandard as Parquet").into(),
-        false => damaged(message, "it was cut short, or is of another program"),
+    match error {
+        RowsError::Codec(_) => Advice::new(message, "write it without compression, or with Snappy or Zstandard").into(),
+        _ => {
+            damaged(message, "it was cut short, is of another program, or is Arrow with compression, which is not read")
+        }
     }
 }
 

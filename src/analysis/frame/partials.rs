@@ -8,11 +8,9 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringA
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
-use bytes::Bytes;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::parquet::{ParquetError, file_of};
-use super::points::{RowsError, Texts};
+use super::points::{RowsError, Texts, parquet_batches};
 
 /// A series of a partial result.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,9 +63,7 @@ pub fn write_partials_stream(rows: &[PartialRow], out: &mut dyn Write) -> Result
 pub fn read_partials(file: Vec<u8>) -> Result<Vec<PartialRow>, RowsError> {
     let mut rows = Vec::new();
     let batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>> = match file {
-        file if file.starts_with(b"PAR1") => {
-            Box::new(ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.build()?)
-        }
+        file if file.starts_with(b"PAR1") => Box::new(parquet_batches(file)?),
         file if file.starts_with(b"ARROW1") => Box::new(FileReader::try_new(Cursor::new(file), None)?),
         file => Box::new(StreamReader::try_new(Cursor::new(file), None)?),
     };

@@ -13,7 +13,9 @@ use arrow_array::{
 };
 use arrow_ipc::reader::StreamReader;
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression::{self, SNAPPY, UNCOMPRESSED, ZSTD};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 use super::parquet::{ParquetError, file_of};
 use sprag_model::Point;
@@ -39,14 +41,8 @@ pub enum RowsError {
     Column(&'static str, &'static str),
     #[error("its footer has more than {0} bytes")]
     Footer(u32),
-}
-
-impl RowsError {
-    /// Whether the rows are compressed in a way that is not read here.
-    pub fn is_of_codec(&self) -> bool {
-        let text = self.to_string();
-        text.contains("Disabled feature") || text.contains("feature") && text.contains("compression")
-    }
+    #[error("it is compressed with {0}")]
+    Codec(Compression),
 }
 
 /// A file of series, each with those of its points that belong in it.
@@ -92,8 +88,17 @@ pub fn points_file(series: &[(&str, Vec<&Point>)]) -> Result<Vec<u8>, ParquetErr
 
 /// Reads the rows of a file of points.
 pub fn read_points(file: Vec<u8>, take: &mut dyn FnMut(PointRow<'_>)) -> Result<(), RowsError> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?.with_batch_size(BATCH_ROWS).build()?;
-    reader.into_iter().try_for_each(|batch| each_row(&batch?, take))
+    parquet_batches(file)?.try_for_each(|batch| each_row(&batch?, take))
+}
+
+pub(super) fn parquet_batches(file: Vec<u8>) -> Result<ParquetRecordBatchReader, RowsError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file))?;
+    let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let is_read = |codec: &Compression| matches!(codec, UNCOMPRESSED | SNAPPY | ZSTD(_));
+    match columns.map(ColumnChunkMetaData::compression).find(|codec| !is_read(codec)) {
+        Some(codec) => Err(RowsError::Codec(codec)),
+        None => Ok(builder.with_batch_size(BATCH_ROWS).build()?),
+    }
 }
 
 /// Reads the rows of a stream of Arrow.
@@ -166,6 +171,8 @@ mod tests {
     use crate::frame::{PartialRow, partials_file, read_partials, write_partials_stream};
     use arrow_array::builder::LargeListBuilder;
     use arrow_ipc::writer::{FileWriter, StreamWriter};
+    use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+    use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataWriter};
 
     type Read = Vec<(String, String, f64, Vec<f64>)>;
 
@@ -210,6 +217,21 @@ mod tests {
             assert_eq!(read_partials(written).expect("it was just written"), std::slice::from_ref(&row));
         }
         assert!(read_points(partials, &mut |_| ()).is_err_and(|error| error.to_string().contains("no column `run`")));
+    }
+
+    #[test]
+    fn a_file_in_another_compression_is_refused_by_its_metadata() {
+        let mut file = partials_file(&[PartialRow::default()]).expect("plain rows");
+        let footer = ArrowReaderMetadata::load(&Bytes::from(file.clone()), Default::default()).expect("a footer");
+        let gzip = Compression::GZIP(Default::default());
+        let changed = |column: &ColumnChunkMetaData| column.clone().into_builder().set_compression(gzip).build();
+        let group = footer.metadata().row_group(0);
+        let columns = group.columns().iter().map(changed).collect::<Result<_, _>>().expect("columns");
+        let group = group.clone().into_builder().set_column_metadata(columns).build().expect("a group");
+        let footer = ParquetMetaData::clone(footer.metadata()).into_builder().set_row_groups(vec![group]).build();
+        ParquetMetaDataWriter::new(&mut file, &footer).finish().expect("it is written");
+        assert!(matches!(read_partials(file.clone()), Err(RowsError::Codec(codec)) if codec == gzip));
+        assert!(matches!(read_points(file, &mut |_| ()), Err(RowsError::Codec(_))));
     }
 
     #[test]
