@@ -544,7 +544,7 @@ impl Opened {
             self.check_same(Dataset::from_outline(outline.clone(), input))?;
             Ok(Some((self.detections(from)?, &self.dataset.outline)))
         };
-        analyse::analyse_or(input, None, detections).map(|found| found.0)
+        analyse::analyse_or(input, None, detections).map(|analysed| analysed.0)
     }
 
     /// The trend of it.

@@ -119,9 +119,9 @@ fn of_other_options(sandbox: &Sandbox) {
     detect(sandbox, "../loose", "../found-loose");
     let trend = ["trend", "--as-of", SOON, "--format", "json"];
     let from = ["--from", "../found-loose", "--dataset", "../loose"];
-    let whole = sprag(sandbox, &[&trend[..], &other].concat(), 0).out;
-    assert!(whole == sprag(sandbox, &[&trend[..], &from].concat(), 0).out);
-    assert!(whole != sprag(sandbox, &trend, 0).out);
+    let direct = sprag(sandbox, &[&trend[..], &other].concat(), 0).out;
+    assert!(direct == sprag(sandbox, &[&trend[..], &from].concat(), 0).out);
+    assert!(direct != sprag(sandbox, &trend, 0).out);
     for option in [&other[..2], &other[2..4], &other[4..6], &other[6..]] {
         sprag(sandbox, &[&trend[..], option, &from].concat(), 2)
             .says(&[option[0], "hint: give `--", "to `sprag export series`"]);

@@ -73,7 +73,7 @@ fn a_suite_is_planned_on_the_machine_that_measured_it_last() {
     sandbox.write("fleet.toml", fleet);
     let plan = |format: &str| sandbox.ends(0, &["plan", "--machines", "fleet.toml", "--format", format]).out;
     assert_contains(&plan("github"), &["\"machine\": \"b\"", "\"suite\": \"cpu\"", "\"shard\": null"]);
-    assert_contains(&plan("table"), &["b        y z    cpu\n"]);
+    assert_contains(&plan("table"), &["  cpu    y z\n"]);
     // The scripts are of words that a shell takes as they are.
     sandbox.write("plan.sh", &plan("slurm"));
     assert_eq!(sandbox.step(&[], "sh -n plan.sh").code, 0);

@@ -53,7 +53,8 @@ pub fn analyse_or<'e, E>(
         Some((detections, earlier)) => {
             let earlier = Detector::new(earlier);
             let is_same = |one: &ListedSeries| detector.reported(one) == earlier.reported(one);
-            let of = |(one, found): ((&ListedSeries, &Pooled), _)| if is_same(one.0) { found } else { detect(one) };
+            let of =
+                |(one, detected): ((&ListedSeries, &Pooled), _)| if is_same(one.0) { detected } else { detect(one) };
             series.zip(detections).map(of).collect()
         }
     };
