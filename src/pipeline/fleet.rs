@@ -392,7 +392,7 @@ impl FleetPlan {
         let row = |task: &Task| {
             let FleetMachine { name, class, .. } = self.machine(task);
             let shard = task.shard.map_or_else(String::new, |(one, all)| format!(", shard {one} of {all}"));
-            let assumed = if task.is_assumed { " (minutes assumed: no complete run yet)" } else { "" };
+            let assumed = if task.is_assumed { " (minutes assumed: no run says how long it took)" } else { "" };
             let (start, minutes) = (self.start(task), format!("{:.1}", task.minutes));
             vec![name.clone(), start, minutes, format!("{}{shard}{assumed}", task.suite), printable(class)]
         };

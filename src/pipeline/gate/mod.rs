@@ -179,10 +179,15 @@ fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<(
             // It is slower than the machine of the baseline, or that one is faster than the others of its class.
             let is_own = suite.machine.as_ref() == Some(&one.machine.name);
             let is_it = |row: &&mut Comparison| {
-                let is_named = |name: &String| row.benchmark.contains(name.as_str());
+                let is_named = |name: &String| {
+                    let own = row.benchmark.strip_prefix(&suite.suite).and_then(|rest| rest.strip_prefix('/'));
+                    own.and_then(|own| own.strip_prefix(name.as_str()))
+                        .is_some_and(|rest| !rest.starts_with(is_of_name))
+                };
                 row.verdict == Verdict::Regressed
                     && row.metric.name == one.metric.name
                     && one.name.as_ref().is_none_or(is_named)
+                    && can_explain(one.most_change, row)
             };
             for row in suite.comparisons.iter_mut().filter(is_it).filter(|_| is_own == (one.change > 0.0)) {
                 let note = format!("may be the machine, which disagrees with that of the baseline, `{base}`");
@@ -191,6 +196,20 @@ fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<(
         }
     }
     Ok(())
+}
+
+/// What may follow the beginning of a benchmark's name within it.
+fn is_of_name(next: char) -> bool {
+    !matches!(next, '{' | ' ')
+}
+
+/// Whether a row would be within its limit if that much of it were the machine.
+fn can_explain(change: f64, row: &Comparison) -> bool {
+    let allowance = row.allowed.zip(row.baseline).map_or(0.0, |(allowed, base)| (allowed / base - 1.0).abs());
+    let least = row
+        .effect
+        .map(|effect| effect.interval.map_or(effect.change, |(low, high)| if low > 0.0 { low } else { high }));
+    least.is_none_or(|least| least.abs() - change.abs() <= allowance)
 }
 
 /// Named suites without a run are reported as such.

@@ -69,11 +69,12 @@ pub(crate) fn mark(event: &Event) -> Mark {
     Mark::new(tone, glyph, words::name(&event.id))
 }
 
-/// The least size of the drifts of several series, in which each has its own pace.
+/// The least size of the drifts of several series of one metric, in which each has its own pace.
 fn least_size(event: &Event) -> Option<String> {
-    let is_of_many = event.kind == EventKind::Drift && event.members.len() > 1;
-    let sizes = event.members.iter().filter(|_| is_of_many).filter_map(|one| Some(one.relative?.value.abs()));
-    sizes.reduce(f64::min).map(number::percent_size)
+    let lead = lead(event).filter(|_| event.kind == EventKind::Drift)?;
+    let alike = event.members.iter().filter(|one| one.metric.name == lead.metric.name);
+    let sizes: Vec<f64> = alike.filter_map(|one| Some(one.relative?.value.abs())).collect();
+    (sizes.len() > 1).then(|| number::percent_size(sizes.into_iter().fold(f64::INFINITY, f64::min)))
 }
 
 pub(crate) fn title(event: &Event) -> Phrase {
@@ -94,7 +95,7 @@ pub(crate) fn title(event: &Event) -> Phrase {
     let better = event.members.iter().filter(|one| one.worse.is_some_and(|worse| worse < 0.0)).count();
     let further = match event.members.len().saturating_sub(1) {
         0 => String::new(),
-        more if event.direction == Direction::Mixed => {
+        more if event.direction == Direction::Mixed && event.kind != EventKind::Bimodal => {
             format!("; and {}, {} better", counted(more, "more series", "more series"), count(better))
         }
         more => {
