@@ -243,6 +243,8 @@ pub fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> 
     let store = project.store()?;
     let source = project.source()?;
     let files = history::plain_files(store, &source, EVENT_ROOT).context("cannot read the records of events")?;
+    // Else a recorded event would get another id.
+    study::refuse_absent(store, &files.quarantined)?;
     let mut records = Vec::new();
     let mut bad: Vec<(String, String)> =
         files.quarantined.into_iter().map(|one| (one.path, one.reason.to_string())).collect();

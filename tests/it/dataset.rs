@@ -166,6 +166,13 @@ fn partial_clones_are_not_analysed(sandbox: &Sandbox) {
         sandbox.ends(2, &[&["-C", "part"][..], command].concat()).says(&["partial clone", "--refetch --no-filter`"]);
     }
     assert!(!sandbox.project.join("none").exists());
+    // Nor with the runs alone: an event that is recorded would get another id.
+    sandbox.git(&["-C", "shop", "config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let fetch = "cd part && git ls-tree -r HEAD | grep -v _events | cut -c13-52 | sort -u | git -c \
+                 fetch.negotiationAlgorithm=noop fetch -q origin --no-tags --filter=blob:none --stdin";
+    assert_eq!(sandbox.step(&[], fetch).code, 0);
+    sandbox.ends(0, &["-C", "part", "history", "cache"]);
+    sandbox.ends(2, &["-C", "part", "trend", "--record"]).says(&["records are not here, as this is a partial clone"]);
 }
 
 fn older_layout(sandbox: &Sandbox) {
