@@ -470,7 +470,7 @@ impl Opened {
 
     /// What `sprag trend` finds, from partial results. What is `recorded` follows from the events that are recorded by now.
     ///
-    /// # Errors Also where it is to be recorded, and an export of the history would write something else now.
+    /// # Errors Where a part is missing or damaged; if recorded, also where an export of the history would write something else now.
     pub fn join(
         &self,
         project: &Project,

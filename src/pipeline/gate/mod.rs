@@ -179,14 +179,9 @@ fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<(
             // It is slower than the machine of the baseline, or that one is faster than the others of its class.
             let is_own = suite.machine.as_ref() == Some(&one.machine.name);
             let is_it = |row: &&mut Comparison| {
-                let is_named = |name: &String| {
-                    let own = row.benchmark.strip_prefix(&suite.suite).and_then(|rest| rest.strip_prefix('/'));
-                    own.and_then(|own| own.strip_prefix(name.as_str()))
-                        .is_some_and(|rest| !rest.starts_with(is_of_name))
-                };
                 row.verdict == Verdict::Regressed
                     && row.metric.name == one.metric.name
-                    && one.name.as_ref().is_none_or(is_named)
+                    && one.name.as_ref().is_none_or(|name| is_named(&suite.suite, &row.benchmark, name))
                     && can_explain(one.most_change, row)
             };
             for row in suite.comparisons.iter_mut().filter(is_it).filter(|_| is_own == (one.change > 0.0)) {
@@ -198,9 +193,10 @@ fn disagreements(project: &Project, suites: &mut [SuiteGate]) -> crate::Result<(
     Ok(())
 }
 
-/// What may follow the beginning of a benchmark's name within it.
-fn is_of_name(next: char) -> bool {
-    !matches!(next, '{' | ' ')
+/// Whether an id is of a benchmark of that name, whatever its parameters and variant.
+fn is_named(suite: &str, id: &str, name: &str) -> bool {
+    let own = id.strip_prefix(suite).and_then(|rest| rest.strip_prefix('/'));
+    own.and_then(|own| own.strip_prefix(name)).is_some_and(|rest| rest.is_empty() || rest.starts_with(['{', ' ']))
 }
 
 /// Whether a row would be within its limit if that much of it were the machine.
@@ -268,4 +264,26 @@ fn reruns(project: &Project, bases: &Bases<'_>, run: &Run) -> crate::Result<Vec<
     let is_same = |one: &Run| one.machine.id == run.machine.id && one.commit.as_ref().is_some_and(|one| !one.dirty);
     runs.retain(|one| is_same(&one.run));
     Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sprag_report::gate::example;
+
+    #[test]
+    fn a_machine_explains_only_rows_of_its_benchmark_that_it_moves_far_enough() {
+        for (id, expected) in
+            [("cpu/scan", true), ("cpu/scan{n=8} @fast", true), ("cpu/scan_tree @fast", false), ("gpu/scan", false)]
+        {
+            assert_eq!(is_named("cpu", id, "scan"), expected, "{id}");
+        }
+        // The limit is 2 %, and the interval half a percent wide on either side.
+        for (ratio, change, expected) in
+            [(1.10, 0.10, true), (1.074, 0.05, true), (1.076, 0.05, false), (1.47, 0.05, false)]
+        {
+            let row = example::comparison("cpu/scan", ratio, Verdict::Regressed);
+            assert_eq!(can_explain(change, &row), expected, "{ratio}");
+        }
+    }
 }
