@@ -58,18 +58,21 @@ pub struct Drift {
     pub is_carried: bool,
 }
 
-/// Points that go back and forth between two levels.
+/// Points that go back and forth between two levels, or up and down among several.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Modes {
-    /// The first point after the first change between the two levels.
+    /// The first point after the first change of the level.
     pub begin: usize,
     /// The first point after the last one of them.
     pub end: usize,
-    /// The lower level, in units of the series.
+    /// The lowest level, in units of the series.
     pub low: f64,
     pub high: f64,
-    /// The share of the points that are at the higher level.
-    pub share: f64,
+    /// Of two levels, the share of the points that are at the higher one; absent where there are more.
+    pub share: Option<f64>,
+    /// The first point after the last change, and whether the level is since then nearer to the highest.
+    pub newest: usize,
+    pub is_high: bool,
     /// The probability that a point of a series without changes gives a change as clear as the clearest of those that it replaces.
     pub chance: f64,
 }

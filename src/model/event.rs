@@ -20,6 +20,8 @@ pub enum EventKind {
     Drift,
     /// Levels went back and forth between the same two values, so that no commit is to blame.
     Bimodal,
+    /// Levels went up and down again and again, so that none lasted; they are not two values.
+    Unstable,
     /// The machine or its software changed, so that no commit is to blame.
     Environment,
 }
@@ -28,6 +30,11 @@ impl EventKind {
     /// Whether its cause came between two commits, rather than over many.
     pub fn is_of_one_commit(self) -> bool {
         matches!(self, EventKind::Change | EventKind::Environment)
+    }
+
+    /// Whether no level lasted, so that it has no direction.
+    pub fn alternates(self) -> bool {
+        matches!(self, EventKind::Bimodal | EventKind::Unstable)
     }
 }
 
@@ -108,7 +115,8 @@ pub struct Member {
     pub relative: Option<Level>,
     /// The change with positive as worse: after over before less 1, or before over after less 1 where larger is better.
     pub worse: Option<f64>,
-    /// The first commit that was measured at the new level; of a drift, the first after the ramp.
+    /// The first commit that was measured at the new level; of a drift, the first after the ramp; of levels that alternate,
+    /// the first since the newest change of them.
     pub at: NamedCommit,
     /// The number of points measured since.
     pub points_since: usize,
@@ -123,6 +131,12 @@ pub struct Member {
     /// Of two levels that it alternates between, the share of the points at the higher one, which is `after`; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high_share: Option<f64>,
+    /// Of levels that alternate, whether the newest is nearer to the highest one; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_high: Option<bool>,
+    /// Of a drift, the number of commits that its own ramp takes; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<usize>,
 }
 
 /// What to measure next.

@@ -277,15 +277,20 @@ impl Fit<'_> {
     fn modes(&self, scale: Scale) -> String {
         let Some(modes) = self.series.changes.modes.last() else { return String::new() };
         let [low, high] = [modes.low, modes.high].map(|level| number::quantity(scale, level));
-        let shares = [1.0 - modes.share, modes.share].map(number::percent_size);
         let [first, last] = [modes.begin, modes.end - 1].map(|index| self.commit(index));
+        let Some(share) = modes.share else {
+            return format!(" Unstable from {first} to {last}: up and down between {low} and {high}.");
+        };
+        let shares = [1.0 - share, share].map(number::percent_size);
         format!(" Bimodal from {first} to {last}: {low} in {} of runs, {high} in {}.", shares[0], shares[1])
     }
 
     fn level(&self, scale: Scale, value: f64, points: &Range<usize>) -> String {
         let word = match self.series.exact {
             true => "exactly",
-            false if self.present_modes().is_some_and(|modes| modes.begin < points.end) => "two modes around",
+            false if let Some(modes) = self.present_modes().filter(|modes| modes.begin < points.end) => {
+                if modes.share.is_some() { "two modes around" } else { "unstable around" }
+            }
             false if self.is_flat(value, points) => "flat at",
             false => "about",
         };

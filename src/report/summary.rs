@@ -475,7 +475,7 @@ fn regression_step(analysis: &Analysis, trend: &Trend) -> Option<(Phrase, Phrase
     let by = present.relative.as_ref().map_or_else(String::new, |by| number::percent_size(by.value) + " ");
     let (is, since) = match worst.kind {
         EventKind::Drift => ("drifts:", worst.suspects.first().map_or(&worst.first_bad, |first| &first.commit)),
-        EventKind::Change | EventKind::Bimodal | EventKind::Environment => ("is", &worst.first_bad),
+        _ => ("is", &worst.first_bad),
     };
     let (one, many) = match worst.direction {
         Direction::Mixed => ("mixed change", "mixed changes"),

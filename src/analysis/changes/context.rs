@@ -19,4 +19,6 @@ pub struct Context<'a> {
     pub more_is_better: bool,
     /// Of how many runs each point is the median, where not all are of one.
     pub runs: &'a [usize],
+    /// Whether changes that go up and down again and again become one finding of unstable points.
+    pub joins_unstable: bool,
 }

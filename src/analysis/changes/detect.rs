@@ -12,6 +12,7 @@ use super::ramps::Levelled;
 use super::retention::Retention;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
+use super::unstable::{self, Findings};
 use super::{borders, chance, drifts, modes, newest_step, position, ramps};
 use sprag_model::{ChangePoint, Changes, Modes, SeriesNoise};
 
@@ -125,7 +126,12 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
     scored.extend(more);
     scored.sort_by_key(|(ramp, _)| ramp.begin);
     let before = steps.clone();
+    let ramps: Vec<Ramp> = scored.iter().map(|(ramp, _)| ramp.clone()).collect();
     let mut modes = modes::instead_of_changes(input, &mut steps, &mut scored);
+    if context.joins_unstable {
+        let mut findings = Findings { cuts: &mut steps, ramps: &mut scored, modes: &mut modes };
+        unstable::join(input, &before, &ramps, &mut findings);
+    }
     let scores = if modes.is_empty() { Vec::new() } else { Elimination::new(*input, &before).scores() };
     for one in &mut modes {
         let replaced = before.iter().zip(&scores).filter(|(cut, _)| (one.begin..one.end).contains(cut));

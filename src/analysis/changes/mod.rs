@@ -34,6 +34,7 @@ mod retention;
 mod scale;
 mod short_run;
 mod side;
+pub(crate) mod unstable;
 
 use detect::{FEWEST_POINTS, NARROWEST_DRIFT};
 use sprag_model::method::{Constants, Figure};

@@ -28,7 +28,7 @@ const FEWEST_SWITCHES: usize = 5;
 
 /// The longest mean stay in a mode, in points: longer ones are changes, each worth a report. At 20, 877 more of 12,960 series with
 /// stays of 3 to 20 points in the mean are lists of changes.
-const LONGEST_STAY: usize = 45;
+pub(super) const LONGEST_STAY: usize = 45;
 
 /// The chance of so long a stay, given the others, below which it is a change. Without it, 60 points after stays of 5 to 15 are none; at
 /// 0.005, three more of 692 reported changes vanishes as series grow.
@@ -106,13 +106,8 @@ impl Search<'_> {
         if let Some(span) = span {
             return spans.push(span);
         }
-        let gain = |place: &usize| {
-            let level = |from: usize, to: usize| describe::mean(&self.flat[from..to]).unwrap_or_default();
-            let [begin, cut, end] = [bounds[place - 1], bounds[*place], bounds[place + 1]];
-            let (before, after) = ((cut - begin) as f64, (end - cut) as f64);
-            (level(cut, end) - level(begin, cut)).powi(2) * before * after / (before + after)
-        };
-        let largest = (1..bounds.len() - 1).max_by(|one, other| gain(one).total_cmp(&gain(other)));
+        let explained = |place: &usize| gain(self.flat, [bounds[place - 1], bounds[*place], bounds[place + 1]]);
+        let largest = (1..bounds.len() - 1).max_by(|one, other| explained(one).total_cmp(&explained(other)));
         for part in largest.map_or([&[][..]; 2], |place| [&bounds[..=place], &bounds[place..]]) {
             self.between(part, spans);
         }
@@ -174,7 +169,17 @@ impl Search<'_> {
         let [low, high] = fit.levels.map(|level| self.input.scaled.in_units(level));
         let is_often = switches >= FEWEST_SWITCHES && is_high.len() <= LONGEST_STAY * switches;
         let is_shared = (LEAST_SHARE..=1.0 - LEAST_SHARE).contains(&share);
-        (is_often && is_shared).then_some(Modes { begin: begin + alike, end, low, high, share, chance: 0.0 })
+        let newest = (1..is_high.len()).rev().find(|place| is_high[*place] != is_high[place - 1])?;
+        (is_often && is_shared).then(|| Modes {
+            begin: begin + alike,
+            end,
+            low,
+            high,
+            share: Some(share),
+            newest: begin + newest,
+            is_high: is_high[newest],
+            chance: 0.0,
+        })
     }
 
     fn fit(&self, [begin, end]: [usize; 2]) -> Option<Fit> {
@@ -221,6 +226,13 @@ impl Search<'_> {
         };
         ((0..2).any(differ) && single.is_none_or(is_much)).then_some([before, after])
     }
+}
+
+/// What a change between two bounds explains, in squares.
+pub(super) fn gain(flat: &[f64], [begin, cut, end]: [usize; 3]) -> f64 {
+    let level = |from: usize, to: usize| describe::mean(&flat[from..to]).unwrap_or_default();
+    let (before, after) = ((cut - begin) as f64, (end - cut) as f64);
+    (level(cut, end) - level(begin, cut)).powi(2) * before * after / (before + after)
 }
 
 /// The deviation of residuals. What lies farther away than the other mode is an outlier of any explanation.
@@ -312,11 +324,11 @@ fn improbable(is_high: &[bool]) -> Vec<[usize; 2]> {
     (1..stays.len()).map(|place| place - 1).take_while(is_improbable).map(|place| stays[place].1).collect()
 }
 
-/// The two levels with the least squares, and the least difference of two values; nothing where one level has too few points.
+/// The two levels with the least squares, and the least difference of two values of one of them, zero where each has one value only;
+/// nothing where one level has too few points.
 fn two_levels(values: &[f64]) -> Option<([f64; 2], f64)> {
     let mut sorted = values.to_vec();
     describe::sort(&mut sorted);
-    let tick = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0).fold(f64::INFINITY, f64::min);
     let (count, middle) = (sorted.len(), *sorted.get(sorted.len() / 2)?);
     let all: f64 = sorted.iter().map(|value| value - middle).sum();
     let least = (LEAST_SHARE * count as f64).ceil().max(2.0) as usize;
@@ -330,6 +342,8 @@ fn two_levels(values: &[f64]) -> Option<([f64; 2], f64)> {
         }
     }
     let (low, high) = sorted.split_at_mut(best?.1);
+    let gaps = [&*low, &*high].into_iter().flat_map(|level| level.windows(2).map(|pair| pair[1] - pair[0]));
+    let tick = gaps.filter(|gap| *gap > 0.0).reduce(f64::min).unwrap_or_default();
     Some(([trimmed_mean(low), trimmed_mean(high)], tick))
 }
 
@@ -379,7 +393,13 @@ mod tests {
         let rounded = |value: f64| value.round() as i64;
         let modes = detected.modes.iter().map(|one| {
             assert!(one.chance < 1e-4);
-            [one.begin as i64, one.end as i64, rounded(one.low), rounded(one.high), rounded(10.0 * one.share)]
+            [
+                one.begin as i64,
+                one.end as i64,
+                rounded(one.low),
+                rounded(one.high),
+                rounded(10.0 * one.share.unwrap_or_default()),
+            ]
         });
         (detected.points.len(), modes.collect())
     }

@@ -7,6 +7,7 @@ pub(super) const OVER: usize = 50;
 pub(super) const NARROWEST: usize = 10;
 
 /// A ramp, even or bent.
+#[derive(Clone)]
 pub(super) struct Ramp {
     pub(super) begin: usize,
     /// The first point after it.

@@ -73,7 +73,7 @@ pub fn join(
     let (outline, recorded, records) = (detector.outline, &detector.recorded, &detector.outline.records);
     let suites = &outline.can_be_measured;
     let all = detector.changes(detections);
-    let mut drafts = draft::drafts(&all);
+    let mut drafts = draft::drafts(&all, recorded);
     let matched = identity::matched(&mut drafts, recorded, &all);
     let p_values: Vec<f64> = drafts.iter().map(|draft| draft.p_value).collect();
     let shares = discovery::false_discovery(&p_values, outline.hypotheses);

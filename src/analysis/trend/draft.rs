@@ -7,6 +7,7 @@ use super::cluster::{Candidate, Cluster, clusters};
 use super::culprit;
 use super::discovery::simes;
 use super::machine::{self, Elsewhere, Signs};
+use super::recorded::{self, RecordedEvent};
 use super::series_changes::SeriesChanges;
 use super::series_index::SeriesIndex;
 use sprag_base::stats::describe;
@@ -62,7 +63,8 @@ impl Draft {
     }
 }
 
-pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
+/// Drifts that were recorded as one event stay one.
+pub(super) fn drafts(all: &[SeriesChanges<'_>], recorded: &[RecordedEvent<'_>]) -> Vec<Draft> {
     let (by_machine, index) = (clusters(all), SeriesIndex::new(all));
     let indexed = (all, &index);
     let mut drafts = Vec::new();
@@ -106,7 +108,7 @@ pub(super) fn drafts(all: &[SeriesChanges<'_>]) -> Vec<Draft> {
     }
     let of_commit = |(machines, cluster, elsewhere)| of_cluster(machines, &cluster, indexed, elsewhere);
     drafts.extend(joined.into_iter().map(of_commit));
-    drafts.extend(over_many_commits(all, &index));
+    drafts.extend(over_many_commits(all, recorded, &index));
     drafts
 }
 
@@ -233,9 +235,9 @@ fn is_worse(analysed: &SeriesChanges<'_>, drift: &Drift) -> bool {
 }
 
 /// Drifts of one machine in one direction, of which at least the half of the commits are the same, with those of other machines
-/// that are alike; and modes likewise.
-fn over_many_commits(all: &[SeriesChanges<'_>], index: &SeriesIndex<'_>) -> Vec<Draft> {
-    let (mut ramps, mut modes) = (Vec::new(), Vec::new());
+/// that are alike; and levels that alternate likewise.
+fn over_many_commits(all: &[SeriesChanges<'_>], recorded: &[RecordedEvent<'_>], index: &SeriesIndex<'_>) -> Vec<Draft> {
+    let (mut ramps, mut modes, mut unstable) = (Vec::new(), Vec::new(), Vec::new());
     for (series, analysed) in all.iter().enumerate() {
         let of = |number: usize, begin: usize, end: usize, is_worse: bool, chance: f64| Ramp {
             series,
@@ -247,13 +249,19 @@ fn over_many_commits(all: &[SeriesChanges<'_>], index: &SeriesIndex<'_>) -> Vec<
         };
         let drifts = analysed.changes.drifts.iter().enumerate();
         ramps.extend(drifts.map(|(place, one)| of(place, one.begin, one.end, is_worse(analysed, one), one.chance)));
-        let of_modes = analysed.changes.modes.iter().enumerate();
-        modes.extend(of_modes.map(|(place, one)| of(place, one.begin, one.end, false, one.chance)));
+        for (place, one) in analysed.changes.modes.iter().enumerate() {
+            let list = if one.share.is_some() { &mut modes } else { &mut unstable };
+            list.push(of(place, one.begin, one.end, false, one.chance));
+        }
     }
-    let drafts = |kind, ramps| {
-        over_machines(groups(ramps, all), all).into_iter().map(move |ramps| of_ramps(kind, &ramps, all, index))
-    };
-    drafts(EventKind::Drift, ramps).chain(drafts(EventKind::Bimodal, modes)).collect()
+    let none: &[RecordedEvent<'_>] = &[];
+    let kinds =
+        [(EventKind::Drift, ramps, recorded), (EventKind::Bimodal, modes, none), (EventKind::Unstable, unstable, none)];
+    let drafts = kinds.into_iter().flat_map(|(kind, ramps, recorded)| {
+        let joined = over_machines(groups(ramps, all), all, recorded).into_iter();
+        joined.map(move |ramps| of_ramps(kind, &ramps, all, index))
+    });
+    drafts.collect()
 }
 
 /// Ramps of which each two share enough commits.
@@ -318,24 +326,37 @@ fn groups(mut ramps: Vec<Ramp>, all: &[SeriesChanges<'_>]) -> Vec<Group> {
     groups
 }
 
-/// The ramps of groups that are joined over machines: each two are simultaneous, and each has a kernel and metric of those before.
-fn over_machines(groups: Vec<Group>, all: &[SeriesChanges<'_>]) -> Vec<Vec<Ramp>> {
+/// The ramps of groups that are joined over machines. Those of one recorded event stay together, and all join others where each two
+/// are simultaneous and they have a kernel and metric in common. The earliest come first: a machine that joins later moves no other.
+fn over_machines(groups: Vec<Group>, all: &[SeriesChanges<'_>], recorded: &[RecordedEvent<'_>]) -> Vec<Vec<Ramp>> {
+    let recorded_in = |group: &Group| {
+        let series = group.ramps.iter().map(|ramp| all[ramp.series].series.id.as_str());
+        recorded::drift_of(recorded, series, &all[group.ramps[0].series].axis, (group.lo.0, group.hi.1))
+    };
     let kernel = |ramp: &Ramp| {
         let series = all[ramp.series].series;
         (series.suite.as_str(), series.name.as_str(), series.metric.name.as_str())
     };
-    let mut joined: Vec<(Vec<Group>, BTreeSet<_>)> = Vec::new();
+    let mut events: Vec<(Option<usize>, Vec<Group>)> = Vec::new();
     for group in groups {
-        let own: BTreeSet<_> = group.ramps.iter().map(kernel).collect();
-        let fitting = joined.iter_mut().find(|(others, kernels)| {
-            others.iter().all(|other| group.is_simultaneous(other, all)) && !kernels.is_disjoint(&own)
-        });
-        match fitting {
+        let event = recorded_in(&group);
+        match events.iter_mut().find(|(other, _)| event.is_some() && *other == event) {
+            Some((_, groups)) => groups.push(group),
+            None => events.push((event, vec![group])),
+        }
+    }
+    let begin = |groups: &[Group]| groups.iter().map(|group| (group.lo.0, group.hi.1)).min();
+    events.sort_by_key(|(event, groups)| (event.is_none(), begin(groups)));
+    let mut joined: Vec<(Vec<Group>, BTreeSet<_>)> = Vec::new();
+    for (_, groups) in events {
+        let own: BTreeSet<_> = groups.iter().flat_map(|group| &group.ramps).map(kernel).collect();
+        let is_fitting = |other: &Group| groups.iter().all(|group| group.is_simultaneous(other, all));
+        match joined.iter_mut().find(|(others, kernels)| others.iter().all(is_fitting) && !kernels.is_disjoint(&own)) {
             Some((others, kernels)) => {
-                others.push(group);
+                others.extend(groups);
                 kernels.extend(own);
             }
-            None => joined.push((vec![group], own)),
+            None => joined.push((groups, own)),
         }
     }
     let ramps = |(groups, _): (Vec<Group>, _)| groups.into_iter().flat_map(|group| group.ramps).collect();
@@ -346,7 +367,8 @@ fn of_ramps(kind: EventKind, group: &[Ramp], all: &[SeriesChanges<'_>], index: &
     let lo = group.iter().map(|ramp| ramp.lo).min().unwrap_or_default();
     let hi = group.iter().map(|ramp| ramp.hi).max().unwrap_or_default();
     let machines = group.iter().map(|ramp| all[ramp.series].series.machine.clone()).collect();
-    let measured = measured(&machines, (lo, hi), all, index).len();
+    let members = group.iter().map(|ramp| ramp.series);
+    let measured = measured(&machines, (lo, hi), all, index).into_iter().chain(members).collect::<BTreeSet<_>>().len();
     let chances: Vec<f64> = group.iter().map(|ramp| ramp.chance).collect();
     let share = 1.0 / (hi + 1 - lo) as f64;
     let members = group.iter().map(|ramp| (ramp.series, ramp.number)).collect();

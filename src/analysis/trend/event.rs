@@ -61,7 +61,11 @@ fn event(
         Moved::Drifts(drifts) => drifts.iter().map(|one| drifted(*one, all, owners)).unzip(),
         Moved::Modes(modes) => modes.iter().map(|one| (alternating(*one, all), None)).unzip(),
     };
-    members.sort_by(|a, b| by_worse(b.worse, a.worse).then_with(|| a.series.cmp(&b.series)));
+    let size = |member: &Member| member.relative.map_or(0.0, |relative| relative.value.abs());
+    members.sort_by(|a, b| {
+        let by_size = || size(b).total_cmp(&size(a)).then_with(|| a.series.cmp(&b.series));
+        by_worse(b.worse, a.worse).then_with(by_size)
+    });
     let measured: BTreeSet<usize> =
         draft.series().into_iter().flat_map(|analysed| all[analysed].points.iter().map(|point| point.place)).collect();
     let is_gone = members.iter().all(|member| !member.is_present);
@@ -71,7 +75,7 @@ fn event(
     };
     let shown = shown(&members);
     let ways: Vec<f64> = shown.iter().filter_map(|member| member.worse).collect();
-    let direction = if draft.kind == EventKind::Bimodal { Direction::Mixed } else { direction(&shown) };
+    let direction = if draft.kind.alternates() { Direction::Mixed } else { direction(&shown) };
     // A drift begins with its first commit, a change is there from its last suspect on.
     let from = if draft.kind.is_of_one_commit() { hi } else { lo };
     let since = draft.series().into_iter().filter_map(|analysed| {
@@ -221,12 +225,13 @@ fn drifted<'o>(
         chance: drift.chance,
         is_carried: drift.is_carried,
         is_present: back.is_none(),
+        commits: Some(analysed.points[drift.end - 1].place + 1 - analysed.points[drift.begin].place),
         ..bare(analysed)
     };
     (one, back.and_then(|later| owners.get(&(number, later)).copied()))
 }
 
-/// Two modes as a member: it has none of the directions, and is present while the newest point is one of them.
+/// Levels that alternate as a member: it has none of the directions, and is present while the newest point is one of them.
 fn alternating((number, modes): (usize, usize), all: &[SeriesChanges<'_>]) -> Member {
     let analysed = &all[number];
     let modes = &analysed.changes.modes[modes];
@@ -236,11 +241,12 @@ fn alternating((number, modes): (usize, usize), all: &[SeriesChanges<'_>]) -> Me
         before: level(modes.low),
         after: level(modes.high),
         relative: Some(level(relative)).filter(|relative| relative.value.is_finite()),
-        at: analysed.axis.commits[analysed.points[modes.begin].place].clone(),
+        at: analysed.axis.commits[analysed.points[modes.newest].place].clone(),
         points_since: analysed.count - modes.end,
         chance: modes.chance,
         is_present: modes.end == analysed.count,
-        high_share: Some(modes.share),
+        high_share: modes.share,
+        is_high: Some(modes.is_high),
         ..bare(analysed)
     }
 }
@@ -264,6 +270,8 @@ fn bare(analysed: &SeriesChanges<'_>) -> Member {
         is_carried: false,
         is_present: true,
         high_share: None,
+        is_high: None,
+        commits: None,
     }
 }
 
@@ -333,7 +341,7 @@ pub(super) fn command<'a>(
 pub(super) fn in_order(events: &mut [Event]) {
     let rank = |event: &Event| {
         let kind = match (event.kind, event.direction) {
-            (EventKind::Bimodal, _) => 4,
+            (EventKind::Bimodal | EventKind::Unstable, _) => 4,
             (EventKind::Environment, _) => 3,
             (_, Direction::Worse) => 0,
             (_, Direction::Mixed) => 1,

@@ -10,7 +10,7 @@ use super::axis::{Axis, axes, pooled};
 use super::common::CommonNoise;
 use super::detection_cache::DetectionCache;
 use super::outline::Input;
-use super::series_changes::{AnalysedValues, ReportedRange, SeriesChanges, Setting};
+use super::series_changes::{AnalysedValues, Observed, ReportedRange, SeriesChanges, Setting};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::stats::random::SplitMix64;
 use sprag_model::trend::Tables;
@@ -114,7 +114,14 @@ pub(crate) fn events(series: Vec<Series>) -> Vec<Event> {
 pub(super) fn alone<'a>(series: &'a Series, axis: Arc<Axis>, reported: &[ReportedRange]) -> SeriesChanges<'a> {
     let pooled = pooled(series, &axis);
     let values = AnalysedValues::new(series, &pooled, &CommonNoise::default());
-    SeriesChanges::new(series, axis, true, setting(), reported, &pooled, values)
+    SeriesChanges::new(
+        series,
+        axis,
+        true,
+        setting(),
+        &Observed { reported, pooled: &pooled, joins_unstable: false },
+        values,
+    )
 }
 
 /// What is found in each of these series, along 300 commits.

@@ -5,63 +5,23 @@
 //! A drift is never treated as a change. One that nothing in the present data is like stays as long as it scores
 //! [`RETAINED`](crate::changes::context::RETAINED) or more in one of its series (`series_changes.rs`), and is retracted then; so is an
 //! event of which more is likely to be chance than [`RETAINED`](super::discovery::RETAINED), as it is no longer significant. Without
-//! records ids come from the present data: the machines, the kind, and the first commit that certainly has it; of a drift, whose last commit
-//! is another one as long as it goes on, that where it begins.
+//! records ids come from the present data: the machines, the kind, and the first commit that certainly has it. Of a drift, and of levels that
+//! alternate, it is the commit where it begins and the machine that has it first: others may follow, and its last commit changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::axis::Axis;
 use super::discovery::RETAINED;
 use super::draft::{Draft, spans};
-use super::series_changes::{ReportedRange, SeriesChanges};
+use super::recorded::{RecordedEvent, overlaps, places};
+use super::series_changes::SeriesChanges;
 use crate::changes::detect::FEWEST_POINTS;
 use sprag_base::digest;
 use sprag_model::{Event, EventKind, EventMember, EventRecord, EventStep, Suspect};
 
 /// How many digits of a digest an id has, unless two would be the same.
 const DIGITS: usize = 6;
-
-/// What is known of an event: its newest record.
-pub(super) struct RecordedEvent<'a> {
-    pub(super) record: &'a EventRecord,
-    pub(super) is_retracted: bool,
-    members: BTreeSet<&'a str>,
-}
-
-/// The events of records, by id: the newest record of each. A repository writes records of an event at growing times.
-pub(super) fn recorded_events<'r>(records: &'r [EventRecord]) -> Vec<RecordedEvent<'r>> {
-    let mut newest: BTreeMap<&str, &EventRecord> = BTreeMap::new();
-    for record in records {
-        let recorded = newest.entry(&record.event).or_insert(record);
-        if record.time >= recorded.time {
-            *recorded = record;
-        }
-    }
-    let of = |record: &'r EventRecord| RecordedEvent {
-        is_retracted: record.step == EventStep::Retracted,
-        members: record.members.iter().map(|member| member.series.as_str()).collect(),
-        record,
-    };
-    newest.into_values().map(of).collect()
-}
-
-/// What was reported of a series and is not retracted.
-pub(super) fn reported_ranges(recorded: &[RecordedEvent<'_>], series: &str, axis: &Axis) -> Vec<ReportedRange> {
-    let open = recorded.iter().filter(|one| !one.is_retracted);
-    let of_series = open.filter(|one| one.members.contains(series)).map(|one| one.record);
-    let range = |record: &EventRecord| {
-        let (first, last) = places(record, axis)?;
-        Some(ReportedRange { is_drift: record.kind == EventKind::Drift, first, last })
-    };
-    of_series.filter_map(range).collect()
-}
-
-/// The places of the first and the last suspect of a record; absent where the axis no longer has them.
-fn places(record: &EventRecord, axis: &Axis) -> Option<(usize, usize)> {
-    Some((axis.place(&record.first_suspect)?, axis.place(&record.last_suspect)?))
-}
 
 /// The id of each draft, and the place of the known event that it is, most common series first; drafts are narrowed to those.
 pub(super) fn matched(
@@ -77,10 +37,9 @@ pub(super) fn matched(
         for (place, one) in recorded.iter().enumerate() {
             let shared = one.record.members.iter().filter(|member| series.contains(member.series.as_str())).count();
             // A change may turn out to be the machine's; a drift is not a change.
-            let is_alike = draft.kind != EventKind::Bimodal
-                && (draft.kind == EventKind::Drift) == (one.record.kind == EventKind::Drift);
-            let overlaps = is_alike && places(one.record, axis).is_some_and(|(first, last)| first <= hi && lo <= last);
-            if shared > 0 && overlaps {
+            let is_alike =
+                !draft.kind.alternates() && (draft.kind == EventKind::Drift) == (one.record.kind == EventKind::Drift);
+            if shared > 0 && is_alike && overlaps(one.record, axis, (lo, hi)) {
                 pairs.push((shared, number, place));
             }
         }
@@ -116,8 +75,16 @@ fn new_id(draft: &Draft, all: &[SeriesChanges<'_>], used: &mut BTreeSet<String>)
     let end = if draft.kind.is_of_one_commit() { hi } else { lo };
     let points = || draft.series().into_iter().flat_map(|number| all[number].points.iter());
     let bad = points().map(|point| point.place).filter(|place| *place >= end).min().unwrap_or(end);
-    let machines: Vec<&str> = draft.machines.iter().map(String::as_str).collect();
-    let what = format!("{:?}\u{0}{}\u{0}{}", draft.kind, machines.join("\u{0}"), analysed.axis.commits[bad].sha);
+    let first = analysed.series;
+    let mut origin: Vec<&str> = match draft.kind {
+        EventKind::Change | EventKind::Environment => draft.machines.iter().map(String::as_str).collect(),
+        EventKind::Drift => vec![&first.machine],
+        EventKind::Bimodal | EventKind::Unstable => {
+            vec![&first.machine, &first.suite, &first.benchmark, &first.metric.name]
+        }
+    };
+    origin.push(&analysed.axis.commits[bad].sha);
+    let what = format!("{:?}\u{0}{}", draft.kind, origin.join("\u{0}"));
     let mut attempt = 0;
     loop {
         let digest = digest::sha256_hex(format!("{what}\u{0}{attempt}").as_bytes());
@@ -143,8 +110,8 @@ pub(super) fn steps(
     let after = |record: &EventRecord| time.max(record.time + TimeDelta::seconds(1));
     for (event, (_, place)) in events.iter().zip(matched) {
         let step = match place.map(|place| &recorded[place]) {
-            // Versions that are out do not know the kind.
-            None if event.kind == EventKind::Bimodal => continue,
+            // Versions that are out do not know the kinds.
+            None if event.kind.alternates() => continue,
             None if event.sure => record(event, EventStep::Opened, time),
             Some(one) if one.is_retracted && event.sure => record(event, EventStep::Opened, after(one.record)),
             Some(one) if event.sure && is_news(event, one, all) => {

@@ -21,6 +21,7 @@ mod cluster;
 mod common;
 mod machine;
 mod culprit;
+mod recorded;
 mod draft;
 mod identity;
 mod event;

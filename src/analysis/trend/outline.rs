@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::axis::{self, Axis, Pooled};
 use super::common::CommonNoise;
 use super::detection_cache::DetectionCache;
-use super::identity::{self, RecordedEvent};
+use super::recorded::{self, RecordedEvent};
 use super::self_test::{self, Residues};
-use super::series_changes::{AnalysedValues, Detection, ReportedRange, SeriesChanges, Setting, Tested, is_considered};
+use super::series_changes::{
+    AnalysedValues, Detection, Observed, ReportedRange, SeriesChanges, Setting, Tested, is_considered,
+};
 use sprag_model::trend::Tables;
 use sprag_model::{
     Analysis, CommitLine, Environment, EventRecord, NamedMachine, PooledPoint, RunHead, Series, SeriesAnalysis,
@@ -199,7 +201,7 @@ pub struct Detector<'o> {
 impl<'o> Detector<'o> {
     pub fn new(outline: &'o Outline) -> Detector<'o> {
         let axes = outline.axes.iter().map(|axis| Arc::new(axis.clone())).collect();
-        Detector { outline, axes, recorded: identity::recorded_events(&outline.records) }
+        Detector { outline, axes, recorded: recorded::recorded_events(&outline.records) }
     }
 
     fn axis(&self, listed: &ListedSeries) -> Arc<Axis> {
@@ -208,7 +210,7 @@ impl<'o> Detector<'o> {
 
     /// What was reported of a series and is not retracted.
     pub(super) fn reported(&self, listed: &ListedSeries) -> Vec<ReportedRange> {
-        identity::reported_ranges(&self.recorded, &listed.series.id, &self.axis(listed))
+        recorded::reported_ranges(&self.recorded, &listed.series.id, &self.axis(listed))
     }
 
     /// What is found in a series of the outline that has these points.
@@ -244,17 +246,17 @@ impl<'o> Detector<'o> {
         pooled: &Pooled,
         values: AnalysedValues,
     ) -> Detection {
-        let own =
-            SeriesChanges::new(&listed.series, axis, listed.judged, listed.setting.clone(), reported, pooled, values);
+        let observed = Observed { reported, pooled, joins_unstable: false };
+        let own = SeriesChanges::new(&listed.series, axis, listed.judged, listed.setting.clone(), &observed, values);
         let mut residues = Residues::new(&own);
         let factor = residues.as_ref().map_or(1.0, self_test::needed);
-        let mut own = own.raised(factor, reported, pooled);
+        let mut own = own.raised(factor, &observed);
         if factor > 1.0 {
             residues = Residues::new(&own);
         }
         own.tested =
             residues.map_or_else(Tested::default, |residues| self_test::tested(&residues, self.outline.orders));
-        own.detection
+        own.joined(&observed).detection
     }
 
     /// What is found in all series, in their order.

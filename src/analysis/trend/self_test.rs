@@ -229,6 +229,7 @@ mod tests {
     use super::*;
     use crate::trend::axis::pooled;
     use crate::trend::example::{analysed, noisy};
+    use crate::trend::series_changes::Observed;
 
     #[test]
     fn chances_are_those_of_poisson() {
@@ -283,7 +284,7 @@ mod tests {
         for one in analysed(&all) {
             let (factor, before) = (needed(&Residues::new(&one).unwrap()), one.changes.points.len());
             let points = pooled(one.series, &one.axis);
-            let one = one.raised(factor, &[], &points);
+            let one = one.raised(factor, &Observed { reported: &[], pooled: &points, joins_unstable: false });
             let places: Vec<usize> = one.changes.points.iter().map(|point| point.index).collect();
             assert!(
                 places.contains(&150) && (factor == 1.0 || places.len() < before),

@@ -17,6 +17,7 @@ use crate::changes::detectable::detectable;
 use crate::changes::exact;
 use crate::changes::newest::{self, Apart};
 use crate::changes::sensitivity::Sensitivity;
+use crate::changes::unstable;
 use sprag_base::digest::sha256_hex;
 use sprag_model::metric::{ABOVE_FLOOR, INSTRUCTIONS, LIMIT_SHARE, RATIO, TIME};
 use sprag_model::sample::CALIBRATION;
@@ -148,11 +149,12 @@ impl Detection {
         let Changes { points: changes, drifts, modes, levels, noise } = &self.changes;
         let sizes = if self.is_quiet() { [count, 2 * count.min(1), 0] } else { [count; 3] };
         let ends = changes.iter().flat_map(|one| [one.index, one.first, one.last]);
-        let mut inner = ends.chain(self.borders.iter().map(|one| one.index));
+        let newest = modes.iter().map(|one| one.newest);
+        let mut inner = ends.chain(self.borders.iter().map(|one| one.index)).chain(newest);
         let of_modes = modes.iter().map(|one| (one.begin, one.end));
         let mut spans = drifts.iter().map(|one| (one.begin, one.end)).chain(of_modes);
         let chances = changes.iter().map(|one| one.chance).chain(drifts.iter().map(|one| one.chance));
-        let mut chances = chances.chain(modes.iter().flat_map(|one| [one.chance, one.share]));
+        let mut chances = chances.chain(modes.iter().flat_map(|one| [one.chance, one.share.unwrap_or_default()]));
         let of_changes = changes.iter().flat_map(|one| [&one.before, &one.after]);
         let of_levels = levels.iter().chain(of_changes).flat_map(|one| [one.value, one.lower, one.upper]);
         let of_drifts = drifts.iter().flat_map(|one| [one.before, one.after]);
@@ -247,17 +249,22 @@ impl DerefMut for SeriesChanges<'_> {
     }
 }
 
+/// What the changes of a series follow from besides its values and its setting.
+pub(super) struct Observed<'p> {
+    pub(super) reported: &'p [ReportedRange],
+    pub(super) pooled: &'p Pooled,
+    pub(super) joins_unstable: bool,
+}
+
 impl<'a> SeriesChanges<'a> {
     pub(super) fn new(
         series: &'a Series,
         axis: Arc<Axis>,
         is_judged: bool,
         setting: Setting,
-        reported: &[ReportedRange],
-        pooled: &Pooled,
+        &Observed { reported, pooled: Pooled { points, dirty, elsewhere }, joins_unstable }: &Observed<'_>,
         AnalysedValues { values, raw_noise, is_exact }: AnalysedValues,
     ) -> SeriesChanges<'a> {
-        let Pooled { points, dirty, elsewhere } = pooled;
         let more_is_better = series.metric.better == Better::Higher;
         let ranges = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
             reported.iter().filter(|one| one.is_drift == is_drift).filter_map(|range| indices(points, range)).collect()
@@ -267,11 +274,17 @@ impl<'a> SeriesChanges<'a> {
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
         let sensitivity = &setting.sensitivity;
         let detect = |values: &[f64], context: &Context<'_>| match is_exact {
-            true => exact::changes(values, sensitivity),
+            true => exact_changes(values, sensitivity, context),
             false => changes_in_context(values, sensitivity, context),
         };
-        let context =
-            Context { reported: &reported, reported_drifts: &drifts, borders: &borders, runs: &runs, more_is_better };
+        let context = Context {
+            reported: &reported,
+            reported_drifts: &drifts,
+            borders: &borders,
+            runs: &runs,
+            more_is_better,
+            joins_unstable,
+        };
         let mut changes = detect(&values, &context);
         let blank = Context { more_is_better, ..Context::default() };
         let apart = newest::apart(&values, &changes, sensitivity, |values| detect(values, &blank));
@@ -282,13 +295,8 @@ impl<'a> SeriesChanges<'a> {
             };
             let (reported, drifts) = (before(&reported), before(&drifts));
             let borders = &borders[..borders.partition_point(|border| *border < until)];
-            let context = Context {
-                reported: &reported,
-                reported_drifts: &drifts,
-                borders,
-                runs: &runs[..until],
-                more_is_better,
-            };
+            let context =
+                Context { reported: &reported, reported_drifts: &drifts, borders, runs: &runs[..until], ..context };
             let steady = detect(&values[..until], &context);
             if steady::are_alike(&steady, until, &changes) {
                 (changes, fitted) = (steady, until);
@@ -322,15 +330,30 @@ impl<'a> SeriesChanges<'a> {
     }
 
     /// The same points with limits that are so many times as high.
-    pub(super) fn raised(self, factor: f64, reported: &[ReportedRange], pooled: &Pooled) -> SeriesChanges<'a> {
+    pub(super) fn raised(self, factor: f64, observed: &Observed<'_>) -> SeriesChanges<'a> {
         if factor <= 1.0 {
             return self;
         }
         let setting = self.setting.raised(factor);
+        let new = SeriesChanges { setting, ..self }.repeated(observed);
+        SeriesChanges { detection: Detection { raised: factor, ..new.detection }, ..new }
+    }
+
+    /// With one finding for changes that go up and down again and again, which no self-test takes for noise.
+    pub(super) fn joined(self, observed: &Observed<'_>) -> SeriesChanges<'a> {
+        let Changes { points, drifts, modes, .. } = &self.changes;
+        if points.len() + drifts.len() + modes.len() < unstable::FEWEST {
+            return self;
+        }
+        let (raised, tested) = (self.raised, self.tested.clone());
+        let new = self.repeated(&Observed { joins_unstable: true, ..*observed });
+        SeriesChanges { detection: Detection { raised, tested, ..new.detection }, ..new }
+    }
+
+    fn repeated(self, observed: &Observed<'_>) -> SeriesChanges<'a> {
         let Detection { values, raw_noise, is_exact, .. } = self.detection;
         let values = AnalysedValues { values, raw_noise, is_exact };
-        let new = SeriesChanges::new(self.series, self.axis, self.is_judged, setting, reported, pooled, values);
-        SeriesChanges { detection: Detection { raised: factor, ..new.detection }, ..new }
+        SeriesChanges::new(self.series, self.axis, self.is_judged, self.setting, observed, values)
     }
 
     /// The smallest relative change that can be found, judged by the newest level.
@@ -385,6 +408,16 @@ pub(super) fn is_considered(series: &Series, is_judged: bool) -> bool {
             !matches!(name, TIME | RATIO | LIMIT_SHARE | ABOVE_FLOOR) && series.metric.unit != Unit::PerSecond
         }
     }
+}
+
+/// Changes without noise; those that go up and down again and again are one finding as those of other series are.
+fn exact_changes(values: &[f64], sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
+    let changes = exact::changes(values, sensitivity);
+    if !context.joins_unstable || changes.points.len() < unstable::FEWEST {
+        return changes;
+    }
+    let joined = changes_in_context(values, sensitivity, context);
+    if joined.modes.is_empty() { changes } else { joined }
 }
 
 /// Whether the values of a series are without noise: several points have several values, and none has values that differ. One

@@ -188,6 +188,29 @@ fn the_same_drift_on_many_machines_is_one_event() {
 }
 
 #[test]
+fn a_machine_that_joins_moves_no_member_of_an_event() {
+    // The second overlaps both others enough, which do not overlap one another enough.
+    let chain = [(20, 110), (60, 150), (100, 190)];
+    let of = |machines: [usize; 3]| -> Vec<Series> {
+        machines.into_iter().zip(chain).map(|(machine, range)| creeping("leak", machine, range, 0.12)).collect()
+    };
+    // The names of the machines decide nothing.
+    for machines in [[1, 2, 3], [3, 1, 2], [2, 3, 1], [3, 2, 1]] {
+        let mut events = events(of(machines));
+        events.sort_by_key(|event| event.since);
+        let members: Vec<usize> = events.iter().map(|event| event.members.len()).collect();
+        assert_eq!(members, [2, 1], "{machines:?}");
+    }
+    // What was one event stays one when an earlier machine joins that one of them fits as well.
+    let late: Vec<Series> = of([1, 2, 3]).split_off(1);
+    let records = analysed(late.clone(), &[]).steps;
+    assert_eq!((records.len(), records[0].members.len()), (1, 2));
+    let after = analysed(of([1, 2, 3]), &records).trend.events;
+    let recorded = after.iter().find(|event| event.id == records[0].event).expect("it is there");
+    assert_eq!((after.len(), recorded.members.len()), (2, 2));
+}
+
+#[test]
 fn drifts_of_other_kernels_ways_and_times_stay_apart() {
     let one = creeping("leak", 1, (30, 110), 0.1);
     for (other, count) in [
@@ -382,7 +405,7 @@ fn kinds(changes: &[(usize, f64)]) -> [usize; 3] {
             noisy(&format!("s{number}"), 160, 2, &[(0, 1.0), (*place, 1.0 + step)], 100 * seed + number)
         });
         let quiet = (50..52).map(move |number| noisy(&format!("s{number}"), 160, 2, &[], 100 * seed + number));
-        drafts(&example::analysed(&changed.chain(quiet).map(|one| bordered(one, BORDER)).collect::<Vec<Series>>()))
+        drafts(&example::analysed(&changed.chain(quiet).map(|one| bordered(one, BORDER)).collect::<Vec<Series>>()), &[])
     };
     let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
     [EventKind::Environment, EventKind::Change, EventKind::Drift]
@@ -432,7 +455,7 @@ fn a_step_at_a_border_is_reported_without_the_climb_around_it() {
             changed += detected.changes.points.iter().filter(|one| one.relative() > 0.08).count();
             near += detected.changes.points.iter().filter(|one| (0.04..0.08).contains(&one.relative())).count();
         }
-        blamed += drafts(&all).iter().filter(|draft| draft.kind == EventKind::Change).count();
+        blamed += drafts(&all, &[]).iter().filter(|draft| draft.kind == EventKind::Change).count();
     }
     assert!(
         climbed >= 60 && changed == 0 && near * 10 >= climbed * 9 && blamed <= 3,
@@ -448,7 +471,7 @@ fn a_commit_measured_in_both_environments_is_not_blamed() {
         let last = series.points[BORDER / 2 - 1].clone();
         let first = series.points[BORDER / 2].run_mut();
         (first.position, first.rank, first.commit) = (last.position, last.rank, last.commit.clone());
-        drafts(&example::analysed(&[series]))
+        drafts(&example::analysed(&[series]), &[])
     };
     let all: Vec<EventKind> = (0..60).flat_map(history).map(|draft| draft.kind).collect();
     let environment = all.iter().filter(|kind| **kind == EventKind::Environment).count();

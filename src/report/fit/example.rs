@@ -132,6 +132,8 @@ pub(crate) fn member(at: usize) -> Member {
         chance: 1e-6,
         is_carried: false,
         high_share: None,
+        is_high: None,
+        commits: None,
         is_present: true,
     }
 }

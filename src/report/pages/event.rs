@@ -76,7 +76,7 @@ fn state(catalog: &Catalog<'_>, of: &Event) -> Fact {
 fn commits(of: &Event) -> Fact {
     let unmeasured = of.suspects.iter().filter(|one| !one.measured).count();
     let answer = match of.kind {
-        EventKind::Environment | EventKind::Bimodal => "None".to_owned(),
+        EventKind::Environment | EventKind::Bimodal | EventKind::Unstable => "None".to_owned(),
         _ if unmeasured == 0 => trend_event::commits(of),
         _ => format!("{}, {} not measured", trend_event::commits(of), count(unmeasured)),
     };
@@ -124,7 +124,7 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
     let (between, rest) = if is_change { likeliest(of) } else { ends(of) };
     let rest = rest.then(both_sides(catalog, of));
     let plain = |word: &str| Mark::new(Tone::Plain, "=", word);
-    let last = if of.kind == EventKind::Bimodal { "before" } else { "last good" };
+    let last = if of.kind.alternates() { "before" } else { "last good" };
     let good = of.last_good.iter().map(|good| row(plain(last), good, true));
     let is_suspect = of.suspects.iter().any(|one| one.commit.sha == of.first_bad.sha);
     let bad = (!is_suspect).then(|| row(plain("first bad"), &of.first_bad, true));
@@ -132,6 +132,7 @@ fn suspects(catalog: &Catalog<'_>, of: &Event) -> Section {
         EventKind::Change => "The probability that a commit is the cause, from all series together.",
         EventKind::Drift => "The level moved evenly over these commits. No single commit is the cause.",
         EventKind::Bimodal => "The series alternates between two levels over these commits. No commit is the cause.",
+        EventKind::Unstable => "The series goes up and down over these commits. No commit is the cause.",
         EventKind::Environment => "The environment changed between these commits. No commit is the cause.",
     };
     let is_final = is_change && of.next.is_none() && of.suspects.len() > 1;
@@ -195,7 +196,7 @@ fn ends<'e>(of: &'e Event) -> (Vec<SuspectRow<'e>>, Phrase) {
     let end = |one: &'e Suspect, drift: &str| {
         let role = match of.kind {
             EventKind::Drift => Mark::new(Tone::Doubt, "↗", drift),
-            EventKind::Bimodal => Mark::new(Tone::Doubt, "⇅", "in the range"),
+            EventKind::Bimodal | EventKind::Unstable => Mark::new(Tone::Doubt, "⇅", "in the range"),
             EventKind::Change | EventKind::Environment => Mark::new(Tone::Environment, "◇", "in the range"),
         };
         row(role, &one.commit, one.measured)
@@ -254,8 +255,8 @@ fn reproduce(catalog: &Catalog<'_>, of: &Event) -> Section {
     let mut leads: Vec<&Member> = in_order(of);
     let mut seen = BTreeSet::new();
     leads.retain(|one| seen.insert(&one.suite));
-    if of.kind == EventKind::Bimodal {
-        return section.paragraph("Both levels occur on both sides, so a comparison of two commits decides nothing.");
+    if of.kind.alternates() {
+        return section.paragraph("Its levels occur on both sides, so a comparison of two commits decides nothing.");
     }
     let Some(good) = good(catalog, of).filter(|_| !leads.is_empty()) else {
         return section.paragraph("Without a series, or a commit measured before it, there is nothing to compare.");
@@ -405,7 +406,7 @@ fn multiples(catalog: &Catalog<'_>, of: &Event) -> (String, String) {
     };
     let band = match of.kind {
         EventKind::Drift => "the ramp",
-        EventKind::Bimodal => "where it alternates",
+        EventKind::Bimodal | EventKind::Unstable => "where it alternates",
         EventKind::Change | EventKind::Environment => "the commits between good and bad",
     };
     let note = format!(
@@ -474,7 +475,7 @@ fn mini(catalog: &Catalog<'_>, of: &Event, member: &Member, fit: &Fit<'_>, place
     let name = format!("{} on {}", words::name(&member.benchmark), member.machine.name);
     let moves = match of.kind {
         EventKind::Drift => "drifts by",
-        EventKind::Bimodal => "alternates by",
+        EventKind::Bimodal | EventKind::Unstable => "alternates by",
         EventKind::Change | EventKind::Environment => "changes by",
     };
     Mini {

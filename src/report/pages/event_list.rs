@@ -121,6 +121,7 @@ fn kind(of: &&Event) -> Mark {
     let (glyph, word) = match of.kind {
         EventKind::Environment => ("◇", "environment"),
         EventKind::Bimodal => ("⇅", "two modes"),
+        EventKind::Unstable => ("⇅", "unstable"),
         EventKind::Drift => (if rises { "↗" } else { "↘" }, "drift"),
         EventKind::Change if of.direction == Direction::Mixed => ("▲▼", "mixed"),
         EventKind::Change => (arrow, lead.map_or("changed", |one| words::way(&one.metric, one.worse))),
@@ -164,7 +165,7 @@ pub(super) fn tone(event: &Event) -> Tone {
     match event {
         one if !summary::is_listed(one) => Tone::Plain,
         one if one.kind == EventKind::Environment => Tone::Environment,
-        one if matches!(one.kind, EventKind::Bimodal | EventKind::Drift) => Tone::Doubt,
+        one if !one.kind.is_of_one_commit() => Tone::Doubt,
         one if one.direction == Direction::Better => Tone::Better,
         _ => Tone::Worse,
     }

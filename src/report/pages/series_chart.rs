@@ -180,14 +180,24 @@ fn fitted(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Option<Fitted> 
         let of_points = || (place(turn.range.0.saturating_sub(1)) + 0.5, place(turn.range.1) + 0.5);
         Some(suspects(catalog, fit, event).unwrap_or_else(of_points))
     });
-    let newest = fit.present_modes().map_or_else(|| number::quantity(scale, newest), |_| "2 modes".to_owned());
+    let newest = fit.present_modes().map_or_else(
+        || number::quantity(scale, newest),
+        |one| if one.share.is_some() { "2 modes" } else { "unstable" }.to_owned(),
+    );
     Some(Fitted { lines, turns: turns.collect(), suspects: open.collect(), newest })
 }
 
 /// Of the newest modes in a level their two levels.
 fn modes(fit: &Fit<'_>, piece: &Piece) -> Option<(f64, f64)> {
     let is_in = |modes: &&Modes| modes.begin < piece.points.end && piece.points.start < modes.end;
-    let modes = fit.series.changes.modes.iter().rev().find(is_in).filter(|_| piece.from == piece.to)?;
+    let modes = fit
+        .series
+        .changes
+        .modes
+        .iter()
+        .rev()
+        .find(is_in)
+        .filter(|one| one.share.is_some() && piece.from == piece.to)?;
     Some((modes.low, modes.high))
 }
 

@@ -192,8 +192,8 @@ fn sheet(catalog: &Catalog<'_>, week: &Week<'_>) -> Sheet {
 fn headline(week: &Week<'_>) -> Phrase {
     let (environment, others): (Vec<&Event>, Vec<&Event>) =
         week.began.iter().partition(|event| event.kind == EventKind::Environment);
-    let (bimodal, others): (Vec<&Event>, Vec<&Event>) =
-        others.into_iter().partition(|event| event.kind == EventKind::Bimodal);
+    let (alternating, others): (Vec<&Event>, Vec<&Event>) =
+        others.into_iter().partition(|event| event.kind.alternates());
     let of = |direction| others.iter().filter(|event| event.direction == direction).count();
     let events = |n: usize, words: &str| format!("{} {words}", counted(n, "event", "events"));
     let all = [
@@ -201,7 +201,7 @@ fn headline(week: &Week<'_>) -> Phrase {
         (of(Direction::Mixed), Tone::Worse, "▲▼", "both ways"),
         (of(Direction::Better), Tone::Better, "▼", "for the better"),
         (environment.len(), Tone::Environment, "◇", "of the environment"),
-        (bimodal.len(), Tone::Doubt, "⇅", "of two modes"),
+        (alternating.len(), Tone::Doubt, "⇅", "of levels that alternate"),
         (week.ended.len(), Tone::Plain, "=", "reverted"),
     ];
     let all = all.into_iter().filter(|(n, ..)| *n > 0);

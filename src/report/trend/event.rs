@@ -12,7 +12,7 @@ use crate::reasons;
 use crate::sheet::{Row, Section, Table};
 use crate::text::short_benchmark;
 use sprag_model::metric::{RATIO, TIME};
-use sprag_model::{AnswerKind, Direction, Event, EventKind, EventState, Level, Member, NextStep, Suspect};
+use sprag_model::{AnswerKind, Better, Direction, Event, EventKind, EventState, Level, Member, NextStep, Suspect};
 
 const MOST_SUSPECTS: usize = 5;
 /// The suites and the machines that are named, of each.
@@ -57,7 +57,7 @@ pub(crate) fn mark(event: &Event) -> Mark {
         one if one.state != EventState::Present => (Tone::Plain, "="),
         one if !one.sure => (Tone::Doubt, "?"),
         one if one.kind == EventKind::Environment => (Tone::Environment, "◇"),
-        one if one.kind == EventKind::Bimodal => (Tone::Doubt, "⇅"),
+        one if one.kind.alternates() => (Tone::Doubt, "⇅"),
         one if one.is_accepted() => (Tone::Doubt, "◆"),
         one => match one.direction {
             Direction::Worse => (Tone::Worse, "▲"),
@@ -69,9 +69,9 @@ pub(crate) fn mark(event: &Event) -> Mark {
     Mark::new(tone, glyph, words::name(&event.id))
 }
 
-/// The least size of the drifts of several series of one metric, in which each has its own pace.
+/// The least size of an event over many commits in several series of one metric, each of which has its own.
 fn least_size(event: &Event) -> Option<String> {
-    let lead = lead(event).filter(|_| event.kind == EventKind::Drift)?;
+    let lead = lead(event).filter(|_| !event.kind.is_of_one_commit())?;
     let alike = event.members.iter().filter(|one| one.metric.name == lead.metric.name);
     let sizes: Vec<f64> = alike.filter_map(|one| Some(one.relative?.value.abs())).collect();
     (sizes.len() > 1).then(|| number::percent_size(sizes.into_iter().fold(f64::INFINITY, f64::min)))
@@ -85,17 +85,17 @@ pub(crate) fn title(event: &Event) -> Phrase {
         // An environment has no one direction; its first member is the worst.
         EventKind::Environment if event.direction == Direction::Mixed => " environment, both ways: ".to_owned(),
         EventKind::Environment => format!(" environment, {way}: "),
-        EventKind::Drift | EventKind::Bimodal | EventKind::Change => format!(" {way}: "),
+        EventKind::Drift | EventKind::Bimodal | EventKind::Unstable | EventKind::Change => format!(" {way}: "),
     };
     let mut change = lead.relative.map_or(String::new(), |relative| format!(" {}", words::change(&relative)));
     if event.kind == EventKind::Drift {
-        change = format!(" drifts{change} over {}", commits(event));
+        change = format!(" drifts{change} over {}", counted(ramp(event, lead), "commit", "commits"));
     }
     let values = words::values_in_words(&lead.metric, lead.before.value, lead.after.value);
     let better = event.members.iter().filter(|one| one.worse.is_some_and(|worse| worse < 0.0)).count();
     let further = match event.members.len().saturating_sub(1) {
         0 => String::new(),
-        more if event.direction == Direction::Mixed && event.kind != EventKind::Bimodal => {
+        more if event.direction == Direction::Mixed && !event.kind.alternates() => {
             format!("; and {}, {} better", counted(more, "more series", "more series"), count(better))
         }
         more => {
@@ -104,12 +104,17 @@ pub(crate) fn title(event: &Event) -> Phrase {
         }
     };
     let metric = words::name(&lead.metric.name);
-    if let Some(share) = lead.high_share {
+    if event.kind.alternates() {
         let scale = lead.metric.unit.scale(lead.after.value);
         let [low, high] = [&lead.before, &lead.after].map(|level| number::quantity(scale, level.value));
-        let shares = [1.0 - share, share].map(words::probability);
-        let words = format!(" {metric} is {low} in {} of runs, {high} in {}{further}", shares[0], shares[1]);
-        return title.text(" bimodal: ").id(words::name(&lead.benchmark)).text(words);
+        let (kind, levels) = match lead.high_share {
+            Some(share) => {
+                let shares = [1.0 - share, share].map(words::probability);
+                (" bimodal: ", format!("is {low} in {} of runs, {high} in {}", shares[0], shares[1]))
+            }
+            None => (" unstable: ", format!("goes up and down between {low} and {high}")),
+        };
+        return title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric} {levels}{further}"));
     }
     title.text(kind).id(words::name(&lead.benchmark)).text(format!(" {metric}{change}, {values}{further}"))
 }
@@ -187,7 +192,17 @@ pub(crate) fn sentence(event: &Event) -> Phrase {
         EventKind::Bimodal => {
             let have = if more.is_empty() { "has" } else { "have" };
             let apart = lead.relative.map_or("apart".to_owned(), |one| number::percent_size(one.value) + " apart");
+            let apart = least_size(event)
+                .filter(|least| !apart.starts_with(least))
+                .map_or(apart.clone(), |least| format!("{least} to {apart}"));
             subject.text(format!("{more} {have} two modes, ")).mark(Mark { word: apart, ..size })
+        }
+        EventKind::Unstable => {
+            let goes = if more.is_empty() { "goes" } else { "go" };
+            let by = lead
+                .relative
+                .map_or("again and again".to_owned(), |one| "by ".to_owned() + &number::percent_size(one.value));
+            subject.text(format!("{more} {goes} up and down ")).mark(Mark { word: by, ..size })
         }
         EventKind::Environment | EventKind::Change => subject.text(format!("{more}{is}")).mark(size),
     };
@@ -204,6 +219,7 @@ pub(super) fn line(event: &Event) -> Row {
         (EventKind::Change, _) => Phrase::plain(commits(event)),
         (EventKind::Drift, _) => Phrase::plain(format!("drift, {}", commits(event))),
         (EventKind::Bimodal, _) => Phrase::plain(format!("two modes, {}", commits(event))),
+        (EventKind::Unstable, _) => Phrase::plain(format!("unstable, {}", commits(event))),
     };
     let mut series = lead.map_or(Phrase::default(), |lead| {
         Phrase::code(words::name(&lead.benchmark)).text(format!(" {}", words::name(&lead.metric.name)))
@@ -269,6 +285,7 @@ pub(crate) fn range(event: &Event) -> Phrase {
             format!("; {}{pace}, none of them alone to blame", commits(event))
         }
         (EventKind::Bimodal, _) => format!("; {} between two levels, none of them to blame", commits(event)),
+        (EventKind::Unstable, _) => format!("; {} up and down, none of them to blame", commits(event)),
         (EventKind::Change, 1) => "; one commit can be the cause".to_owned(),
         (EventKind::Change, _) => format!("; {} may be the cause", counted(suspects, "commit", "commits")),
     })
@@ -299,10 +316,15 @@ pub(crate) fn commits(event: &Event) -> String {
     counted(event.suspects.len(), "commit", "commits")
 }
 
+/// How many commits the ramp of a member takes.
+fn ramp(event: &Event, member: &Member) -> usize {
+    member.commits.unwrap_or(event.suspects.len())
+}
+
 /// By how much ten commits of a drift move the level of its worst member on average; `None` for a shorter one.
 fn pace(event: &Event) -> Option<Level> {
-    let overall = lead(event)?.relative.as_ref()?;
-    let commits = event.suspects.len();
+    let lead = lead(event)?;
+    let (overall, commits) = (lead.relative.as_ref()?, ramp(event, lead));
     let of_ten = |relative: f64| (relative.ln_1p() * 10.0 / commits as f64).exp_m1();
     let pace = Level { value: of_ten(overall.value), lower: of_ten(overall.lower), upper: of_ten(overall.upper) };
     (commits >= 10 && pace.value.is_finite()).then_some(pace)
@@ -348,6 +370,9 @@ pub(crate) fn state(event: &Event) -> Phrase {
     if let EventState::Reverted { by } = &event.state {
         return Phrase::plain("reverted by ").id(words::name(by));
     }
+    if event.kind.alternates() && goes_on(event) {
+        return now(event);
+    }
     let (all, present) = (event.members.len(), event.members.iter().filter(|one| one.is_present).count());
     let mut words = match present {
         some if some == all => "still present".to_owned(),
@@ -365,10 +390,38 @@ pub(crate) fn state(event: &Event) -> Phrase {
     }
 }
 
+/// At which of their levels those that still alternate are now.
+fn now(event: &Event) -> Phrase {
+    let (present, worse) = at_worse_level(event);
+    match event.members.as_slice() {
+        [one] => {
+            let level = if worse > 0 { "worse" } else { "better" };
+            Phrase::plain(format!("now at its {level} level, since ")).id(words::name(one.at.short()))
+        }
+        _ => Phrase::plain(format!(
+            "{} of {} now at the worse level",
+            count(worse),
+            counted(present, "series", "series")
+        )),
+    }
+}
+
+/// How many series still alternate, and how many of them are at their worse level now.
+fn at_worse_level(event: &Event) -> (usize, usize) {
+    let present = || event.members.iter().filter(|one| one.is_present);
+    let is_worse = |one: &&Member| one.is_high == Some(one.metric.better == Better::Lower);
+    (present().count(), present().filter(is_worse).count())
+}
+
 /// In two or three words.
 pub(crate) fn short_state(event: &Event) -> &'static str {
     let present = event.members.iter().filter(|one| one.is_present).count();
     match &event.state {
+        EventState::Present if event.kind.alternates() && present > 0 => match at_worse_level(event) {
+            (all, worse) if worse == all => "now worse",
+            (_, 0) => "now better",
+            _ => "partly worse now",
+        },
         EventState::Reverted { .. } => "reverted",
         EventState::Present if event.answer.as_ref().is_some_and(|answer| answer.kind == AnswerKind::Accepted) => {
             "accepted"

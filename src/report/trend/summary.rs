@@ -55,12 +55,14 @@ pub(crate) fn present(trend: &Trend) -> Phrase {
     let accepted = listed(&|one| one.is_ongoing_regression() && one.is_accepted());
     let environment = listed(&|one| one.kind == EventKind::Environment);
     let bimodal = listed(&|one| one.kind == EventKind::Bimodal);
+    let unstable = listed(&|one| one.kind == EventKind::Unstable);
     let improvements = listed(&|one| one.kind != EventKind::Environment && one.direction == Direction::Better);
     let kinds = [
         (accepted, Tone::Doubt, "◆", "accepted regression", "accepted regressions"),
         (improvements, Tone::Better, "▼", "improvement", "improvements"),
         (environment, Tone::Environment, "◇", "environment event", "environment events"),
         (bimodal, Tone::Doubt, "⇅", "bimodal finding", "bimodal findings"),
+        (unstable, Tone::Doubt, "⇅", "unstable finding", "unstable findings"),
     ];
     let present = kinds.into_iter().filter(|(count, ..)| *count > 0);
     let present = present.map(|(count, tone, glyph, one, many)| Mark::new(tone, glyph, counted(count, one, many)));

@@ -42,7 +42,7 @@ pub(super) fn run(folder: &Path, args: &DetectArgs, input: impl Read, out: &mut 
     }
     let chosen = trend::limits(args.sensitivity);
     let sensitivity = args.least.map_or(chosen, |least| chosen.at_least(least));
-    let context = Context { more_is_better: args.more_is_better, ..Context::default() };
+    let context = Context { more_is_better: args.more_is_better, joins_unstable: true, ..Context::default() };
     let json = detect::changes_json(&table, args.stream, &sensitivity, &context);
     let mut json = json.context("cannot write what was found")?;
     json.push(b'\n');
