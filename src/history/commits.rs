@@ -380,17 +380,18 @@ pub fn comes_after(store: &Store, commit: &str, ancestor: &str) -> Result<bool, 
 /// left out.
 pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String, Vec<u8>)>, HistoryError> {
     let repository = &store.repository;
-    let tree = resolve(repository, commit)?.tree().map_err(failed("read the tree of a commit"))?;
+    let unread = objects::unread_files(repository, commit);
+    let tree = resolve(repository, commit)?.tree().map_err(unread)?;
     let entry = match tree.get_path(std::path::Path::new(below)) {
         Ok(entry) => entry,
         Err(error) if error.code() == ErrorCode::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed("read the tree of a commit")(error)),
+        Err(error) => return Err(unread(error)),
     };
     let mut blobs = Vec::new();
     match entry.kind() {
         Some(ObjectType::Blob) => blobs.push((below.to_owned(), entry.id())),
         Some(ObjectType::Tree) => {
-            let folder = repository.find_tree(entry.id()).map_err(failed("read the tree of a commit"))?;
+            let folder = repository.find_tree(entry.id()).map_err(unread)?;
             let mut take = |parent: &str, entry: &git2::TreeEntry<'_>| {
                 let is_file = entry.kind() == Some(ObjectType::Blob) && entry.filemode() != 0o120_000;
                 if let (true, Ok(name)) = (is_file, std::str::from_utf8(entry.name_bytes())) {
@@ -398,16 +399,15 @@ pub fn files_of(store: &Store, commit: &str, below: &str) -> Result<Vec<(String,
                 }
                 TreeWalkResult::Ok
             };
-            folder.walk(TreeWalkMode::PreOrder, &mut take).map_err(failed("read the tree of a commit"))?;
+            folder.walk(TreeWalkMode::PreOrder, &mut take).map_err(unread)?;
         }
         _ => {}
     }
     blobs.sort();
     let loose = LooseObjects::new(repository);
     let read = |(path, id): (String, Oid)| {
-        let content =
-            loose.check(id).and_then(|()| repository.find_blob(id)).map_err(failed("read a file of a commit"));
-        Ok((path, content?.content().to_vec()))
+        let content = loose.check(id).and_then(|()| repository.find_blob(id)).map_err(unread)?;
+        Ok((path, content.content().to_vec()))
     };
     blobs.into_iter().map(read).collect()
 }
@@ -581,5 +581,8 @@ mod tests {
         assert_eq!(files(&second, "a"), [("a/b/c".to_owned(), b"1\n".to_vec()), ("a/d".to_owned(), b"2\n".to_vec())]);
         assert_eq!(files(&first, "a/b/c").len(), 1);
         assert!(files(&first, "a/d").is_empty() && files(&first, "x/y").is_empty());
+        let clone = fixture.cloned("partial", &["--no-checkout", "--filter=blob:none"]).store();
+        let error = files_of(&clone, &second, "a/d").unwrap_err();
+        assert!(matches!(error, HistoryError::NotHere { promised: true, .. }), "{error}");
     }
 }

@@ -28,12 +28,7 @@ pub struct MissingParts {
 /// such as asv ask for that name.
 pub fn check_out_copy(store: &Store, sha: &str, folder: &Path) -> Result<MissingParts, HistoryError> {
     let repository = &store.repository;
-    let absent = |error: git2::Error| match error.code() {
-        ErrorCode::NotFound => {
-            HistoryError::NotHere { commit: sha.to_owned(), promised: objects::is_partial(repository).unwrap_or(false) }
-        }
-        _ => failed("read the files of a commit")(error),
-    };
+    let absent = objects::unread_files(repository, sha);
     let id = Oid::from_str(sha).map_err(absent)?;
     let loose = LooseObjects::new(repository);
     let tree = loose.find_commit(repository, id).and_then(|commit| commit.tree()).map_err(absent)?;

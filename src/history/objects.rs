@@ -174,6 +174,19 @@ pub(crate) fn absent(repository: &Repository, what: String, is_of_commits: bool)
     }
 }
 
+/// Why files of a commit cannot be read.
+pub(crate) fn unread_files<'a>(
+    repository: &'a Repository,
+    commit: &'a str,
+) -> impl Fn(git2::Error) -> HistoryError + Copy + 'a {
+    move |error| match error.code() {
+        ErrorCode::NotFound => {
+            HistoryError::NotHere { commit: commit.to_owned(), promised: is_partial(repository).unwrap_or(false) }
+        }
+        _ => failed("read the files of a commit")(error),
+    }
+}
+
 /// Writes a commit on top of `parent`; `change` makes its tree from that of the parent. Gives the commit and the tree.
 pub(crate) fn write_commit<'r>(
     repository: &'r Repository,
