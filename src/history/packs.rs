@@ -11,6 +11,7 @@ use git2::{Oid, Repository};
 use sha1::{Digest as _, Sha1};
 
 use crate::error::{HistoryError, failed};
+use crate::objects::LooseObjects;
 use crate::state::sync_folder;
 
 const MANY: usize = 64;
@@ -48,9 +49,11 @@ pub(crate) fn pack_order<T>(repository: &Repository, items: &[T], id: impl Fn(&T
     order
 }
 
-/// About how many objects its own packs have.
+/// About how many objects its packs have, and those that it borrows.
 fn packed(repository: &Repository) -> u64 {
-    let files = fs::read_dir(repository.commondir().join("objects").join("pack")).into_iter().flatten().flatten();
+    let folders = LooseObjects::new(repository);
+    let files =
+        folders.folders().iter().filter_map(|folder| fs::read_dir(folder.join("pack")).ok()).flatten().flatten();
     let indexes = files.filter(|file| file.path().extension().is_some_and(|ending| ending == "idx"));
     indexes.filter_map(|index| Some(index.metadata().ok()?.len() / INDEX_ENTRY)).sum()
 }
@@ -195,6 +198,15 @@ mod tests {
         };
         let order = pack_order(&repository, &ids, |id| Some(*id));
         assert!(order.iter().map(|&place| offset(&ids[place])).is_sorted());
+    }
+
+    #[test]
+    fn packs_that_are_borrowed_count() {
+        let fixture = Fixture::new();
+        fixture.git(&["repack", "-adq"]);
+        let count = |fixture: &Fixture| packed(&Repository::open(&fixture.root).expect("it is there"));
+        assert!(count(&fixture) > 0);
+        assert_eq!(count(&fixture.cloned("borrower", &["--reference", "."])), count(&fixture));
     }
 
     #[test]
