@@ -486,6 +486,9 @@ impl Opened {
         }
         if project.root.join(FILE_NAME).exists() {
             self.check_settings(project)?;
+            if !recorded {
+                self.warn_recorded(project);
+            }
         }
         let mut output = if recorded {
             self.check_default()?;
@@ -500,6 +503,17 @@ impl Opened {
         answer_events(&mut output.trend.events, &ledger, day(options.now));
         output.trend.most = project.config.trend.most();
         Ok((output, ledger))
+    }
+
+    /// Warns where the history has recorded events since the export.
+    fn warn_recorded(&self, project: &Project) {
+        // A join needs no history.
+        let records = trend::read_event_records(project).unwrap_or_default();
+        let newer = records.iter().filter(|one| !self.dataset.outline.records.contains(one)).count();
+        if newer > 0 {
+            let (records, root) = (text::count(newer, "record"), self.root.display());
+            text::warn(&format!("the dataset at `{root}` lacks {records} of events; export it again to use them"));
+        }
     }
 
     /// # Errors Where the project is configured otherwise than at the export.

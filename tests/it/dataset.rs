@@ -126,6 +126,9 @@ fn of_other_options(sandbox: &Sandbox) {
         sprag(sandbox, &[&trend[..], option, &from].concat(), 2)
             .says(&[option[0], "hint: give `--", "to `sprag export series`"]);
     }
+    // No partial result of one export joins with another.
+    let other = ["--from", "../found", "--dataset", "../loose"];
+    sprag(sandbox, &[&trend[..], &other].concat(), 4).says(&["was detected in the dataset", "hint: partial results"]);
     for command in [&["site", "--out", "../joined"][..], &["trend", "--record"]] {
         sprag(sandbox, &[command, &from].concat(), 2).says(&["was exported with `--sensitivity`", "hint:"]);
     }
@@ -144,6 +147,7 @@ fn recorded_events_leave_a_dataset_as_it_is(sandbox: &Sandbox) {
     let before = tip();
     sprag(sandbox, &record, 0).says(&["changes of events on"]);
     assert!(before != tip());
+    sprag(sandbox, &[&["trend"][..], &from].concat(), 0).says(&["/../data` lacks ", " records of events; export"]);
     sprag(sandbox, &record, 0).says(&["no event is new"]);
     renders(sandbox);
 }

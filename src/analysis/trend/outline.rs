@@ -61,7 +61,7 @@ pub struct Outline {
     pub(super) hypotheses: usize,
     /// In how many orders the noise of each series is tested.
     orders: usize,
-    pub(super) records: Vec<EventRecord>,
+    pub records: Vec<EventRecord>,
     pub tables: Tables,
     /// The analysed series, by id.
     pub series: Vec<ListedSeries>,
