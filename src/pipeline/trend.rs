@@ -260,6 +260,16 @@ pub fn read_event_records(project: &Project) -> crate::Result<Vec<EventRecord>> 
     Ok(records)
 }
 
+/// Asks, before minutes of measuring, what the analysis asks of all records after them.
+pub fn refuse_partial(project: &Project) -> crate::Result<()> {
+    let store = project.store()?;
+    if history::facts(store)?.partial {
+        study::load(project, store)?;
+        read_event_records(project)?;
+    }
+    Ok(())
+}
+
 /// # Errors Where a clone lacks the past that the state of events depends on.
 pub fn check_recordable(study: &Study) -> crate::Result<()> {
     if study.line.shallow {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::sandbox::{Ended, Sandbox, assert_contains, wait_for_end, wait_until};
 
-const FINE: &str = include_str!("../../fixtures/projects/sort.sh");
+pub(crate) const FINE: &str = include_str!("../../fixtures/projects/sort.sh");
 
 /// A repository whose suite runs a shell script with these settings.
 pub(crate) fn sandbox(script: &str, settings: &str) -> Sandbox {

@@ -1,6 +1,7 @@
 //! `sprag export series`, `sprag detect --parquet` and `sprag trend --from`: the whole is what its parts join to.
 
 use crate::demo::shop;
+use crate::partial_clones;
 use crate::sandbox::{Ended, Sandbox, files};
 use crate::schemas::follows;
 
@@ -65,7 +66,7 @@ fn what_is_detected_in_parts_joins_to_what_one_machine_detects() {
     faulty_parts_are_named(&sandbox);
 
     faulty_exports_are_refused(&sandbox);
-    partial_clones_are_not_analysed(&sandbox);
+    partial_clones::are_not_analysed(&sandbox);
 
     // What is new is added; the rest stays as it is.
     let before = parts(&sandbox, "data");
@@ -150,33 +151,6 @@ fn recorded_events_leave_a_dataset_as_it_is(sandbox: &Sandbox) {
     sprag(sandbox, &[&["trend"][..], &from].concat(), 0).says(&["/../data` lacks ", " records of events; export"]);
     sprag(sandbox, &record, 0).says(&["no event is new"]);
     renders(sandbox);
-}
-
-fn partial_clones_are_not_analysed(sandbox: &Sandbox) {
-    sandbox.git(&["-C", "shop", "config", "uploadpack.allowFilter", "true"]);
-    let url = format!("file://{}", sandbox.project.join("shop").display());
-    sandbox.git(&["clone", "-q", "--no-checkout", "--filter=blob:none", &url, "part"]);
-    for command in [
-        &["trend"][..],
-        &["site", "--out", "../none"],
-        &["export", "series", "--out", "../none"],
-        &["export", "csv", "--out", "../none"],
-        &["history", "cache"],
-        &["import", "../later.csv"],
-        &["bisect", "--suite", "cpu", "HEAD~99", "HEAD"],
-        &["backfill", "--suite", "cpu", "HEAD~3..HEAD"],
-        &["compare", "HEAD~1", "HEAD"],
-    ] {
-        sandbox.ends(2, &[&["-C", "part"][..], command].concat()).says(&["partial clone", "--refetch --no-filter`"]);
-    }
-    assert!(!sandbox.project.join("none").exists());
-    // Nor with the runs alone: an event that is recorded would get another id.
-    sandbox.git(&["-C", "shop", "config", "uploadpack.allowAnySHA1InWant", "true"]);
-    let fetch = "cd part && git ls-tree -r HEAD | grep -v _events | cut -c13-52 | sort -u | git -c \
-                 fetch.negotiationAlgorithm=noop fetch -q origin --no-tags --filter=blob:none --stdin";
-    assert_eq!(sandbox.step(&[], fetch).code, 0);
-    sandbox.ends(0, &["-C", "part", "history", "cache"]);
-    sandbox.ends(2, &["-C", "part", "trend", "--record"]).says(&["records are not here, as this is a partial clone"]);
 }
 
 fn older_layout(sandbox: &Sandbox) {

@@ -89,6 +89,7 @@ mod sync_refused;
 mod dataset;
 mod detect;
 mod odd_histories;
+mod partial_clones;
 mod real_cases;
 mod site_check;
 #[cfg(target_os = "linux")]

@@ -69,7 +69,8 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
         Some(file) => {
             let recorded = run_file::read_run(file)?;
             run_file::refuse_other(&recorded, wanted.suites)?;
-            (records(project), vec![GateRun::from(recorded)])
+            let records = project.find_store().map(|_| Records::open(project)).transpose()?;
+            (records, vec![GateRun::from(recorded)])
         }
         None => {
             let records = Records::open(project)?;
@@ -80,57 +81,46 @@ pub(super) fn take(project: &Project, wanted: &RunSelection<'_>) -> crate::Resul
         }
     };
     let outcomes = chosen.into_iter().map(|GateRun { suite, run, .. }| match run {
-        None => nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false),
+        None => Ok(nothing(format!("the suite `{suite}` has no run of this machine at HEAD"), false)),
         Some(RecordedRun { run, .. }) if run.status != RunStatus::Ok => {
             let reason = run.reason.as_deref().unwrap_or("no reason given");
             let why = match run.status {
                 RunStatus::Failed => format!("the run of suite `{suite}` failed ({reason})"),
                 _ => format!("suite `{suite}` was skipped ({reason})"),
             };
-            nothing(why, run.status == RunStatus::Failed)
+            Ok(nothing(why, run.status == RunStatus::Failed))
         }
         Some(recorded) => {
             let time = recorded.run.timestamp;
             from_runs(project, records.as_ref(), vec![recorded], time, &policy)
         }
     });
-    Ok(outcomes.collect())
+    outcomes.collect()
 }
 
 fn nothing(why: String, failed: bool) -> TakeOutcome {
     TakeOutcome::Nothing { why, failed }
 }
 
-/// Without a history the noise is assumed.
-fn records(project: &Project) -> Option<Records<'_>> {
-    project.find_store()?;
-    match Records::open(project) {
-        Ok(records) => Some(records),
-        Err(error) => {
-            warn(&format!("the noise cannot be estimated from the history: {error}"));
-            None
-        }
-    }
-}
-
-/// The runs are of one suite, machine and environment, the newest last; `time` is the earliest.
+/// The runs are of one suite, machine and environment, the newest last; `time` is the earliest. Without a history the noise is
+/// assumed.
 fn from_runs(
     project: &Project,
     records: Option<&Records<'_>>,
     runs: Vec<RecordedRun>,
     time: DateTime<Utc>,
     policy: &Policy,
-) -> TakeOutcome {
+) -> crate::Result<TakeOutcome> {
     let newest = runs.last().expect("whoever calls has a run");
-    let before = records.map_or_else(Vec::new, |records| before(records, &newest.run, time));
+    let before = records.map_or(Ok(Vec::new()), |records| before(records, &newest.run, time))?;
     let (base, past): (Vec<&RecordedRun>, Vec<&RecordedRun>) = (runs.iter().collect(), before.iter().collect());
     let taken = reference::baseline(&base, &past, Ground::Joined, policy, &doctor::spreads(project)).map(without_zeros);
     let Some(baseline) = taken.filter(|baseline| !baseline.metrics.is_empty()) else {
-        return nothing(format!("the run of `{}` has nothing to judge", newest.run.suite), false);
+        return Ok(nothing(format!("the run of `{}` has nothing to judge", newest.run.suite), false));
     };
     let mut sessions = reference::sessions(&before.iter().chain(&runs).collect::<Vec<_>>());
     sessions.values_mut().for_each(|count| *count = (*count).min(session_noise::MOST_SESSIONS));
-    TakeOutcome::Taken(Box::new(Taken { recorded: newest.clone(), baseline, sessions }))
+    Ok(TakeOutcome::Taken(Box::new(Taken { recorded: newest.clone(), baseline, sessions })))
 }
 
 /// Nothing can be compared with zero by a share.
@@ -145,14 +135,11 @@ fn without_zeros(mut baseline: Baseline) -> Baseline {
 }
 
 /// Runs of uncommitted changes teach nothing.
-fn before(records: &Records<'_>, run: &Run, time: DateTime<Utc>) -> Vec<RecordedRun> {
+fn before(records: &Records<'_>, run: &Run, time: DateTime<Utc>) -> crate::Result<Vec<RecordedRun>> {
     let alike = |one: &Run| {
         one.environment.key == run.environment.key && one.commit.as_ref().is_none_or(|commit| !commit.dirty)
     };
-    records.before(run, time, &alike).unwrap_or_else(|error| {
-        warn(&format!("the noise cannot be estimated from the history: {error}"));
-        Vec::new()
-    })
+    records.before(run, time, &alike)
 }
 
 fn from_revision(
@@ -180,7 +167,7 @@ fn from_revision(
         runs.retain(|one| Some(&one.run.environment.key) == key.as_ref());
         let first = runs.first().map(|one| one.run.timestamp);
         outcomes.push(match first {
-            Some(first) => from_runs(project, Some(&records), runs, first, policy),
+            Some(first) => from_runs(project, Some(&records), runs, first, policy)?,
             None => nothing(format!("the suite `{suite}` has no complete run of this machine at {short}"), false),
         });
     }

@@ -22,9 +22,10 @@ use crate::run_file::{self, RunFile};
 use crate::text::{self, warn};
 use crate::{Advice, import, ledger, policy, refuse, study, trend};
 use sprag_analysis::compare;
-use sprag_measure::environment;
+use sprag_history as history;
 use sprag_measure::suite::Effort;
-use sprag_model::{Comparison, Disagreement, Policy, RecordedRun, Run, SuiteGate, Verdict};
+use sprag_measure::{clock, environment};
+use sprag_model::{Baseline, Comparison, Disagreement, Ledger, Policy, RecordedRun, Run, SuiteGate, Verdict};
 
 pub use crate::gate::base::{AgainstBase, Bases, GateBase, named};
 pub use crate::gate::outcome::{
@@ -78,7 +79,10 @@ pub fn check(request: &CheckRequest, measure: &mut MeasureSuites<'_>, out: &mut 
     };
     let chosen = match (named, request.measure) {
         (Some(run), _) => vec![GateRun::from(run)],
-        (None, Some(effort)) => measured(&project, &asked, effort, measure)?,
+        (None, Some(effort)) => {
+            rehearse(&project, &bases, &asked, ledger.as_ref())?;
+            measured(&project, &asked, effort, measure)?
+        }
         (None, None) => recorded(&project, &bases, &asked, !request.gate.suites.is_empty())?,
     };
     let is_file = request.run.is_some();
@@ -236,6 +240,29 @@ fn named_run(path: &Path, suites: &[String]) -> crate::Result<RecordedRun> {
             "name it with `--baseline`, and a run with `--run`",
         ),
     }
+}
+
+/// Reads in a partial clone what runs of now will be judged by, which it may lack.
+fn rehearse(project: &Project, bases: &Bases<'_>, suites: &[String], ledger: Option<&Ledger>) -> crate::Result<()> {
+    let Some(store) = project.find_store() else { return Ok(()) };
+    if !history::facts(store)?.partial {
+        return Ok(());
+    }
+    let (commit, name) = (history::measured_commit(store)?, project.machine_name());
+    let mut needs_all = ledger.is_some_and(|ledger| !ledger.acceptances.is_empty());
+    for (suite, settings) in project.config.select(suites)? {
+        let machine = machine_of(name.as_deref(), settings);
+        let newest = bases.records()?.newest_that(suite, &machine.id, &|_| true)?;
+        let mut run = Run { commit: commit.clone(), ..Run::new(suite, clock::now(), machine) };
+        if let Some(newest) = newest {
+            run.environment = newest.environment;
+        }
+        let baseline = bases.for_run(&run)?.baseline;
+        reruns(project, bases, &run)?;
+        let is_of_other = |one: Baseline| one.machine.is_some_and(|name| name != run.machine.name);
+        needs_all |= ledger.is_some() && baseline.is_some_and(is_of_other);
+    }
+    if needs_all { trend::refuse_partial(project) } else { Ok(()) }
 }
 
 fn measured(

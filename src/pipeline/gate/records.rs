@@ -156,6 +156,7 @@ impl<'p> Records<'p> {
         time: DateTime<Utc>,
         keep: &dyn Fn(&Run) -> bool,
     ) -> crate::Result<Vec<RecordedRun>> {
+        study::refuse_absent(self.store, &self.listing.quarantined)?;
         let line = self.line(like.commit.as_ref().map(|commit| commit.sha.as_str()))?;
         let order = RunOrder::new(&line);
         let [commits, months] = self.newest_first(&like.suite, like.machine.short_id(), &line);

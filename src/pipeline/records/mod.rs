@@ -17,7 +17,7 @@ use sprag_analysis::frame::Frame;
 use sprag_history::{self as history, Leaf, Listing, LocalBranch, Store, SyncOptions, Synced};
 use sprag_measure::clock;
 use sprag_model::history_log::SCHEMA_VERSION;
-use sprag_model::{HistoryLog, LoggedRun, RunHead, RunStatus};
+use sprag_model::{HistoryLog, LoggedRun, Quarantined, RunHead, RunStatus};
 
 pub use crate::records::add::{ExpectedRecords, add};
 pub use crate::records::archive::{archive, restore};
@@ -53,8 +53,9 @@ pub fn log(folder: &Path, options: &LogOptions, out: &mut dyn Write) -> crate::R
     }
     let retracted = listing.retracted.iter().map(|(entry, _)| entry);
     let entries: Vec<Leaf> = listing.entries.iter().chain(retracted).cloned().collect();
-    let (mut heads, quarantined) = heads(&project, store, options.branch.is_none(), &entries)?;
-    let quarantined = listing.quarantined.len() + quarantined;
+    let (mut heads, bad) = heads(&project, store, options.branch.is_none(), &entries)?;
+    study::refuse_absent(store, listing.quarantined.iter().chain(&bad))?;
+    let quarantined = listing.quarantined.len() + bad.len();
     heads.sort_by(|a, b| (b.timestamp, &b.path).cmp(&(a.timestamp, &a.path)));
     let retracted: HashMap<&str, &String> =
         listing.retracted.iter().map(|(entry, words)| (entry.path.as_str(), words)).collect();
@@ -112,22 +113,21 @@ fn logged(head: RunHead, listing: &Listing, retracted: &HashMap<&str, &String>) 
     run
 }
 
-/// The cache holds only the runs of one branch, so other branches are read. Also returns the number of unusable records.
+/// The cache holds only the runs of one branch, so other branches are read. Also returns the unusable records.
 fn heads(
     project: &Project,
     store: &Store,
     is_own_branch: bool,
     entries: &[Leaf],
-) -> crate::Result<(Vec<RunHead>, usize)> {
+) -> crate::Result<(Vec<RunHead>, Vec<Quarantined>)> {
     if is_own_branch {
         let decoded = crate::cache::decode(project, store, entries)?;
         let heads = decoded.runs.into_heads().into_iter().map(|(head, _)| head);
-        return Ok((heads.collect(), decoded.quarantined.len()));
+        return Ok((heads.collect(), decoded.quarantined));
     }
     let records = history::read(store, entries).context("cannot read the history")?;
-    let heads: Vec<RunHead> = records.iter().flatten().map(RunHead::new).collect();
-    let bad = records.len() - heads.len();
-    Ok((heads, bad))
+    let heads = records.iter().flatten().map(RunHead::new).collect();
+    Ok((heads, records.into_iter().filter_map(Result::err).collect()))
 }
 
 fn table(runs: &[LoggedRun]) -> String {

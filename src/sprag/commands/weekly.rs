@@ -29,6 +29,7 @@ pub(super) fn run(folder: &Path, args: &WeeklyArgs, out: &mut dyn Write) -> Resu
     pending::foretell(&project, None)?;
     publish::check(&project, site_folder.as_deref())?;
     ledger::read(&project)?;
+    trend::refuse_partial(&project)?;
     let asked = project.config.select(&[])?;
     let progress = Progress::new();
     let trt = TrtOptions::none(folder);
