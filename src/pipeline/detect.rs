@@ -63,7 +63,7 @@ fn each<T: Send>(table: &SeriesTable, of: impl Fn(&TableSeries) -> T + Sync) -> 
 fn changes(series: &TableSeries, count: usize, sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
     let values = &series.values[..count];
     let is_exact = series.exact.contains(&count) && exact::is_steady(values);
-    if is_exact { exact::changes(values, sensitivity) } else { changes_in_context(values, sensitivity, context) }
+    if is_exact { exact::joined_changes(values, sensitivity) } else { changes_in_context(values, sensitivity, context) }
 }
 
 fn series_changes(series: &TableSeries, changes: &Changes) -> SeriesChanges {

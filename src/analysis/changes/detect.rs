@@ -130,7 +130,7 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
     let mut modes = modes::instead_of_changes(input, &mut steps, &mut scored);
     if context.joins_unstable {
         let mut findings = Findings { cuts: &mut steps, ramps: &mut scored, modes: &mut modes };
-        unstable::join(input, &before, &ramps, &mut findings);
+        unstable::join(input.scaled, input.sensitivity.least, &before, &ramps, &mut findings);
     }
     let scores = if modes.is_empty() { Vec::new() } else { Elimination::new(*input, &before).scores() };
     for one in &mut modes {

@@ -3,6 +3,7 @@
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
+use super::unstable::{self, Findings};
 use sprag_model::{ChangePoint, Changes, Level};
 
 /// Of so many values one at most may differ from the one before.
@@ -52,6 +53,32 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
     detected
 }
 
+/// Likewise, with one finding for what goes up and down again and again: of two modes, where there are two values.
+pub fn joined_changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
+    let mut detected = changes(values, sensitivity);
+    if detected.points.len() < unstable::FEWEST {
+        return detected;
+    }
+    let cuts: Vec<usize> = detected.points.iter().map(|point| point.index).collect();
+    let (mut remaining, mut modes) = (cuts.clone(), Vec::new());
+    let mut findings = Findings { cuts: &mut remaining, ramps: &mut Vec::new(), modes: &mut modes };
+    unstable::join(&Scaled::new(values), sensitivity.least, &cuts, &[], &mut findings);
+    for one in &mut modes {
+        let of = &values[one.begin..one.end];
+        let [low, high] = [f64::min, f64::max].map(|of_two| of.iter().copied().reduce(of_two).unwrap_or_default());
+        if of.iter().all(|value| [low, high].contains(value)) {
+            let share = of.iter().filter(|value| **value == high).count() as f64 / of.len() as f64;
+            (one.low, one.high, one.share) = (low, high, Some(share));
+        }
+    }
+    let is_left = |place: &usize| *place == 0 || remaining.contains(&cuts[place - 1]);
+    let levels = detected.levels.iter().enumerate();
+    detected.levels = levels.filter(|(place, _)| is_left(place)).map(|(_, level)| *level).collect();
+    detected.points.retain(|point| remaining.contains(&point.index));
+    detected.modes = modes;
+    detected
+}
+
 /// Whether so few of the values differ from the one before that they may be without noise: several values of one point may agree
 /// and points wander all the same, as with memory that is handed out in pages.
 pub fn is_steady(values: &[f64]) -> bool {
@@ -92,5 +119,21 @@ mod tests {
         check(&[400.0, 400.0, 401.0, 401.0, 402.0, 402.0, 402.0, 402.0], &[(4, 4)]);
         check(&[0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 3.0, 3.0], &[(5, 5)]);
         check(&[1.0, 1.0, 2.0, 2.0], &[]);
+    }
+
+    #[test]
+    fn what_goes_up_and_down_is_one_finding() {
+        let alternating: Vec<f64> = (0..100).map(|place| [4096.0, 8192.0][place / 5 % 2]).collect();
+        let lasting = [&alternating[..], &[16384.0; 60]].concat();
+        let detected = |values: &[f64]| {
+            let of = joined_changes(values, &Sensitivity::BALANCED);
+            let modes = of.modes.iter().map(|one| (one.begin, one.end, one.low, one.high, one.share));
+            assert_eq!(of.levels.len(), of.points.len() + 1);
+            (of.points.iter().map(|point| point.index).collect::<Vec<_>>(), modes.collect::<Vec<_>>())
+        };
+        let modes = |end| vec![(5, end, 4096.0, 8192.0, Some(50.0 / 95.0))];
+        assert_eq!(detected(&alternating), (vec![], modes(100)));
+        assert_eq!(detected(&lasting).0, [100]);
+        assert_eq!(detected(&alternating[..35]).0.len(), 6);
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::detect::FEWEST_POINTS;
 use super::scale::Scaled;
 use super::sensitivity::Sensitivity;
-use sprag_model::{Changes, Level};
+use sprag_model::{Changes, Level, Modes};
 
 /// How many newest points are examined.
 const NEWEST: usize = 3;
@@ -56,6 +56,15 @@ pub fn apart(
         let is_same_side = newest.iter().all(|value| (beyond(value) > 0.0) == (beyond(&newest[0]) > 0.0));
         is_same_side && newest.iter().all(|value| beyond(value).abs() > APART * deviation && beyond(value) != 0.0)
     })?;
+    // Of levels that alternate, each is one of those that came before.
+    let is_within = |modes: &Modes| {
+        let earlier = &values[modes.begin.min(begin)..begin];
+        let is_passed = |value: &f64| earlier.iter().any(|one| one <= value) && earlier.iter().any(|one| value <= one);
+        modes.end == count && values[begin..].iter().all(is_passed)
+    };
+    if changes.modes.last().is_some_and(is_within) {
+        return None;
+    }
     let median = |points: &[f64]| super::side::median(&mut points.to_vec());
     let (level, newest) = (median(&scaled.values[changed..begin]), median(&scaled.values[begin..]));
     if !scaled.differ(level, newest, sensitivity.least) {

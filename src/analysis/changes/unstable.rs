@@ -1,9 +1,9 @@
 //! Unstable points: changes in short order that go up and down again and again are one finding, where two levels do not explain them.
 //! There may be three levels, or two that move slowly; yet none of the changes lasts.
 
-use super::input::Input;
 use super::modes::{LONGEST_STAY, gain};
 use super::ramp::Ramp;
+use super::scale::Scaled;
 use super::side::trimmed_mean;
 use sprag_model::Modes;
 
@@ -22,8 +22,8 @@ pub(super) struct Findings<'a> {
 
 /// Makes one finding of unstable points. `cuts` and `ramps` are those before modes took the place of some. One change remains among
 /// them, the one that explains most, where the level after them is another one than before.
-pub(super) fn join(input: &Input<'_>, cuts: &[usize], ramps: &[Ramp], findings: &mut Findings<'_>) {
-    let values = &input.scaled.values[..];
+pub(super) fn join(scaled: &Scaled, least: f64, cuts: &[usize], ramps: &[Ramp], findings: &mut Findings<'_>) {
+    let values = &scaled.values[..];
     let ends = ramps.iter().flat_map(|ramp| [ramp.begin, ramp.end]);
     let mut bounds: Vec<usize> = cuts.iter().copied().chain(ends).chain([0, values.len()]).collect();
     bounds.sort_unstable();
@@ -32,7 +32,7 @@ pub(super) fn join(input: &Input<'_>, cuts: &[usize], ramps: &[Ramp], findings: 
         return;
     }
     let level = |pair: &[usize]| trimmed_mean(&mut values[pair[0]..pair[1]].to_vec());
-    let search = Search { values, levels: bounds.windows(2).map(level).collect(), bounds };
+    let search = Search { scaled, least, levels: bounds.windows(2).map(level).collect(), bounds };
     let retained: Vec<&Ramp> = ramps.iter().filter(|ramp| ramp.is_retained).collect();
     let mut all = Vec::new();
     let mut first = 1;
@@ -45,13 +45,15 @@ pub(super) fn join(input: &Input<'_>, cuts: &[usize], ramps: &[Ramp], findings: 
         }
     }
     for one in all {
-        search.replace(one, input, findings);
+        search.replace(one, findings);
     }
     findings.modes.sort_by_key(|one| one.begin);
 }
 
 struct Search<'a> {
-    values: &'a [f64],
+    scaled: &'a Scaled,
+    /// The least share by which levels differ.
+    least: f64,
     /// The changes and the ends of ramps, between zero and the number of points.
     bounds: Vec<usize>,
     /// Between each two of them.
@@ -80,11 +82,12 @@ impl Search<'_> {
     }
 
     fn explains_most(&self, [first, last]: [usize; 2]) -> usize {
-        let of = |place: &usize| gain(self.values, [first - 1, *place, last + 1].map(|place| self.bounds[place]));
+        let of =
+            |place: &usize| gain(&self.scaled.values, [first - 1, *place, last + 1].map(|place| self.bounds[place]));
         (first..=last).max_by(|one, other| of(one).total_cmp(&of(other))).unwrap_or(first)
     }
 
-    fn replace(&self, [first, last]: [usize; 2], input: &Input<'_>, findings: &mut Findings<'_>) {
+    fn replace(&self, [first, last]: [usize; 2], findings: &mut Findings<'_>) {
         let [begin, newest, after] = [first, last, last + 1].map(|place| self.bounds[place]);
         let is_over = after - newest > LONGEST_STAY;
         let end = if is_over { newest } else { after };
@@ -98,8 +101,7 @@ impl Search<'_> {
         }
         let [low, high] = self.extremes([first, last]);
         let [before, now] = [self.levels[first - 1], self.levels[last]];
-        let lasts =
-            input.scaled.differ(before, now, input.sensitivity.least) && (now - before).abs() > 0.5 * (high - low);
+        let lasts = self.scaled.differ(before, now, self.least) && (now - before).abs() > 0.5 * (high - low);
         let lasting = (is_over && lasts).then(|| self.bounds[self.explains_most([first, last])]);
         findings.cuts.retain(|cut| !is_cut(cut) || lasting == Some(*cut));
         findings.ramps.retain(|one| !is_ramp(one));
@@ -107,8 +109,8 @@ impl Search<'_> {
         let one = Modes {
             begin: parts().map(|one| one.begin).fold(begin, usize::min),
             end: parts().map(|one| one.end).fold(end, usize::max),
-            low: input.scaled.in_units(low),
-            high: input.scaled.in_units(high),
+            low: self.scaled.in_units(low),
+            high: self.scaled.in_units(high),
             share: None,
             newest,
             is_high: now > f64::midpoint(low, high),

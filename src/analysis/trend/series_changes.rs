@@ -274,7 +274,8 @@ impl<'a> SeriesChanges<'a> {
         let runs: Vec<usize> = points.iter().map(|point| point.runs).collect();
         let sensitivity = &setting.sensitivity;
         let detect = |values: &[f64], context: &Context<'_>| match is_exact {
-            true => exact_changes(values, sensitivity, context),
+            true if context.joins_unstable => exact::joined_changes(values, sensitivity),
+            true => exact::changes(values, sensitivity),
             false => changes_in_context(values, sensitivity, context),
         };
         let context = Context {
@@ -408,16 +409,6 @@ pub(super) fn is_considered(series: &Series, is_judged: bool) -> bool {
             !matches!(name, TIME | RATIO | LIMIT_SHARE | ABOVE_FLOOR) && series.metric.unit != Unit::PerSecond
         }
     }
-}
-
-/// Changes without noise; those that go up and down again and again are one finding as those of other series are.
-fn exact_changes(values: &[f64], sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
-    let changes = exact::changes(values, sensitivity);
-    if !context.joins_unstable || changes.points.len() < unstable::FEWEST {
-        return changes;
-    }
-    let joined = changes_in_context(values, sensitivity, context);
-    if joined.modes.is_empty() { changes } else { joined }
 }
 
 /// Whether the values of a series are without noise: several points have several values, and none has values that differ. One

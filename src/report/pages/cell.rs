@@ -7,7 +7,7 @@ use crate::mark::{Mark, Tone};
 use crate::phrase::Phrase;
 use crate::{date, link, number, reasons};
 use sprag_base::stats::describe;
-use sprag_model::{Better, Comparison, Metric, RunHead, Scale, SeriesAnalysis, Unit, Verdict};
+use sprag_model::{Better, Comparison, Metric, Modes, RunHead, Scale, SeriesAnalysis, Unit, Verdict};
 
 /// Values share a prefix where the largest is at most this many times the smallest; else four digits of one are zeros of another.
 const ONE_PREFIX: f64 = 1e5;
@@ -91,9 +91,13 @@ pub(super) fn way(fit: Option<&Fit<'_>>, metric: &Metric) -> &'static str {
         Some(turn) if turn.is_of_environment() => "environment",
         Some(turn) if turn.is_drift => "drift",
         Some(turn) => metric.word(turn.is_worse(metric)),
-        None if fit.present_modes().is_some() => "two modes",
-        None => "flat",
+        None => fit.present_modes().map_or("flat", modes_word),
     }
+}
+
+/// What levels that alternate are called.
+pub(super) fn modes_word(modes: &Modes) -> &'static str {
+    if modes.share.is_some() { "two modes" } else { "unstable" }
 }
 
 /// A share of a limit, marked where it is more than all of it.

@@ -69,7 +69,7 @@ fn groups(catalog: &Catalog<'_>) -> Vec<Section> {
     };
     let is_reverted = |one: &Event| one.sure && one.state != EventState::Present;
     let present = "First those that matter most: by certainty, size and number of series. No commit alone is the cause of a drift, \
-                   of two modes, or of what the environment changed.";
+                   of levels that alternate, or of what the environment changed.";
     let chance = "Findings this weak include more false alarms than the budget allows. More runs decide.";
     let reverted = "A later event undid more than half of the change.";
     let groups = [

@@ -20,7 +20,8 @@ pub(super) fn story(fit: &Fit<'_>) -> Phrase {
     let level = number::quantity(metric.unit.scale(level), level);
     if let Some(modes) = fit.present_modes() {
         let [low, high] = [modes.low, modes.high].map(|level| number::quantity(metric.unit.scale(level), level));
-        return Phrase::from(Mark::new(Tone::Doubt, "⇅", "two modes")).text(format!(", {low} and {high}, {points}"));
+        let (word, is) = (super::cell::modes_word(modes), if modes.share.is_some() { "" } else { "between " });
+        return Phrase::from(Mark::new(Tone::Doubt, "⇅", word)).text(format!(", {is}{low} and {high}, {points}"));
     }
     let Some(turn) = fit.turns.last() else { return format!("flat at {level}, {points}").into() };
     let size = turn.relative.map_or(String::new(), |relative| percent_size(relative.value) + " ");
@@ -51,7 +52,7 @@ pub(super) fn turns(catalog: &Catalog<'_>, fit: &Fit<'_>, scale: Scale) -> Secti
     let metric = &fit.series.metric;
     let note = "Numbers as in the chart, newest first. Chance: how often a point of a series without changes gives a change this clear. The false alarms of an event also depend on how many series were examined.";
     let nothing = match fit.newest_level() {
-        Some(_) if fit.present_modes().is_some() => "No change and no drift: the series alternates between two levels.",
+        Some(_) if fit.present_modes().is_some() => "No change and no drift: the levels of the series alternate.",
         Some(_) => "No change and no drift was found in this series.",
         None => "Too few points to find a change.",
     };

@@ -409,8 +409,12 @@ fn now(event: &Event) -> Phrase {
 /// How many series still alternate, and how many of them are at their worse level now.
 fn at_worse_level(event: &Event) -> (usize, usize) {
     let present = || event.members.iter().filter(|one| one.is_present);
-    let is_worse = |one: &&Member| one.is_high == Some(one.metric.better == Better::Lower);
+    let is_worse = |one: &&Member| one.is_high.is_some_and(|is_high| is_at_worse_level(one, is_high));
     (present().count(), present().filter(is_worse).count())
+}
+
+fn is_at_worse_level(member: &Member, is_high: bool) -> bool {
+    is_high == (member.metric.better == Better::Lower)
 }
 
 /// In two or three words.
@@ -525,6 +529,9 @@ fn member(member: &Member, names_machine: bool) -> Row {
     }
     if !member.is_present {
         series = series.text(", gone");
+    } else if let Some(is_high) = member.is_high {
+        let now = if is_at_worse_level(member, is_high) { ", now worse since " } else { ", now better since " };
+        series = series.text(now).id(words::name(member.at.short()));
     }
     if member.is_carried {
         series = series.text(", carried");
