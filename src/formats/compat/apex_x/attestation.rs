@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use sprag_base::json;
+use sprag_base::{json, words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grade {
@@ -17,16 +17,9 @@ pub enum Grade {
     NotApplicable,
 }
 
-impl Grade {
-    pub fn word(self) -> &'static str {
-        match self {
-            Grade::Pass => "PASS",
-            Grade::Fail => "FAIL",
-            Grade::Pending => "PENDING",
-            Grade::NotApplicable => "N/A",
-        }
-    }
+words!(Grade { Pass: "PASS", Fail: "FAIL", Pending: "PENDING", NotApplicable: "N/A" });
 
+impl Grade {
     /// In capitals or not.
     pub fn parse(word: &str) -> Option<Grade> {
         let all = [Grade::Pass, Grade::Fail, Grade::Pending, Grade::NotApplicable];

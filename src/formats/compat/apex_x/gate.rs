@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::{cpu_report, gpu_report, trt_report};
 use crate::compat::{json, python};
+use sprag_base::words;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -112,15 +113,7 @@ pub enum CheckStatus {
     Missing,
 }
 
-impl CheckStatus {
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckStatus::Pass => "pass",
-            CheckStatus::Fail => "fail",
-            CheckStatus::Missing => "missing",
-        }
-    }
-}
+words!(CheckStatus { Pass: "pass", Fail: "fail", Missing: "missing" });
 
 /// One metric of the baseline against the report, in milliseconds.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::autotune::{AutotuneSnapshot, Launched, Registry, Source, shape_bucket};
 use super::gpu_report::GpuConfig;
+use sprag_base::words;
 use sprag_model::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -39,6 +40,15 @@ pub struct ChosenLaunches {
     sources: BTreeMap<TimedOperation, Source>,
 }
 
+// Its name in benchmarks.
+words!(TimedOperation {
+    TilePack: "tile_pack",
+    TileUnpack: "tile_unpack",
+    FusionGate: "fusion_gate",
+    Scan: "tile_ssm_scan",
+    EndToEnd: "ff_path",
+});
+
 impl TimedOperation {
     /// In the order in which they are timed.
     pub const ALL: [TimedOperation; 5] = [
@@ -48,17 +58,6 @@ impl TimedOperation {
         TimedOperation::Scan,
         TimedOperation::EndToEnd,
     ];
-
-    /// Its name in benchmarks.
-    pub fn word(self) -> &'static str {
-        match self {
-            TimedOperation::TilePack => "tile_pack",
-            TimedOperation::TileUnpack => "tile_unpack",
-            TimedOperation::FusionGate => "fusion_gate",
-            TimedOperation::Scan => "tile_ssm_scan",
-            TimedOperation::EndToEnd => "ff_path",
-        }
-    }
 
     /// Its name in the registry: Apex-X's, or ours for what Apex-X does not count.
     fn op_name(self) -> &'static str {
