@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -132,6 +133,12 @@ impl Fixture {
         self.head()
     }
 
+    /// Commits that a file is gone.
+    pub(crate) fn remove(&self, path: &str) {
+        self.git(&["rm", "--quiet", path]);
+        self.git(&["commit", "--quiet", "-m", "Remove a file"]);
+    }
+
     pub(crate) fn head(&self) -> String {
         self.git(&["rev-parse", "HEAD"])
     }
@@ -144,6 +151,17 @@ impl Fixture {
     pub(crate) fn fsck(&self) {
         self.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
     }
+}
+
+/// Does what dies right after the step, as far as unwinding resembles dying: nothing cleans up.
+pub(crate) fn die_after<T>(fatal: Step, watched: impl FnOnce(&mut dyn FnMut(Step)) -> T) {
+    let mut watch = |step| {
+        if step == fatal {
+            std::panic::resume_unwind(Box::new(step));
+        }
+    };
+    let died = catch_unwind(AssertUnwindSafe(|| drop(watched(&mut watch))));
+    assert_eq!(died.expect_err("it dies").downcast_ref::<Step>(), Some(&fatal));
 }
 
 pub(crate) fn records(numbers: Range<i64>) -> Vec<Record> {

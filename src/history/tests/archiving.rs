@@ -1,10 +1,8 @@
 //! Runs of past months that leave the branch, and clones of which one has archived them.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crate::archive::archive_watched;
 use crate::state::Step;
-use crate::testing::{Fixture, checked, checked_against, file, minute, record, repaired, run};
+use crate::testing::{Fixture, checked, checked_against, die_after, file, minute, record, repaired, run};
 use crate::tests::syncing::{shared, sync};
 use crate::{
     Leaf, PastMonths, Record, SyncError, Target, archive, archived_runs, archives, check_note, entries, list,
@@ -113,8 +111,7 @@ fn the_root_stays_and_what_left_is_not_lost() {
     assert_eq!(numbers(&fixture), paths(&[1, 2, FEBRUARY, MARCH]));
     let back = checked(&fixture);
     assert_eq!((back.root, back.runs, back.archived), (before.root, 4, 0));
-    fixture.git(&["rm", "-q", &file(1).0]);
-    fixture.git(&["commit", "-q", "-m", "Remove a run"]);
+    fixture.remove(&file(1).0);
     assert_eq!(checked(&fixture).findings[0].kind, FindingKind::Lost);
 }
 
@@ -210,15 +207,7 @@ fn every_step_leaves_before_or_after() {
         let (runs, note) = leaving(&fixture, "03");
         let notes = [as_record(&note)];
         let (store, target) = (fixture.store(), fixture.target());
-        let mut watch = |step| {
-            if step == fatal {
-                std::panic::resume_unwind(Box::new(step));
-            }
-        };
-        let died = catch_unwind(AssertUnwindSafe(|| {
-            archive_watched(&store, &target, &runs, &notes, minute(200_000), &mut watch)
-        }));
-        assert_eq!(died.expect_err("it dies").downcast_ref::<Step>(), Some(&fatal));
+        die_after(fatal, |watch| archive_watched(&store, &target, &runs, &notes, minute(200_000), watch));
         let is_after = matches!(fatal, Step::RefMoved | Step::CaughtUp);
         let expected = if is_after { paths(&[MARCH]) } else { paths(&[1, 2, FEBRUARY, MARCH]) };
         assert_eq!((numbers(&fixture), fixture.head() != before), (expected, is_after), "{fatal:?}");
@@ -433,8 +422,7 @@ fn runs_in_git_come_back_without_their_snapshot() {
 fn runs_that_a_commit_removed_without_a_note_stay_an_error() {
     let (a, b) = two();
     archived(&a, "03");
-    a.git(&["rm", "-q", &file(MARCH).0]);
-    a.git(&["commit", "-q", "-m", "sprag: remove"]);
+    a.remove(&file(MARCH).0);
     assert!(matches!(sync(&a, 1), Err(SyncError::LostHere { paths, .. }) if paths == [file(MARCH).0]));
     a.git(&["push", "-q", "origin", "main"]);
     match sync(&b, 1) {

@@ -1,13 +1,12 @@
 //! Working trees on the branch of the history.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::append::append_watched;
 use crate::state::{MANY_FILES, Step};
-use crate::testing::{Fixture, minute, records, run};
+use crate::testing::{self, Fixture, minute, records, run};
 use crate::{Record, Store, Target, append, open};
 
 #[test]
@@ -287,20 +286,13 @@ fn busy() -> Fixture {
     fixture
 }
 
-/// Runs an append that dies right after the step, as far as unwinding resembles dying: nothing cleans up.
+/// Runs an append that dies right after the step.
 fn die_after(fixture: &Fixture, fatal: Step, records: &[Record]) {
     die_in(&fixture.store(), &fixture.target(), fatal, records);
 }
 
 fn die_in(store: &Store, target: &Target, fatal: Step, records: &[Record]) {
-    let mut watch = |step| {
-        if step == fatal {
-            std::panic::resume_unwind(Box::new(step));
-        }
-    };
-    let append = AssertUnwindSafe(|| append_watched(store, target, records, minute(1), &mut watch));
-    let payload = catch_unwind(append).expect_err("the append should have died");
-    assert_eq!(payload.downcast_ref::<Step>(), Some(&fatal));
+    testing::die_after(fatal, |watch| append_watched(store, target, records, minute(1), watch));
 }
 
 #[test]

@@ -96,20 +96,13 @@ fn content_that_its_name_contradicts() {
 #[test]
 fn a_record_that_is_gone_comes_back() {
     let path = file(0).0;
-    check(
-        |fixture| {
-            fixture.git(&["rm", "--quiet", &path]);
-            commit(fixture);
-        },
-        &[(Kind::Lost, &path)],
-    );
+    check(|fixture| fixture.remove(&path), &[(Kind::Lost, &path)]);
     // A damaged file that someone removed by hand is preserved all the same.
     let wrong = path.replace("cpu/", "gpu/");
     let fixture = check(
         |fixture| {
             put(&wrong, "{}\n")(fixture);
-            fixture.git(&["rm", "--quiet", &wrong]);
-            commit(fixture);
+            fixture.remove(&wrong);
         },
         &[(Kind::Lost, &wrong)],
     );
@@ -348,8 +341,7 @@ fn a_note_may_go_once_its_record_is_back() {
     let [note] = &report.quarantined[..] else { panic!("{report:#?}") };
     assert_eq!((report.status, findings(&report)), (FsckStatus::Warnings, vec![(Kind::SetAside, note.clone())]));
     // Without it nothing would show the loss.
-    fixture.git(&["rm", "--quiet", note]);
-    fixture.git(&["commit", "--quiet", "-m", "Remove the note"]);
+    fixture.remove(note);
     assert!(findings_but_clocks(&fixture).contains(&(Kind::Lost, note.clone())), "{:#?}", checked(&fixture));
     fs::create_dir_all(object.parent().unwrap()).unwrap();
     fs::write(&object, bytes).unwrap();
@@ -396,8 +388,7 @@ fn what_a_partial_clone_lacks_is_no_damage() {
 #[test]
 fn a_removed_record_is_lost_in_a_partial_clone_too() {
     let origin = history();
-    origin.git(&["rm", "--quiet", &file(1).0]);
-    commit(&origin);
+    origin.remove(&file(1).0);
     let clone = origin.cloned("bare", &["--filter=blob:none", "--bare"]);
     let report = checked(&clone);
     assert_eq!(findings(&report)[0], (Kind::Lost, file(1).0), "{report:#?}");

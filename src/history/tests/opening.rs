@@ -188,8 +188,7 @@ const BEGINS: &str = "there is no branch `records` yet: it will begin with the r
 fn what_was_lost_with_the_code_is_listed_on_the_branch_that_begins() {
     let fixture = Fixture::new();
     fixture.append(&records(1..3), minute(1));
-    fixture.git(&["rm", "--quiet", &file(1).0]);
-    fixture.git(&["commit", "--quiet", "--message", "Lose a record"]);
+    fixture.remove(&file(1).0);
     let branch = target(&fixture.store(), Some("records")).unwrap();
     crate::repair(&fixture.store(), &branch, minute(2)).unwrap();
     assert_eq!(load(&fixture.store(), &branch).unwrap().runs.len(), 2);

@@ -4,7 +4,6 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -16,7 +15,7 @@ use flate2::write::ZlibEncoder;
 use crate::archive::archive_watched;
 use crate::fsck::repair::repair_watched;
 use crate::state::Step;
-use crate::testing::{Fixture, checked, commit, file, minute, record, repaired, run};
+use crate::testing::{Fixture, checked, commit, die_after, file, minute, record, repaired, run};
 use crate::tests::archiving::{FEBRUARY, FORGERIES, MARCH, agree, archived, archived_as, as_record, leaving};
 use crate::tests::archiving::{numbers, paths, two};
 use crate::tests::syncing::{sync, sync_with};
@@ -42,21 +41,16 @@ const DAMAGES: [(&str, Damage); 20] = [
     }),
     ("a wrong note that was removed", |a, _| {
         let note = archived_as(a, "03", &FORGERIES[4]);
-        a.git(&["rm", "-q", &note.to_file().0]);
-        a.git(&["commit", "-q", "-m", "Remove a note"]);
+        a.remove(&note.to_file().0);
     }),
     ("a wrong note of a restoration", |a, note| {
         add(a, Archive { history_size: 9, time: minute(200_001), restored: true, ..note.clone() });
     }),
     ("an executable record", |a, _| {
-        a.git(&["update-index", "--chmod=+x", &file(FEBRUARY).0]);
-        a.git(&["commit", "-q", "-m", "Change a mode"]);
-        a.git(&["checkout", "-q", "--", "."]);
+        executable(a, &file(FEBRUARY).0);
     }),
     ("an executable note", |a, note| {
-        a.git(&["update-index", "--chmod=+x", &note.to_file().0]);
-        a.git(&["commit", "-q", "-m", "Change a mode"]);
-        a.git(&["checkout", "-q", "--", "."]);
+        executable(a, &note.to_file().0);
     }),
     ("a link in the place of a record", |a, _| {
         let place = a.root.join(file(FEBRUARY).0);
@@ -65,15 +59,9 @@ const DAMAGES: [(&str, Damage); 20] = [
         commit(a);
     }),
     ("a record that was changed", |a, _| drop(a.commit(&file(FEBRUARY).0, "{}\n", "Change a record"))),
-    ("a record that was removed", |a, _| {
-        a.git(&["rm", "-q", &file(FEBRUARY).0]);
-        a.git(&["commit", "-q", "-m", "Remove a record"]);
-    }),
+    ("a record that was removed", |a, _| a.remove(&file(FEBRUARY).0)),
     ("a note that was changed", |a, note| drop(a.commit(&note.to_file().0, "{}\n", "Change a note"))),
-    ("a note that was removed", |a, note| {
-        a.git(&["rm", "-q", &note.to_file().0]);
-        a.git(&["commit", "-q", "-m", "Remove a note"]);
-    }),
+    ("a note that was removed", |a, note| a.remove(&note.to_file().0)),
     ("a file that is no record", |a, _| {
         let path = "history/v1/cpu/2026/01/0123456789ab-01234567-0123456789abcdef.json";
         a.commit(path, "{}\n", "Add a file");
@@ -94,6 +82,12 @@ const DAMAGES: [(&str, Damage); 20] = [
         a.commit(&record.path, str::from_utf8(&record.bytes).unwrap(), "Shout");
     }),
 ];
+
+fn executable(fixture: &Fixture, path: &str) {
+    fixture.git(&["update-index", "--chmod=+x", path]);
+    fixture.git(&["commit", "-q", "-m", "Change a mode"]);
+    fixture.git(&["checkout", "-q", "--", "."]);
+}
 
 /// Commits a link to a submodule, with the folder that a checkout makes of it.
 fn link(fixture: &Fixture, path: &str) {
@@ -226,13 +220,7 @@ fn every_step_of_a_repair_leaves_before_or_after() {
         a.write("staged", "staged\n");
         a.git(&["add", "staged"]);
         let (store, target, before) = (a.store(), a.target(), a.head());
-        let mut watch = |step| {
-            if step == fatal {
-                std::panic::resume_unwind(Box::new(step));
-            }
-        };
-        let died = AssertUnwindSafe(|| repair_watched(&store, &target, minute(24 * 60), &mut watch));
-        assert_eq!(catch_unwind(died).expect_err("it dies").downcast_ref::<Step>(), Some(&fatal));
+        die_after(fatal, |watch| repair_watched(&store, &target, minute(24 * 60), watch));
         // The next command ends it, whatever it does.
         assert_eq!(a.store().warnings, [""; 0], "{fatal:?}");
         assert_eq!(a.status(), "A  staged", "{fatal:?}");
@@ -473,15 +461,9 @@ fn a_run_that_the_branch_keeps_stays_whatever_mode_a_user_staged() {
     a.git(&["checkout-index", "-f", &path]);
     let (staged, head) = (a.status(), a.head());
     let (runs, note) = leaving(&a, "04");
-    let mut watch = |step| {
-        if step == Step::Journalled {
-            std::panic::resume_unwind(Box::new(step));
-        }
-    };
-    let died = AssertUnwindSafe(|| {
-        archive_watched(&a.store(), &a.target(), &runs, &[as_record(&note)], minute(200_000), &mut watch)
+    die_after(Step::Journalled, |watch| {
+        archive_watched(&a.store(), &a.target(), &runs, &[as_record(&note)], minute(200_000), watch)
     });
-    catch_unwind(died).expect_err("it dies");
     drop(a.store());
     assert_eq!((a.status(), a.head()), (staged, head));
 }
@@ -589,6 +571,13 @@ fn a_clone_that_lacks_a_folder_or_a_run_finds_fault_with_no_note() {
     }
 }
 
+/// Commits a copy of a file in the quarantine.
+fn set_aside(fixture: &Fixture, path: &str, text: &str) {
+    let name = path.strip_prefix("history/v1/").unwrap().replace('/', "_");
+    let digits = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
+    fixture.commit(&format!("history/v1/_quarantine/{digits}/{name}"), text, "Set aside by hand");
+}
+
 #[test]
 fn a_valid_record_or_note_that_was_moved_to_the_quarantine_stays_an_error() {
     let (a, b, note) = with_archive();
@@ -597,9 +586,7 @@ fn a_valid_record_or_note_that_was_moved_to_the_quarantine_stays_an_error() {
     for (path, text) in [file(FEBRUARY), (path, text)] {
         let head = a.head();
         a.git(&["rm", "-q", &path]);
-        let name = path.strip_prefix("history/v1/").unwrap().replace('/', "_");
-        let digits = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
-        a.commit(&format!("history/v1/_quarantine/{digits}/{name}"), &text, "Set aside by hand");
+        set_aside(&a, &path, &text);
         assert!(sync(&a, 1).unwrap_err().is_integrity());
         a.git(&["push", "-q", "origin", "main"]);
         assert!(sync(&b, 1).unwrap_err().is_integrity());
@@ -640,8 +627,7 @@ fn notes_of_a_newer_build_are_left_alone_with_their_runs() {
     assert!(findings.contains(&(FindingKind::Incomplete, None)) && report.status != FsckStatus::Damaged);
     assert_eq!(repaired(&a).commit, None);
     // What left before or after is not its.
-    a.git(&["rm", "-q", &file(MARCH).0]);
-    a.git(&["commit", "-q", "-m", "Remove a run"]);
+    a.remove(&file(MARCH).0);
     let lost = |report: FsckReport| report.findings.into_iter().find(|one| one.kind == FindingKind::Lost);
     assert_eq!(lost(checked(&a)).and_then(|one| one.path), Some(file(MARCH).0));
     repaired(&a);
@@ -664,9 +650,7 @@ fn a_copy_in_quarantine_takes_nothing_off_the_remote() {
     record(&a, &[run(new)]);
     let (note_path, bytes, _) = note.to_file();
     for (path, text) in [file(new), (note_path, String::from_utf8(bytes).unwrap())] {
-        let name = path.strip_prefix("history/v1/").unwrap().replace('/', "_");
-        let digits = Digest::from_parts(&[text.trim_end().as_bytes()]).short();
-        a.commit(&format!("history/v1/_quarantine/{digits}/{name}"), &text, "Put a copy aside");
+        set_aside(&a, &path, &text);
     }
     for clone in [&a, &a.at("partial"), &a.at("shallow"), &b] {
         sync(clone, 1).unwrap();
