@@ -58,11 +58,9 @@ fn a_history_reads_the_same_with_its_snapshot_and_names_what_is_missing_without(
     // With and without the cache, and in a clone that lacks the old records.
     assert_eq!(outputs(&sandbox), before);
     assert_eq!(outputs(&sandbox), before, "from the cache");
-    let fsck = sandbox.ends(0, &["history", "fsck", "--json"]);
-    follows("history-fsck-1", &fsck.out);
-    assert_eq!(fsck.json()["archived"], 45);
-    let url = format!("file://{}", sandbox.project.display());
-    sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    let fsck = follows("history-fsck-1", &sandbox.ends(0, &["history", "fsck", "--json"]).out);
+    assert_eq!(fsck["archived"], 45);
+    sandbox.cloned(&["--depth", "1"], "shallow");
     let shallow = sandbox.ends(0, &["-C", "../shallow", "export", "csv"]).out;
     assert!(shallow.lines().eq(before[1].lines()), "{shallow}");
     sandbox.ends(0, &["site"]);
@@ -163,8 +161,7 @@ fn runs_come_back_from_earlier_commits_where_their_snapshot_is_lost() {
     sandbox
         .ends(0, &["history", "fsck"])
         .prints(&["is not here, and was not checked", "`sprag history archive --restore`"]);
-    let url = format!("file://{}", sandbox.project.display());
-    sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    sandbox.cloned(&["--depth", "1"], "shallow");
     let below = format!("{}/x", sandbox.project.join("sprag.toml").display());
     sandbox.ends(2, &["history", "archive", "--restore", &below]).says(&["hint: check the path"]);
     restore("../shallow").expect(2).says(&["earlier commits with the runs of `runs-2026-", "git fetch --unshallow"]);
@@ -188,14 +185,12 @@ fn a_root_is_of_all_runs_or_there_is_none() {
     let blob = sandbox.git(&["rev-parse", &format!("HEAD:{run}")]);
     archive(&sandbox);
     sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
-    let url = format!("file://{}", sandbox.project.display());
     for (option, words, fetch) in [
         ("--depth=1", "this is a shallow clone, which lacks earlier commits", &["--unshallow"][..]),
         ("--filter=blob:none", "cannot be read, it is not in this repository", &["--refetch", "--no-filter"]),
         ("--filter=tree:0", "cannot be read, it is not in this repository", &["--refetch", "--no-filter"]),
     ] {
-        let clone = format!("../{}", option.replace(':', "-"));
-        sandbox.git(&["clone", "-q", option, &url, &clone]);
+        let clone = sandbox.cloned(&[option], &option.replace(':', "-"));
         let hint = format!("hint: run `git fetch {}`", fetch.join(" "));
         for command in [&["root"][..], &["prove", &run], &["prove", "--since", &root[..64]]] {
             let ended = sandbox.ends(2, &[&["-C", &clone, "history"], command].concat());
@@ -236,8 +231,7 @@ fn months_without_runs_and_damaged_histories_are_not_archived() {
         ended.prints(&["nothing to archive: main has no run of a month that ended before"]);
     }
     let damaged = &sandbox.records("HEAD")[0];
-    sandbox.write(damaged, "{}\n");
-    sandbox.commit("Damage a record");
+    sandbox.commit_with(damaged, "{}\n", "Damage a record");
     let ended = sandbox.ends(4, &["history", "archive", "--before", "2026-07", "--out", "../s"]);
     ended.says(&["the history is damaged: ", damaged, "sprag history fsck"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), head);
@@ -279,8 +273,7 @@ fn clones_archive_what_the_remote_has() {
     };
     let (january, march) = (clones.record("a", 1), clones.record("a", 82_000));
     archive("a").expect(2).says(&["this clone was never synced with `origin/main`", "run `sprag history sync` first"]);
-    clones.sync("a", &[]).expect(0);
-    clones.sync("b", &[]).expect(0);
+    clones.sync_each(&["a", "b"]);
     let unsent = clones.record("a", 2);
     let others = clones.record("b", 3);
     archive("a").expect(0).prints(&["archived 1 run of 2026-01 in"]).says(&["name that folder as `archive` under"]);
@@ -319,8 +312,7 @@ fn two_suites_and_two_years_are_read_in_a_shallow_clone() {
     let ended = sprag("a", &["history", "archive", "--before", "2025-01"]).expect(0);
     ended.prints(&["archived 2 runs of 2023-05 in", "archived 2 runs of 2024-05 in"]);
     clones.sync("a", &[]).expect(0);
-    let url = format!("file://{}", clones.path("remote.git").display());
-    clones.sandbox.git(&["clone", "-q", "--depth", "1", &url, "shallow"]);
+    clones.add("shallow", &["--depth", "1"]);
     assert_eq!(sprag("shallow", &["history", "log", "--limit", "0"]).expect(0).out, before);
     assert_eq!(sprag("shallow", &["export", "csv"]).expect(0).out, sprag("a", &["export", "csv"]).expect(0).out);
 }

@@ -9,8 +9,7 @@ pub(crate) fn sandbox() -> Sandbox {
     sandbox.write("sprag.toml", &SUITE.replace("cat rate", "test ! -e broken && cat rate"));
     for number in 0..9 {
         sandbox.write("speed", if number < 6 { "1e-3" } else { "2e-3" });
-        sandbox.write("number", &number.to_string());
-        sandbox.commit(&format!("Make c{number}"));
+        sandbox.commit_with("number", &number.to_string(), &format!("Make c{number}"));
         sandbox.git(&["branch", &format!("c{number}")]);
     }
     sandbox.git(&["tag", "v9", "c4"]);
@@ -87,8 +86,7 @@ fn releases_and_shards_divide_a_range() {
 #[test]
 fn a_spent_budget_stops_and_what_failed_is_not_retried() {
     let sandbox = sandbox();
-    sandbox.write("broken", "");
-    sandbox.commit("Break the build");
+    sandbox.commit_with("broken", "", "Break the build");
     sandbox.git(&["branch", "broken"]);
     sandbox.git(&["rm", "-q", "broken"]);
     sandbox.commit("Mend it");
@@ -130,10 +128,7 @@ fn the_budget_ends_a_command_that_hangs_and_blames_no_commit() {
 fn nothing_is_around_no_event_and_a_shallow_clone_is_refused() {
     let sandbox = sandbox();
     backfill(&sandbox, &["--around", "worst"], 0).says(&["no open regression has several suspects"]);
-    let url = format!("file://{}", sandbox.project.display());
-    sandbox.git(&["clone", "-q", "--depth", "2", &url, "../shallow"]);
-    let shallow = sandbox.project.join("../shallow");
-    let shallow = shallow.to_str().expect("a path is text");
+    let shallow = &*sandbox.cloned(&["--depth", "2"], "shallow");
     sandbox.git(&["-C", shallow, "fetch", "-q", "--depth", "1", "origin", "c1:c1"]);
     sandbox.ends(2, &["-C", shallow, "backfill", "c1..main"]).says(&["shallow", "--unshallow"]);
 }

@@ -24,17 +24,14 @@ fn outside_a_repository() {
 #[test]
 fn a_bare_repository_takes_records() {
     let sandbox = Sandbox::new();
-    sandbox.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
-    let bare = sandbox.project.join("../bare.git");
-    let bare = bare.to_str().expect("a temporary path is text");
+    let bare = &*sandbox.cloned(&["--bare"], "bare.git");
     let arguments = ["-C", bare, "run", "--quick", "--suite", "cpu", "--filter", "tile_ssm_scan", "--record"];
     sandbox.ends(0, &arguments);
     let list = sandbox.git(&["-C", bare, "ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
     assert_eq!(list.lines().count(), 1, "{list}");
     sandbox.ends(2, &["-C", bare, "site"]).says(&["bare repository", "hint:", "--out"]);
     sandbox.ends(2, &["-C", bare, "baseline", "emit"]).says(&["bare repository", "hint:"]);
-    let site = sandbox.project.join("site");
-    sandbox.ends(0, &["-C", bare, "site", "--out", site.to_str().expect("a temporary path is text")]);
+    sandbox.ends(0, &["-C", bare, "site", "--out", &sandbox.place("site")]);
 }
 
 #[test]
@@ -53,11 +50,9 @@ fn a_run_on_a_detached_head_is_recorded_later() {
 fn a_run_during_a_merge_stays_pending() {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-q", "-b", "side"]);
-    sandbox.write("a", "side");
-    sandbox.commit("Side");
+    sandbox.commit_with("a", "side", "Side");
     sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.write("a", "main");
-    sandbox.commit("Main");
+    sandbox.commit_with("a", "main", "Main");
     sandbox.git(&["merge", "--no-commit", "--no-ff", "-s", "ours", "side"]);
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.ends(2, &["run", "--quick", "--record"]).says(&["merge", "hint:"]);
@@ -127,10 +122,7 @@ fn a_shallow_clone_is_named_and_works() {
     sandbox.ends(0, &["run", "--quick", "--record"]);
     sandbox.commit("Second");
     sandbox.ends(0, &["run", "--quick", "--record"]);
-    let origin = format!("file://{}", sandbox.project.display());
-    sandbox.git(&["clone", "-q", "--depth", "2", &origin, "../shallow"]);
-    let shallow = sandbox.project.join("../shallow");
-    let shallow = shallow.to_str().expect("a temporary path is text");
+    let shallow = &*sandbox.cloned(&["--depth", "2"], "shallow");
     sandbox.ends(0, &["-C", shallow, "run", "--quick", "--record"]);
     sandbox.ends(0, &["-C", shallow, "site"]);
     let page = fs::read_to_string(sandbox.project.join("../shallow/_site/index.html")).expect("the page is there");
@@ -156,8 +148,7 @@ fn bad_records_are_counted_and_the_others_stay() {
     sandbox.write(&name('b'), "{\"name\":\"somebody else's\"}");
     sandbox.write(&name('c'), &text.replace("\"schema_version\":2", "\"schema_version\":9"));
     sandbox.write(&name('d'), &text);
-    sandbox.write(&format!("{folder}/notes.txt"), "hello");
-    sandbox.commit("Damage the history");
+    sandbox.commit_with(&format!("{folder}/notes.txt"), "hello", "Damage the history");
     sandbox.ends(0, &["site"]);
     let page = sandbox.read("_site/index.html");
     assert_contains(&page, &["tile_ssm_scan", "schema version 9", "notes.txt", "is not JSON", QUARANTINED]);
@@ -195,8 +186,7 @@ fn usage_errors_exit_with_2() {
 #[cfg(unix)]
 fn the_exit_code_is_that_of_the_work() {
     let sandbox = Sandbox::new();
-    sandbox.write(".gitignore", "/_site\n/in\n");
-    sandbox.commit("Ignore what comes in");
+    sandbox.commit_with(".gitignore", "/_site\n/in\n", "Ignore what comes in");
     sandbox.write("in/bad.json", "{}");
     let table = "suite,benchmark,metric,unit,better,commit,commit_time,machine,value\ns,b,time,s,lower,,,,1\n";
     sandbox.write("in/r.csv", table);

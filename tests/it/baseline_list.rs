@@ -1,6 +1,5 @@
 //! Baselines listed and compared with one another.
 
-use serde_json::Value;
 use sprag_model::Baseline;
 
 use crate::crafted::{BASELINE, Crafted};
@@ -42,8 +41,7 @@ fn the_list_shows_what_each_is_and_names_what_is_broken() {
     );
 
     let json = list(&["--archive", "--json"]).out;
-    follows("baseline-list-1", &json);
-    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    let json = follows("baseline-list-1", &json);
     let entries = json["baselines"].as_array().expect("a list");
     let archived: Vec<bool> = entries.iter().filter_map(|one| one["archived"].as_bool()).collect();
     assert_eq!(archived, [false, false, false, false, true]);
@@ -80,8 +78,7 @@ fn a_diff_shows_what_changed_and_judges_nothing() {
     diff(0, &[BASELINE, "p.json", "--suite", "cpu"]).prints(&["2 metrics the same"]);
 
     let json = diff(0, &["--json"]).out;
-    follows("baseline-diff-1", &json);
-    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    let json = follows("baseline-diff-1", &json);
     let kinds: Vec<&str> =
         json["diffs"][0]["metrics"].as_array().expect("a list").iter().filter_map(|one| one["kind"].as_str()).collect();
     assert_eq!(kinds, ["removed", "added", "worse"]);
@@ -122,8 +119,7 @@ fn what_is_to_be_committed_holds_the_archive() {
 
 #[test]
 fn whoever_accepts_what_is_there_is_written_down() {
-    let crafted = Crafted::with_sessions(5);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(5);
     let accepted = || {
         let baseline = Baseline::from_json(crafted.read(BASELINE).as_bytes()).expect("it is one");
         baseline.accepted.expect("it is accepted")
@@ -148,8 +144,7 @@ fn whoever_accepts_what_is_there_is_written_down() {
 
 #[test]
 fn noise_is_neither_worse_nor_better() {
-    let crafted = Crafted::with_sessions(5);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(5);
     crafted.change(8, &[("pack", 1.01e-3), ("scan", 1e-3)]);
     crafted
         .ends(0, &["baseline", "diff", "--run"])

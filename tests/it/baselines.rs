@@ -74,8 +74,7 @@ fn rules_of_the_configuration_are_written_as_they_are() {
 
 #[test]
 fn a_proposal_is_reviewed_and_accepted() {
-    let crafted = Crafted::with_sessions(4);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(4);
     let old = crafted.read(BASELINE);
     crafted.change(8, &[("pack", 1.5e-3), ("scan", 2e-3)]);
     let propose = ["baseline", "emit", "--output", "proposed.json"];
@@ -103,8 +102,7 @@ fn a_proposal_is_reviewed_and_accepted() {
 
 #[test]
 fn the_slowdown_of_one_kernel_is_accepted_alone() {
-    let crafted = Crafted::with_sessions(5);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(5);
     let old = read(&crafted, BASELINE);
     crafted.change(8, &[("pack", 1.5e-3), ("scan", 3e-3)]);
     crafted.ends(1, &["check"]);
@@ -121,8 +119,7 @@ fn the_slowdown_of_one_kernel_is_accepted_alone() {
 
 #[test]
 fn what_is_not_fit_to_be_a_baseline_is_refused() {
-    let crafted = Crafted::with_sessions(5);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(5);
     crafted.ends(2, &["baseline", "accept", "--why", " \t"]).says(&["`--why` says nothing", "hint:"]);
     let gone = ["baseline", "accept", "--why", "x", "--metric", "gone"];
     crafted.ends(2, &gone).says(&["no metric of the run", "contains `gone`", "hint:"]);
@@ -135,8 +132,7 @@ fn what_is_not_fit_to_be_a_baseline_is_refused() {
 
 #[test]
 fn runs_that_are_dirty_partial_or_broken_have_to_be_named_so() {
-    let crafted = Crafted::with_sessions(5);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(5);
     let complete = crafted.run(9, &[("pack", 1.5e-3), ("scan", 3e-3)]);
     let mut dirty = complete.clone();
     dirty.commit.as_mut().expect("there is one").dirty = true;

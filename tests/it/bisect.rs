@@ -17,8 +17,7 @@ printf '{"schema_version": 1, "benchmarks": [{"name": "sort", "metrics": [
 
 /// A repository of commits that report these times; those of `broken` cannot be built.
 pub(crate) fn history(speeds: &[&str], broken: &[usize]) -> Sandbox {
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     sandbox.write("sprag.toml", SUITE);
     sandbox.write("bench.sh", BENCH);
     sandbox.write(".gitignore", "built\n");
@@ -40,15 +39,13 @@ fn branch(sandbox: &Sandbox, name: &str, speeds: &[&str]) {
 
 /// Merges a branch after one more commit of `main`.
 fn merge(sandbox: &Sandbox, branch: &str) {
-    sandbox.write("other", branch);
-    sandbox.commit(&format!("Main {branch}"));
+    sandbox.commit_with("other", branch, &format!("Main {branch}"));
     sandbox.git(&["merge", "-q", "--no-ff", "-m", &format!("Merge {branch}"), branch]);
 }
 
 fn add(sandbox: &Sandbox, subject: &str, speed: &str, build: &str) {
     sandbox.write("speed", speed);
-    sandbox.write("build.sh", &format!("# {subject}\n{build}\n"));
-    sandbox.commit(subject);
+    sandbox.commit_with("build.sh", &format!("# {subject}\n{build}\n"), subject);
 }
 
 fn state(sandbox: &Sandbox) -> [String; 3] {
@@ -63,8 +60,7 @@ fn bisect(sandbox: &Sandbox, words: &[&str], code: i32) -> Ended {
 #[track_caller]
 fn report(sandbox: &Sandbox, words: &[&str], code: i32) -> Value {
     let ended = bisect(sandbox, &[words, &["--format", "json"]].concat(), code);
-    crate::schemas::follows("bisect-1", &ended.out);
-    ended.json()
+    crate::schemas::follows("bisect-1", &ended.out)
 }
 
 fn subjects(report: &Value) -> Vec<String> {
@@ -118,8 +114,7 @@ fn the_commit_of_a_step_is_named_and_nothing_else_is_touched() {
 fn commits_that_change_nothing_of_the_build_are_hardly_suspects() {
     let sandbox = history(&["1000", "1000", "1080"], &[]);
     for place in 0..6 {
-        sandbox.write("README", &place.to_string());
-        sandbox.commit(&format!("Explain {place}"));
+        sandbox.commit_with("README", &place.to_string(), &format!("Explain {place}"));
     }
     let planned = |words: &[&str]| drop(bisect(&sandbox, &["HEAD~8", "--dry-run"], 0).prints(words));
     planned(&["8 suspects", "then about 4 commits"]);
@@ -202,8 +197,7 @@ fn two_parts_of_a_change_and_an_undone_one_are_named() {
 
 #[test]
 fn benchmarks_that_moved_at_different_commits_have_a_culprit_each() {
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     sandbox.write("sprag.toml", SUITE);
     sandbox.write(".gitignore", "built\n");
     // One becomes faster, the other slower.
@@ -247,14 +241,12 @@ fn a_branch_that_forked_before_the_good_end_is_not_searched() {
     let sandbox = history(&["1050"], &[]);
     sandbox.git(&["checkout", "-q", "-b", "side"]);
     for place in 0..3 {
-        sandbox.write("unrelated", &place.to_string());
-        sandbox.commit(&format!("Unrelated {place}"));
+        sandbox.commit_with("unrelated", &place.to_string(), &format!("Unrelated {place}"));
     }
     sandbox.git(&["checkout", "-q", "main"]);
     add(&sandbox, "Faster", "1000", "cp speed built");
     sandbox.git(&["merge", "-q", "--no-ff", "--no-commit", "side"]);
-    sandbox.write("speed", "1050");
-    sandbox.commit("Merge side");
+    sandbox.commit_with("speed", "1050", "Merge side");
     let result = report(&sandbox, &["HEAD~1", "HEAD"], 0);
     assert_eq!(subjects(&result), ["Merge side"]);
     let [fork, merge] = ["HEAD~2", "HEAD"].map(|name| sandbox.git(&["rev-parse", "--short=12", name]));
@@ -270,8 +262,7 @@ fn a_merge_is_followed_to_the_commit_that_it_brought() {
     let sandbox = history(&["1000", "1000"], &[]);
     branch(&sandbox, "side", &["1000", "1090", "1090", "1090"]);
     merge(&sandbox, "side");
-    sandbox.write("other", "2");
-    sandbox.commit("After");
+    sandbox.commit_with("other", "2", "After");
     assert_eq!(subjects(&report(&sandbox, &["HEAD~3", "HEAD"], 0)), ["side 1"]);
     assert_eq!(subjects(&report(&sandbox, &["HEAD~3", "HEAD", "--first-parent"], 0)), ["Merge side"]);
     let fork = sandbox.git(&["rev-parse", "--short=12", "HEAD~3"]);
@@ -311,15 +302,13 @@ fn a_merge_that_is_the_cause_itself_and_one_of_three_parents_are_followed() {
     let sandbox = history(&["1000"], &[]);
     for side in ["one", "two"] {
         sandbox.git(&["checkout", "-q", "-b", side, "main"]);
-        sandbox.write(side, "1");
-        sandbox.commit(&format!("Begin {side}"));
+        sandbox.commit_with(side, "1", &format!("Begin {side}"));
         if side == "two" {
             add(&sandbox, "Slower", "1080", "cp speed built");
         }
     }
     sandbox.git(&["checkout", "-q", "main"]);
-    sandbox.write("other", "1");
-    sandbox.commit("Main");
+    sandbox.commit_with("other", "1", "Main");
     sandbox.git(&["merge", "-q", "--no-ff", "--no-commit", "one"]);
     add(&sandbox, "Merge one", "0900", "cp speed built");
     sandbox.git(&["checkout", "-q", "-b", "octopus", "main~1"]);
@@ -623,9 +612,7 @@ fn awkward_repositories_are_bisected_or_say_why_not() {
         assert!(is_once("behind `lfs`") && is_once("not checked out"), "{name}: {}", ended.err);
         assert_eq!(state(&sandbox), before, "{name}");
     }
-    let url = format!("file://{}", sandbox.project.display());
-    sandbox.git(&["clone", "-q", "--depth", "2", &url, "../shallow"]);
-    let shallow = sandbox.project.join("../shallow").display().to_string();
+    let shallow = sandbox.cloned(&["--depth", "2"], "shallow");
     sandbox.ends(2, &["-C", &shallow, "bisect", "HEAD~3", "HEAD"]).says(&["this clone is shallow", "--unshallow"]);
 }
 

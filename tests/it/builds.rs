@@ -131,8 +131,7 @@ fn what_failed_is_listed_and_compare_retries_it() {
 /// Cargo names what it makes by the path in the workspace and compares times, so commits must not share what it made.
 #[test]
 fn each_commit_of_a_cargo_project_runs_its_own_program() {
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     sandbox.write("Cargo.toml", "[package]\nname = \"timed\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     sandbox.write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"timed\"\nversion = \"0.1.0\"\n");
     sandbox.write(".gitignore", "/target\n");
@@ -149,8 +148,7 @@ fn each_commit_of_a_cargo_project_runs_its_own_program() {
             r#"{{{{"schema_version": 1, "benchmarks": [{{{{"name": "work", "metrics": [
                {{{{"name": "time", "unit": "s", "better": "lower", "value": {seconds}}}}}]}}}}]}}}}"#
         );
-        sandbox.write("src/main.rs", &format!("fn main() {{ println!(r#\"{report}\"#); }}\n"));
-        sandbox.commit(tag);
+        sandbox.commit_with("src/main.rs", &format!("fn main() {{ println!(r#\"{report}\"#); }}\n"), tag);
         sandbox.git(&["tag", tag]);
     }
     for (base, other, ratio) in [("v1", "v2", 2.0), ("v2", "v3", 2.0), ("v1", "v3", 4.0), ("v3", "v1", 0.25)] {

@@ -22,12 +22,13 @@ impl Clones {
         clones.write("a", "history/.gitkeep", "");
         clones.commit("a", "Begin");
         clones.git("a", &["push", "-q", "-u", "origin", "main"]);
-        clones.add("b");
+        clones.add("b", &[]);
         clones
     }
 
-    pub(crate) fn add(&self, name: &str) {
-        self.sandbox.git(&["clone", "-q", "remote.git", name]);
+    pub(crate) fn add(&self, name: &str, options: &[&str]) {
+        let url = format!("file://{}", self.path("remote.git").display());
+        self.sandbox.git(&[&["clone", "-q"], options, &[&url, name]].concat());
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -50,6 +51,12 @@ impl Clones {
 
     pub(crate) fn sync(&self, clone: &str, options: &[&str]) -> Ended {
         self.sync_with(clone, &[], options)
+    }
+
+    /// Syncs each of these clones in turn.
+    #[track_caller]
+    pub(crate) fn sync_each(&self, clones: &[&str]) {
+        clones.iter().for_each(|clone| drop(self.sync(clone, &[]).expect(0)));
     }
 
     pub(crate) fn sync_with(&self, clone: &str, variables: &[(&str, &str)], options: &[&str]) -> Ended {

@@ -8,13 +8,11 @@ pub(crate) const FINE: &str = include_str!("../../fixtures/projects/sort.sh");
 
 /// A repository whose suite runs a shell script with these settings.
 pub(crate) fn sandbox(script: &str, settings: &str) -> Sandbox {
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     sandbox.write("bench.sh", script);
     let suite = "[suites.theirs]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\nprocesses = 3\n";
     sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n{suite}{settings}\n"));
-    sandbox.write(".gitignore", "/_site\n/out\n");
-    sandbox.commit("Begin");
+    sandbox.commit_with(".gitignore", "/_site\n/out\n", "Begin");
     sandbox
 }
 
@@ -86,16 +84,14 @@ fn a_format_that_can_be_imported_is_measured_compared_and_judged() {
         "cost=$(cat cost)\nfor more in 0 2 1; do echo \"BenchmarkSum-8 10 $((cost + more)) ns/op 5 nodes/op\"; done\n",
         "format = \"go\"",
     );
-    sandbox.write("cost", "100");
-    sandbox.commit("Cost");
+    sandbox.commit_with("cost", "100", "Cost");
     let (_, first) = run(&sandbox, 0);
     let sum = &first["benchmarks"][0];
     assert_eq!((&sum["id"], &first["config"]["format"]), (&Value::from("theirs/Sum @default"), &Value::from("go")));
     let metric = |place: usize| (sum["metrics"][place]["name"].clone(), sum["metrics"][place]["value"].clone());
     assert_eq!(metric(0), (Value::from("time"), Value::from(101e-9)));
     assert_eq!((metric(1).0, sum["metrics"][0]["n"].clone()), (Value::from("nodes_per_op"), Value::from(9)));
-    sandbox.write("cost", "200");
-    sandbox.commit("Double the cost");
+    sandbox.commit_with("cost", "200", "Double the cost");
     let compared = sandbox.ends(1, &["compare", "HEAD~1", "HEAD", "--measure", "--quick"]);
     assert_contains(&compared.out, &["Sum", "regressed"]);
     sandbox.ends(0, &["weekly", "--quick"]).prints(&["Sum"]);
@@ -275,8 +271,7 @@ fn filters_choose_among_what_was_reported() {
     };
     let script = format!("if [ -n \"$RUNS\" ]; then echo one >>\"$RUNS\"; fi\n{FINE}");
     for subject in ["Count", "Again"] {
-        sandbox.write("bench.sh", &format!("{script}# {subject}\n"));
-        sandbox.commit(subject);
+        sandbox.commit_with("bench.sh", &format!("{script}# {subject}\n"), subject);
     }
     nothing(&["run", "--output-run", "out/run.json"]);
     sandbox.ends(0, &["run", "--record"]);
@@ -344,8 +339,7 @@ const SOFTMAX: &str = include_str!("../../fixtures/projects/softmax.py");
 
 #[test]
 fn kernels_of_pytorch_are_listed_checked_and_timed() {
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     let helpers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python");
     sandbox.write("softmax.py", &format!("import sys\nsys.path.append({helpers:?})\n{SOFTMAX}"));
     sandbox.write("torch.py", TORCH);

@@ -21,15 +21,13 @@ pub(crate) const SUITE: &str = "[project]\nname = \"sandbox\"\n[suites.theirs]\n
 
 /// Three commits, tagged `v1` to `v3`: `sort` takes 1e-3 s, then 2e-3 s; the rate falls from 50 to 40 in `v3`.
 pub(crate) fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     sandbox.write("bench.sh", BENCH);
     sandbox.write("sprag.toml", SUITE);
     sandbox.write(".gitignore", "/out\n/built\n");
     for (tag, speed, rate) in [("v1", "1e-3", "50"), ("v2", "2e-3", "50"), ("v3", "2e-3", "40")] {
         sandbox.write("speed", speed);
-        sandbox.write("rate", rate);
-        sandbox.commit(&format!("Make {tag}"));
+        sandbox.commit_with("rate", rate, &format!("Make {tag}"));
         sandbox.git(&["tag", tag]);
     }
     sandbox
@@ -67,8 +65,7 @@ fn a_commit_is_measured_and_recorded_as_itself() {
         .expect(0)
         .says(&["with `sh -c cat rate > built`"]);
     assert_eq!(state(), before);
-    let run = sandbox.json("out/run.json");
-    crate::schemas::follows("run-2", &sandbox.read("out/run.json"));
+    let run = crate::schemas::follows("run-2", &sandbox.read("out/run.json"));
     let v1 = sandbox.git(&["rev-parse", "v1"]);
     assert_eq!((&run["commit"]["sha"], time(&run)), (&Value::from(v1.as_str()), 1e-3));
     assert_eq!((&run["commit"]["subject"], &run["commit"]["dirty"]), (&"Make v1".into(), &false.into()));
@@ -100,9 +97,8 @@ fn what_a_build_asks_git_for_is_that_commit_and_what_it_does_stays_aside() {
     let state =
         || (sandbox.git(&["config", "--list"]), sandbox.git(&["for-each-ref"]), sandbox.git(&["stash", "list"]));
     let before = state();
-    let git = sandbox.project.join(".git");
     // A hook or `git rebase --exec` sets these variables.
-    let set = [("GIT_DIR", git.to_str().expect("a path is text")), ("GIT_INDEX_FILE", "/nowhere/index")];
+    let set = [("GIT_DIR", &*sandbox.place(".git")), ("GIT_INDEX_FILE", "/nowhere/index")];
     let ended = sandbox.sprag_with(&set, &["run", "--commit", "v1"]).expect(2);
     ended.says(&["v1", &v1, &format!("cannot build {} (Make v1)", &v1[..12])]);
     assert_eq!(state(), before);
@@ -130,8 +126,7 @@ fn a_commit_that_cannot_be_built_is_an_error_that_names_it() {
 fn a_suite_without_a_build_step_runs() {
     let sandbox = sandbox();
     let build = "build = [\"sh\", \"-c\", \"cat rate > built\"]\n";
-    sandbox.write("bench.sh", &BENCH.replace("cat built", "cat rate"));
-    sandbox.commit("Measure what is in the tree");
+    sandbox.commit_with("bench.sh", &BENCH.replace("cat built", "cat rate"), "Measure what is in the tree");
     sandbox.write("sprag.toml", &SUITE.replace(build, ""));
     sprag(&sandbox, &["run", "--commit", "HEAD"]).expect(0);
     let ended = sprag(&sandbox, &["run", "--commit", "v1", "--output-run", "out/run.json"]).expect(1);
@@ -162,26 +157,20 @@ fn revisions_and_suites_that_cannot_be_measured_are_named() {
     outside.ends(2, &["run", "--commit", "v1"]).says(&["no git repository"]);
     let records = Sandbox::empty();
     records.git(&["init", "-q"]);
-    records.write("history/v1/x", "x");
-    records.commit("sprag: a record");
+    records.commit_with("history/v1/x", "x", "sprag: a record");
     records.ends(2, &["run", "--suite", "cpu", "--commit", "HEAD"]).says(&["`HEAD` holds records alone"]);
 }
 
 #[test]
 fn commits_of_bare_and_shallow_repositories_are_measured() {
     let sandbox = sandbox();
-    sandbox.git(&["clone", "-q", "--bare", ".", "../bare.git"]);
+    let bare = &*sandbox.cloned(&["--bare"], "bare.git");
     sandbox.write("../bare.git/sprag.toml", SUITE);
-    let bare = sandbox.project.join("../bare.git");
-    let bare = bare.to_str().expect("a path is text");
     sprag(&sandbox, &["-C", bare, "run", "--commit", "v1", "--record"]).expect(0);
     let list = sandbox.git(&["-C", bare, "ls-tree", "-r", "--name-only", "main", "--", "history/v1"]);
     assert_eq!(list.lines().count(), 1, "{list}");
 
-    let url = format!("file://{}", sandbox.project.display());
-    sandbox.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
-    let shallow = sandbox.project.join("../shallow");
-    let shallow = shallow.to_str().expect("a path is text");
+    let shallow = &*sandbox.cloned(&["--depth", "1"], "shallow");
     sprag(&sandbox, &["-C", shallow, "run", "--commit", "HEAD"]).expect(0);
     let first = sandbox.git(&["rev-parse", "v1"]);
     sprag(&sandbox, &["-C", shallow, "run", "--commit", &first])
@@ -207,9 +196,7 @@ fn a_checkout_never_lies_where_the_project_would_see_it() {
     fs::create_dir_all(sandbox.project.join("out/tmp")).expect("a folder");
     symlink(sandbox.project.join("out/tmp"), sandbox.project.join("../link")).expect("a link");
     for temporary in ["out/tmp", "../link"] {
-        let temporary = sandbox.project.join(temporary);
-        let temporary = temporary.to_str().expect("a path is text");
-        let ended = sandbox.sprag_with(&[("TMPDIR", temporary)], &["run", "--commit", "v1"]).expect(2);
+        let ended = sandbox.sprag_with(&[("TMPDIR", &sandbox.place(temporary))], &["run", "--commit", "v1"]).expect(2);
         ended.says(&["is inside the project", "hint: set TMPDIR"]);
     }
 }

@@ -10,8 +10,7 @@ use crate::sandbox::{Sandbox, assert_contains};
 #[track_caller]
 fn compared(sandbox: &Sandbox, base: &str, other: &str, code: i32) -> Value {
     let ended = sprag(sandbox, &["compare", base, other, "--measure", "--json"]).expect(code);
-    crate::schemas::follows("compare-2", &ended.out);
-    ended.json()
+    crate::schemas::follows("compare-2", &ended.out)
 }
 
 fn verdicts(report: &Value) -> Vec<(String, String)> {
@@ -66,8 +65,7 @@ fn processes_take_turns_each_in_its_own_tree() {
     sandbox.write("out/order", "");
     let command = format!("cat speed >> {0}; echo >> {0}; sh bench.sh", order.display());
     sandbox.write("sprag.toml", &SUITE.replace("\"sh\", \"bench.sh\"", &format!("\"sh\", \"-c\", \"{command}\"")));
-    let shared = sandbox.project.join("out/shared");
-    let shared = shared.to_str().expect("a path is text");
+    let shared = &*sandbox.place("out/shared");
     sandbox.write("bench.sh", &format!("test -z \"$CARGO_TARGET_DIR\" || exit 9\n{BENCH}"));
     sandbox.commit("Refuse a folder that others build in");
     sandbox.git(&["tag", "-f", "v2"]);
@@ -82,8 +80,7 @@ fn processes_take_turns_each_in_its_own_tree() {
 #[test]
 fn a_benchmark_that_only_one_commit_has_is_missing_or_new() {
     let sandbox = sandbox();
-    sandbox.write("bench.sh", &BENCH.replace("\"name\": \"tiles\"", "\"name\": \"cells\""));
-    sandbox.commit("Rename one");
+    sandbox.commit_with("bench.sh", &BENCH.replace("\"name\": \"tiles\"", "\"name\": \"cells\""), "Rename one");
     let report = compared(&sandbox, "v3", "HEAD", 1);
     assert_eq!(verdicts(&report), pair("unchanged", "missing"));
     assert_eq!(report["new"], serde_json::json!(["theirs/cells @default"]));
@@ -117,8 +114,7 @@ fn samples_of_zero_are_compared_and_values_of_zero_reported() {
             faults("faults", judged),
             faults("misses", shown)
         );
-        sandbox.write("bench.sh", &format!("cat <<'END'\n{all}\nEND\n"));
-        sandbox.commit(&format!("Report {judged} and {shown}"));
+        sandbox.commit_with("bench.sh", &format!("cat <<'END'\n{all}\nEND\n"), &format!("Report {judged} and {shown}"));
     };
     report("0+3+3", "0+5+5");
     report("3+3+0", "5+0+5");
@@ -148,14 +144,12 @@ fn samples_of_zero_are_compared_and_values_of_zero_reported() {
 fn what_is_new_leaves_doubt_as_it_does_in_a_check() {
     let sandbox = sandbox();
     let more = "{\"name\": \"more\", \"metrics\": [{\"name\": \"time\", \"unit\": \"s\", \"better\": \"lower\", \"value\": 3e-3}]}, {\"name\": \"sort\"";
-    sandbox.write("bench.sh", &BENCH.replace("{\"name\": \"sort\"", more));
-    sandbox.commit("Add one");
+    sandbox.commit_with("bench.sh", &BENCH.replace("{\"name\": \"sort\"", more), "Add one");
     let report = compared(&sandbox, "v3", "HEAD", 3);
     assert_eq!(verdicts(&report), pair("unchanged", "unchanged"));
     assert_eq!(report["new"], serde_json::json!(["theirs/more @default"]));
     let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--report", "json=-"]).expect(3);
-    crate::schemas::follows("check-1", &ended.out);
-    let gate = ended.json();
+    let gate = crate::schemas::follows("check-1", &ended.out);
     let new = &gate["suites"][0]["comparisons"][0];
     assert_eq!(
         (&new["verdict"], &new["baseline"], &new["current"]),
@@ -165,8 +159,7 @@ fn what_is_new_leaves_doubt_as_it_does_in_a_check() {
     // A new benchmark cannot have become slower.
     sprag(&sandbox, &["compare", "v3", "HEAD", "--measure", "--bisect"]).expect(0);
     sprag(&sandbox, &["compare", "v1", "HEAD", "--measure", "--bisect"]).expect(1);
-    sandbox.write("bench.sh", &BENCH.replace("{\"name\": \"sort\"", &more.replace("3e-3", "NaN")));
-    sandbox.commit("Break it");
+    sandbox.commit_with("bench.sh", &BENCH.replace("{\"name\": \"sort\"", &more.replace("3e-3", "NaN")), "Break it");
     let report = compared(&sandbox, "v3", "HEAD", 1);
     let fault = report["faults"][0].as_str().expect("a text");
     assert!(fault.starts_with("`theirs/more @default` is new, and failed: its metric `time` holds NaN"), "{fault}");
@@ -212,18 +205,15 @@ fn no_change_loosens_what_it_is_judged_by() {
     is_quiet.prints(&["took turns", "by `sprag.toml` of v1"]);
     // Rules that let all pass, a suite that prints other figures, and one of the project that is gone.
     let loose = "[rules]\ndefault = \"tolerance\"\n[rules.tolerance]\nratio = 9.0\n";
-    sandbox.write("sprag.toml", &format!("{SUITE}{loose}"));
-    sandbox.commit("Loosen the rules");
+    sandbox.commit_with("sprag.toml", &format!("{SUITE}{loose}"), "Loosen the rules");
     measured(&[], 0);
     measured(&from, 1)
         .says(&["`sprag.toml` is that of v1, as the checkout edits `[rules]`"])
         .prints(&["edits `[rules]`"]);
     sandbox.write("constant.sh", &BENCH.replace("$(cat speed)", "1e-3").replace("$(cat built)", "50"));
-    sandbox.write("sprag.toml", &SUITE.replace("bench.sh", "constant.sh"));
-    sandbox.commit("Measure nothing");
+    sandbox.commit_with("sprag.toml", &SUITE.replace("bench.sh", "constant.sh"), "Measure nothing");
     measured(&from, 1).says(&["as the checkout edits `[suites.theirs]`"]);
-    sandbox.write("sprag.toml", &SUITE.replace("theirs", "new"));
-    sandbox.commit("Rename the suite");
+    sandbox.commit_with("sprag.toml", &SUITE.replace("theirs", "new"), "Rename the suite");
     measured(&from, 1).says(&["as the checkout edits `[suites.theirs]`"]);
     // What only the checkout has is measured as it says.
     let new = ["compare", "v1", "HEAD", "--measure", "--suite", "new", "--config-from", "v1"];
@@ -243,8 +233,7 @@ fn what_is_unchanged_can_be_left_out() {
         sprag(&sandbox, &[&["compare", "v1", "v2", "--measure", "--only-changed"], form].concat()).expect(1).out
     };
     let report = only(&["--json"]);
-    crate::schemas::follows("compare-2", &report);
-    let report: Value = serde_json::from_str(&report).expect("the report is JSON");
+    let report = crate::schemas::follows("compare-2", &report);
     assert_eq!(verdicts(&report), [pair("regressed", "")[0].clone()]);
     assert_eq!(report["unchanged_left_out"], 1);
     let markdown = only(&["--format", "md"]);
@@ -280,8 +269,7 @@ fn a_failure_names_its_side() {
         ("exit 7\n", 2, "the other side: it ended with exit code 7"),
         (&not_finite, 1, "the other side: its metric `time` holds NaN"),
     ] {
-        sandbox.write("bench.sh", script);
-        sandbox.commit("Break it");
+        sandbox.commit_with("bench.sh", script, "Break it");
         let ended = sprag(&sandbox, &["compare", "v3", "HEAD", "--measure"]).expect(code);
         assert_contains(&ended.both(), &[words]);
     }
@@ -323,8 +311,7 @@ fn a_bisection_goes_on_where_a_commit_cannot_be_built() {
     bisect("broken", "v1", 128).says(&words);
     bisect("v1", "nowhere", 128);
     sandbox.git(&["checkout", "-q", "v2"]);
-    sandbox.write("bench.sh", "exit 3\n");
-    sandbox.commit("Crash");
+    sandbox.commit_with("bench.sh", "exit 3\n", "Crash");
     sandbox.git(&["tag", "crash"]);
     bisect("v1", "crash", 125).says(&["the command gave no result: the other side: it ended with exit code 3"]);
     bisect("crash", "v1", 128).says(&["the command gave no result: the base: it ended with exit code 3"]);
@@ -397,8 +384,7 @@ fn kernels_are_those_of_the_program_of_the_commit() {
     assert!(sandbox.git(&["status", "--porcelain"]).is_empty(), "what is built lies where git does not look");
 
     let check = |main: &str, words: &[&str]| {
-        sandbox.write("src/main.rs", main);
-        sandbox.commit("Break it");
+        sandbox.commit_with("src/main.rs", main, "Break it");
         with_cargo(&sandbox, &[&["run", "--commit", "HEAD"][..], &scan].concat()).expect(2).says(words);
     };
     check("fn main() { no such thing }\n", &["cannot build", "(Break it)", "exit code 101"]);

@@ -10,8 +10,7 @@ const SCAN: [&str; 4] = ["--measure", "--quick", "--filter", "scan"];
 fn a_build_against_itself_sets_the_exit_code() {
     let sandbox = Sandbox::new();
     let ended = sandbox.sprag(&[&PAIR[..], &SCAN, &["--json"]].concat());
-    let report = ended.json();
-    crate::schemas::follows("compare-2", &ended.out);
+    let report = crate::schemas::follows("compare-2", &ended.out);
     let benchmarks = report["benchmarks"].as_array().expect("a list");
     assert_eq!((report["schema_version"].clone(), benchmarks.len()), (2.into(), 2));
     let head = sandbox.git(&["rev-parse", "HEAD"]);
@@ -40,8 +39,7 @@ fn wrong_sides_are_refused_with_advice() {
         sandbox.ends(2, &[&["compare"], arguments].concat()).says(words);
     };
     check(&["HEAD", "HEAD"], &["has no recorded run", "sprag run --commit HEAD --record", "--measure"]);
-    sandbox.write("code.rs", "fn main() {}\n");
-    sandbox.commit("Third");
+    sandbox.commit_with("code.rs", "fn main() {}\n", "Third");
     check(&["HEAD~1", "HEAD", "--measure"], &["holds no sources of Sprag", "two `sprag` programs by their paths"]);
     check(&["/bin/true", "HEAD", "--measure", "--quick", "--filter", "scan"], &["the base: it ended without a report"]);
 }
@@ -60,8 +58,7 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     let sandbox = commits::sandbox();
     let later = "[suites.later]\nkind = \"command\"\ncommand = [\"sh\", \"later.sh\"]\nprocesses = 2\n";
     sandbox.write("later.sh", "cat rate > built\n. ./bench.sh\n");
-    sandbox.write("sprag.toml", &format!("{SUITE}{later}"));
-    sandbox.commit("Add a suite");
+    sandbox.commit_with("sprag.toml", &format!("{SUITE}{later}"), "Add a suite");
     let compare = ["compare", "v3", "HEAD", "--measure", "--suite", "later"];
     let said = "the suite `later` is new, so it has no baseline: `sprag.toml` of the base lacks it, or differs";
     let ended = commits::sprag(&sandbox, &[&compare[..], &["--json"]].concat())
@@ -77,11 +74,9 @@ fn a_suite_that_the_base_lacks_has_no_baseline() {
     // A base that cannot build it, a new suite that breaks, and a broken base that has the suite.
     sandbox.write("sprag.toml", &format!("{SUITE}{later}build = [\"sh\", \"-c\", \"test -f later.sh\"]\n"));
     commits::sprag(&sandbox, &compare).expect(3).says(&[said, "cannot build"]);
-    sandbox.write("later.sh", "exit 7\n");
-    sandbox.commit("Break it");
+    sandbox.commit_with("later.sh", "exit 7\n", "Break it");
     commits::sprag(&sandbox, &compare).expect(2).says(&["the other side: it ended with exit code 7"]);
-    sandbox.write("later.sh", "cat rate > built\n. ./bench.sh\n");
-    sandbox.commit("Mend it");
+    sandbox.commit_with("later.sh", "cat rate > built\n. ./bench.sh\n", "Mend it");
     let broken = ["compare", "HEAD~1", "HEAD", "--measure", "--suite", "later", "--inconclusive", "ok"];
     commits::sprag(&sandbox, &broken).expect(2).says(&["the base: it ended with exit code 7"]);
     // What runs on both sides is compared.

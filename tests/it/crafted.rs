@@ -67,6 +67,13 @@ impl Crafted {
         crafted
     }
 
+    /// The same with a baseline of them.
+    pub(crate) fn with_baseline(count: i64) -> Crafted {
+        let crafted = Crafted::with_sessions(count);
+        crafted.ends(0, &["baseline", "emit"]);
+        crafted
+    }
+
     /// Six sessions at the release v1.0, and a run at the commit after it.
     pub(crate) fn released(day: i64, times: &[(&str, f64)]) -> Crafted {
         let crafted = Crafted::with_sessions(6);

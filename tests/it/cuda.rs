@@ -26,8 +26,7 @@ fn project(settings: &str, kernels: &str) -> Sandbox {
     let suite = format!("kind = \"cuda\"\nprocesses = 1\ninclude = [\"track=hot\"]\n{settings}");
     sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n[suites.mine]\n{suite}\n{kernels}"));
     sandbox.write("kernels/saxpy.cu", SAXPY_SOURCE);
-    sandbox.write("kernels/all.cu", SOURCE);
-    sandbox.commit("Add kernels");
+    sandbox.commit_with("kernels/all.cu", SOURCE, "Add kernels");
     sandbox
 }
 
@@ -52,8 +51,7 @@ fn commits_of_a_kernel_take_turns_and_the_slow_one_is_named() {
     sandbox.append("kernels/saxpy.cu", "// Another line.\n");
     sandbox.commit("Comment");
     for subject in ["Wait", "Wait on"] {
-        sandbox.write("kernels/saxpy.cu", &format!("{slow}// {subject}\n"));
-        sandbox.commit(subject);
+        sandbox.commit_with("kernels/saxpy.cu", &format!("{slow}// {subject}\n"), subject);
     }
     let compare = ["compare", "HEAD~3", "HEAD", "--measure", "--suite", "mine", "--quick"];
     sandbox.sprag_with(&machine.variables(), &compare).expect(1).prints(&["mine/saxpy{n=5000,track=hot}", "regressed"]);
@@ -114,8 +112,7 @@ fn a_kernel_is_checked_tuned_recorded_and_judged() {
 #[test]
 fn three_commands_lead_from_a_source_to_a_gate() {
     let Some(machine) = Machine::complete() else { return };
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     sandbox.write(
         "kernels/saxpy.cu",
         &SAXPY_SOURCE[SAXPY_SOURCE.find("extern \"C\" __global__ void plain").expect("it is there")..],

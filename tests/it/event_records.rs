@@ -121,8 +121,7 @@ fn a_damaged_event_is_a_matter_of_integrity() {
     sandbox.ends(0, &["history", "fsck"]);
     let text = sandbox.read(&path);
     sandbox.edit(&path, "\"chance\":0.05", "\"chance\":0.5");
-    sandbox.write("history/v1/_events/2026/01/notes.txt", "x\n");
-    sandbox.commit("Tidy up");
+    sandbox.commit_with("history/v1/_events/2026/01/notes.txt", "x\n", "Tidy up");
     let words = [path.as_str(), "has the digest", "notes.txt", "is not named `_events/<yyyy>/<mm>/", "hint:"];
     sandbox.ends(4, &["history", "fsck"]).prints(&words);
     follows("history-fsck-1", &sandbox.ends(4, &["history", "fsck", "--json"]).out);

@@ -39,8 +39,7 @@ fn template(recorded: bool) -> Sandbox {
     sandbox.write("history/.gitkeep", "");
     sandbox.write(".gitignore", "/in\n");
     sandbox.write("in/0.json", &text(&run(0)));
-    sandbox.write("in/1.json", &text(&run(1)));
-    sandbox.commit("Begin");
+    sandbox.commit_with("in/1.json", &text(&run(1)), "Begin");
     if recorded {
         sandbox.ends(0, &["history", "add", "in/0.json"]);
     }
@@ -156,8 +155,7 @@ fn syncing(how: &str, numbers: impl Iterator<Item = usize>) {
 }
 
 fn accepting(how: &str, numbers: impl Iterator<Item = usize>) {
-    let crafted = Crafted::with_sessions(2);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(2);
     crafted.change(8, &[("pack", 2e-3), ("scan", 2e-3)]);
     crafted.ends(0, &["baseline", "emit", "--output", "p.json"]);
     std::fs::remove_dir_all(crafted.project.join(".sprag")).expect("it is there");

@@ -18,8 +18,7 @@ fn project() -> Sandbox {
 }
 
 fn change(sandbox: &Sandbox, times: [f64; 5]) {
-    sandbox.write("times", &times.map(|time| format!("{time}\n")).concat());
-    sandbox.commit("Change the code");
+    sandbox.commit_with("times", &times.map(|time| format!("{time}\n")).concat(), "Change the code");
     sandbox.ends(0, &["run", "--record"]);
 }
 
@@ -75,8 +74,7 @@ fn what_regressed_on_a_busy_machine_is_to_be_confirmed() {
     let sandbox = project();
     change(&sandbox, [10.0; 5]);
     sandbox.ends(0, &["baseline", "emit"]);
-    sandbox.write("times", "20\n20\n20\n20\n20\n");
-    sandbox.commit("Change the code");
+    sandbox.commit_with("times", "20\n20\n20\n20\n20\n", "Change the code");
     sandbox.ends(0, &["run", "--output-run", "../run.json"]);
     let mut run = sandbox.json("../run.json");
     run["quality"] =
@@ -123,8 +121,7 @@ fn report(seconds: f64) -> String {
 fn imported_runs_are_gated_against_their_history() {
     let sandbox = project();
     for day in 1..=4 {
-        sandbox.write("times", &format!("{day}\n"));
-        sandbox.commit("Change the code");
+        sandbox.commit_with("times", &format!("{day}\n"), "Change the code");
         sandbox.write("../report.json", &report(1.0 + 0.001 * f64::from(day)));
         let time = format!("2026-01-0{day}");
         sandbox.ends(0, &["import", "../report.json", "--suite", "theirs", "--time", &time]);
@@ -134,8 +131,7 @@ fn imported_runs_are_gated_against_their_history() {
     sandbox.write("../report.json", &report(1.5));
     check(1, &["--run", "../report.json", "--suite", "theirs", "--against", "history"]).prints(&["+49."]);
     check(3, &["--run", "../report.json", "--against", "history"]).prints(&["no run before this one"]);
-    sandbox.write("times", "5\n");
-    sandbox.commit("Make it slow");
+    sandbox.commit_with("times", "5\n", "Make it slow");
     check(2, &["--suite", "theirs"])
         .says(&["no run of `theirs`, which is not a suite of sprag.toml", "sprag import FILE --suite theirs"]);
     sandbox.ends(0, &["import", "../report.json", "--suite", "theirs", "--time", "2026-01-06"]);
@@ -168,8 +164,7 @@ fn any_command_is_timed() {
 #[test]
 fn two_commands_or_programs_are_compared() {
     let sandbox = project();
-    sandbox.write("times", "10\n10\n10\n10\n10\n");
-    sandbox.commit("Begin");
+    sandbox.commit_with("times", "10\n10\n10\n10\n10\n", "Begin");
     let compare =
         |code: i32, arguments: &[&str]| sandbox.ends(code, &[&["compare", "--measure", "--quick"], arguments].concat());
     let timed = sandbox.sprag(&["compare", "--measure", "--quick", "--inconclusive", "ok", "true a", "true b"]);
@@ -189,8 +184,7 @@ fn a_first_check_is_no_base_for_a_verdict() {
     sandbox.commit("Take a baseline");
     // The first process of a quick run pays for cold caches.
     sandbox.write(".count", "0");
-    sandbox.write("times", "16\n10\n10\n10\n10\n");
-    sandbox.commit("Change the code");
+    sandbox.commit_with("times", "16\n10\n10\n10\n10\n", "Change the code");
     sandbox.ends(0, &["run", "--quick", "--record"]);
     sandbox.ends(3, &["check"]).prints(&["inconclusive", "--measure`"]);
     // A full run of the same commit decides, also where a quick one follows it.

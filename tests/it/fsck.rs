@@ -3,22 +3,16 @@
 use serde_json::Value;
 
 use crate::demo::repository;
-use crate::sandbox::{Ended, Sandbox, assert_contains};
+use crate::sandbox::{Sandbox, assert_contains};
 use crate::schemas::follows;
-
-/// The output of a command, which must follow that schema.
-fn json(schema: &str, ended: &Ended) -> Value {
-    follows(schema, &ended.out);
-    ended.json()
-}
 
 fn runs(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Value> {
     let ended = sandbox.ends(0, &[&["history", "log", "--json", "--limit", "0"], arguments].concat());
-    json("history-log-1", &ended)["runs"].as_array().expect("a list").clone()
+    follows("history-log-1", &ended.out)["runs"].as_array().expect("a list").clone()
 }
 
 fn root(sandbox: &Sandbox) -> String {
-    let root = json("history-root-1", &sandbox.ends(0, &["history", "root", "--json"]));
+    let root = follows("history-root-1", &sandbox.ends(0, &["history", "root", "--json"]).out);
     root["root"].as_str().expect("a root").to_owned()
 }
 
@@ -69,14 +63,13 @@ fn an_empty_history_says_how_to_fill_it() {
     assert_contains(&ended.out, &["no run is recorded"]);
     ended.says(&["sprag run --record"]);
     sandbox.ends(0, &["history", "fsck"]).prints(&["clean"]);
-    assert_eq!(json("history-root-1", &sandbox.ends(0, &["history", "root", "--json"]))["size"], 0);
+    assert_eq!(follows("history-root-1", &sandbox.ends(0, &["history", "root", "--json"]).out)["size"], 0);
 }
 
 #[test]
 fn a_history_of_which_no_run_can_be_read_is_not_called_empty() {
     let sandbox = Sandbox::new();
-    sandbox.write("history/v1/cpu/2026/01/notes.txt", "x");
-    sandbox.commit("Add notes");
+    sandbox.commit_with("history/v1/cpu/2026/01/notes.txt", "x", "Add notes");
     let ended = sandbox.ends(0, &["history", "log"]);
     assert!(ended.out.contains("can be read") && !ended.out.contains("recorded"), "{}", ended.out);
     ended.says(&["1 file of the history cannot be used", "sprag history fsck"]);
@@ -86,14 +79,13 @@ fn a_history_of_which_no_run_can_be_read_is_not_called_empty() {
 fn damage_is_detected_repaired_and_proven() {
     let sandbox = repository();
     let fsck = |arguments: &[&str], code| sandbox.ends(code, &[&["history", "fsck"], arguments].concat());
-    let before = json("history-fsck-1", &fsck(&["--json"], 0));
+    let before = follows("history-fsck-1", &fsck(&["--json"], 0).out);
     let root = before["root"].as_str().expect("a root").to_owned();
     let records = sandbox.records("HEAD");
     let (changed, gone) = (&records[1], &records[2]);
     sandbox.write(changed, &sandbox.read(changed).replacen("\"n\":", "\"n\":1", 1));
     sandbox.remove(gone);
-    sandbox.write("history/v1/cpu/\u{202e}notes", "x");
-    sandbox.commit("Tidy up");
+    sandbox.commit_with("history/v1/cpu/\u{202e}notes", "x", "Tidy up");
     fsck(&[], 4).prints(&[changed, gone, "\\u{202e}notes", "hint:", "damage in 3 places"]);
     let quarantined = sandbox.ends(0, &["history", "log", "--limit", "1"]);
     quarantined.says(&["2 files of the history cannot be used"]);
@@ -102,7 +94,7 @@ fn damage_is_detected_repaired_and_proven() {
     fsck(&["--repair"], 0).prints(&[&format!("brought back `{gone}`")]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     fsck(&["--against", &root], 0).prints(&["are unchanged since", "2 set aside"]);
-    let mut after = json("history-fsck-1", &fsck(&["--json"], 0));
+    let mut after = follows("history-fsck-1", &fsck(&["--json"], 0).out);
     assert_eq!(after["quarantined"].as_array().map(Vec::len), Some(2));
     for field in ["tip", "quarantined"] {
         after[field] = before[field].clone();

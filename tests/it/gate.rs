@@ -141,8 +141,7 @@ fn a_broken_baseline_does_not_let_a_weekly_build_pass() {
 #[test]
 fn a_commit_without_a_run_cannot_be_checked() {
     let crafted = with_baseline();
-    crafted.write("code.rs", "fn main() {}");
-    crafted.commit("Change the code");
+    crafted.commit_with("code.rs", "fn main() {}", "Change the code");
     let words = ["no complete run of this machine", "sprag run --record"];
     crafted.ends(2, &["check"]).says(&words).says(&["hint:"]);
     crafted.ends(1, &["check", "--suite", "cpu", "--report", "md=gate.md"]).says(&words);

@@ -38,8 +38,7 @@ fn the_last_release_is_one_before_the_commit_that_is_judged() {
     crafted.ends(0, &["check", "--inconclusive", "ok"]).prints(&["against the release v2.0"]);
     crafted.ends(1, &["check", "--run", "judged.json"]).prints(&["against the release v1.0, 6 runs", "1 regressed"]);
     // A newer release without a run is passed over and named.
-    crafted.write("code.rs", "// released and never measured");
-    crafted.commit("Release");
+    crafted.commit_with("code.rs", "// released and never measured", "Release");
     crafted.git(&["tag", "v3.0"]);
     crafted.change(13, &[("pack", 9e-3), ("scan", 9e-3)]);
     crafted.ends(0, &["check", "--inconclusive", "ok"]).prints(&["against the release v2.0, 1 run (none of v3.0)"]);
@@ -288,8 +287,7 @@ fn a_pattern_without_a_metric_is_reported() {
 #[test]
 fn a_wrong_result_is_missing_however_fast_it_was() {
     let crafted = Crafted::with_sessions(4);
-    crafted.write("code.rs", "// 5");
-    crafted.commit("Compute something else");
+    crafted.commit_with("code.rs", "// 5", "Compute something else");
     let mut run = crafted.run(5, &[("pack", 0.5e-3), ("scan", 2e-3)]);
     let parity = Parity { status: ParityStatus::Mismatch, max_abs_error: Some(1.0), tolerance: Some(1e-5) };
     run.measurements[0].parity = parity;
@@ -319,8 +317,7 @@ fn an_allowance_of_a_slipped_unit_decides_nothing() {
 
 #[test]
 fn a_machine_that_disagrees_with_that_of_the_baseline_is_named() {
-    let crafted = Crafted::with_sessions(12);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(12);
     for day in 1..=12 {
         let run = crafted.run(day, &[("pack", 1.05e-3), ("scan", 2.2e-3)]);
         crafted.record(&Run { machine: Machine::named("slow", CLASS), ..run });

@@ -22,8 +22,7 @@ fn a_bisection_gets_good_bad_and_skip() {
     crafted.ends(128, &["check", "--bisect", "--against", "nowhere"]).says(&["error: `nowhere` is neither", "hint:"]);
     crafted.ends(128, &["check", "--bisect", "--policy", "absent.toml"]).says(&["absent.toml"]);
     // A base without a run would make git skip every commit.
-    crafted.write("code.rs", "// 15");
-    crafted.commit("Never measured");
+    crafted.commit_with("code.rs", "// 15", "Never measured");
     crafted.git(&["tag", "v0.0"]);
     crafted.change(16, &[("pack", 1e-3), ("scan", 2e-3)]);
     let words = ["`v0.0` (", "has no recorded run", "hint: measure it with `sprag run --commit v0.0 --record`"];
@@ -33,8 +32,7 @@ fn a_bisection_gets_good_bad_and_skip() {
         crafted.ends(128, moving).says(&["must not move with them", "hint: name the good commit"]);
     }
     // A commit without a run is skipped.
-    crafted.write("code.rs", "// 17");
-    crafted.commit("Not yet measured");
+    crafted.commit_with("code.rs", "// 17", "Not yet measured");
     let near = "the nearest that has one: ";
     crafted.ends(125, &bisect).says(&["no complete run of this machine", "hint: ", near, "(1 commit before it)"]);
     crafted.ends(125, &["compare", "v1.0", "HEAD", "--bisect"]).says(&["`HEAD` (", "has no recorded run", near]);
@@ -44,8 +42,7 @@ fn a_bisection_gets_good_bad_and_skip() {
 #[test]
 fn git_finds_the_commit_that_made_it_slower_among_those_that_were_measured() {
     let crafted = Crafted::released(10, &[("pack", 1e-3), ("scan", 2e-3)]);
-    crafted.write("code.rs", "// never measured");
-    crafted.commit("Not measured");
+    crafted.commit_with("code.rs", "// never measured", "Not measured");
     crafted.change(11, &[("pack", 1e-3), ("scan", 2e-3)]);
     crafted.change(12, &[("pack", 1.3e-3), ("scan", 2e-3)]);
     let culprit = crafted.measured_commit().sha;

@@ -7,8 +7,7 @@ use crate::sandbox::assert_contains;
 
 /// Six sessions, then a run in which `pack` is half as slow again and `new` is new.
 fn doubtful_and_regressed() -> Crafted {
-    let crafted = Crafted::with_sessions(6);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(6);
     crafted.change(10, &[("pack", 1.5e-3), ("scan", 2e-3), ("new", 1e-3)]);
     crafted
 }
@@ -33,8 +32,7 @@ fn an_inconclusive_metric_can_fail_next_to_a_regression() {
 
 #[test]
 fn a_suite_that_never_had_a_run_is_an_error_only_where_it_was_asked_for() {
-    let crafted = Crafted::with_sessions(6);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(6);
     crafted.append("sprag.toml", "\n[suites.gpu]\nkind = \"gpu\"\n");
     let printed = |code: i32, more: &[&str], junit: &str, github: &str| {
         let report = |format: &str| crafted.ends(code, &[&["check", "--report", format][..], more].concat()).out;
@@ -65,8 +63,7 @@ fn a_value_without_an_interval_is_none() {
 
 #[test]
 fn quality_reasons_follow_the_head_of_a_run() {
-    let crafted = Crafted::with_sessions(6);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(6);
     let quality = Quality { clean: false, reasons: vec!["throttled".to_owned()] };
     crafted.record(&Run { quality, ..crafted.run(8, &[("pack", 1e-3), ("scan", 2e-3)]) });
     let ended = crafted.ends(0, &["check"]);
@@ -75,8 +72,7 @@ fn quality_reasons_follow_the_head_of_a_run() {
 
 #[test]
 fn a_note_of_every_row_is_printed_once() {
-    let crafted = Crafted::with_sessions(1);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(1);
     let note = "not enough history to know its noise";
     let count = |arguments: &[&str]| crafted.ends(0, arguments).out.matches(note).count();
     crafted.ends(0, &["check"]).prints(&[&format!("\nall metrics: {note}")]);

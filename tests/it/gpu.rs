@@ -19,8 +19,7 @@ pub(crate) struct Measured {
 
 pub(crate) fn project() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write("sprag.toml", SUITES);
-    sandbox.commit("Measure a device");
+    sandbox.commit_with("sprag.toml", SUITES, "Measure a device");
     sandbox
 }
 

@@ -52,8 +52,7 @@ impl Lack {
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write("sprag.toml", GPU_SUITE);
-    sandbox.commit("Measure a device");
+    sandbox.commit_with("sprag.toml", GPU_SUITE, "Measure a device");
     sandbox
 }
 

@@ -11,8 +11,7 @@ use crate::schemas::follows;
 /// A repository with one commit, and run files in the folder `in`, which git ignores.
 fn sandbox(count: i64) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write(".gitignore", "/_site\n/in\n");
-    sandbox.commit("Ignore what comes in");
+    sandbox.commit_with(".gitignore", "/_site\n/in\n", "Ignore what comes in");
     for number in 0..count {
         sandbox.write(&format!("in/{number}.json"), &text(&run(number)));
     }

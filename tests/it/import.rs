@@ -294,8 +294,7 @@ fn what_another_tool_skipped_is_no_failure() {
 #[test]
 fn a_table_may_name_commits_as_the_repository_does() {
     let sandbox = Sandbox::new();
-    sandbox.write("code", "1\n");
-    sandbox.commit("Release");
+    sandbox.commit_with("code", "1\n", "Release");
     sandbox.git(&["tag", "-m", "first", "v1.2.0"]);
     let (tagged, short) = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.git(&["rev-parse", "--short=9", "HEAD~1"]));
     let first = sandbox.git(&["rev-parse", "HEAD~1"]);

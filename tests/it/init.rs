@@ -97,8 +97,7 @@ fn a_plain_program_is_built_and_timed() {
     sandbox.ends(0, &["baseline", "emit"]);
     sandbox.ends(0, &["check"]).prints(&["unchanged", "program/run @default"]);
     // Two builds of it take turns.
-    sandbox.write("program.sh", "#!/bin/sh\nsleep 0.04\n");
-    sandbox.commit("Make it slower");
+    sandbox.commit_with("program.sh", "#!/bin/sh\nsleep 0.04\n", "Make it slower");
     let compared =
         sandbox.sprag(&["compare", "HEAD~1", "HEAD", "--measure", "--quick"]).prints(&["program/run @default"]);
     assert!([1, 3].contains(&compared.code), "{}", compared.err);
@@ -126,8 +125,7 @@ fn what_newcomers_have_is_taken_as_it_is() {
     // A history on the branch of the code goes on there.
     let sandbox = empty();
     sandbox.write("history/v1/.gitkeep", "");
-    sandbox.write("p.sh", "");
-    sandbox.commit("Begin");
+    sandbox.commit_with("p.sh", "", "Begin");
     sandbox.ends(0, &["init", "--no-verify", "--", "sh", "p.sh"]);
     assert!(!sandbox.read("sprag.toml").contains("ref ="), "{}", sandbox.read("sprag.toml"));
     sandbox.ends(0, &["run", "--record"]).says(&["on main"]);
@@ -169,8 +167,7 @@ fn three_commands_lead_from_a_framework_to_a_gate() {
         sprag(3, &["check"]).prints(&["`sprag baseline emit` takes a baseline"]);
         sprag(0, &["baseline", "emit"]);
         sprag(0, &["check"]).prints(&["check: pass"]);
-        sandbox.write("sample", &output.replace(was, is));
-        sandbox.commit("Make it slower");
+        sandbox.commit_with("sample", &output.replace(was, is), "Make it slower");
         sprag(0, &["run", "--record"]);
         sprag(1, &["check"]).prints(&["regressed"]);
     }
@@ -195,8 +192,7 @@ fn a_suite_that_does_not_work_is_reported_unless_nobody_asks() {
 fn without_a_benchmark_it_says_how_to_write_one_and_nothing_is_measured() {
     let sandbox = empty();
     sandbox.write("src/main.rs", "fn main() {}\n");
-    sandbox.write("tools/main.go", "package main\n");
-    sandbox.commit("Begin");
+    sandbox.commit_with("tools/main.go", "package main\n", "Begin");
     let words = ["no benchmark was found", "Rust: `cargo add --dev criterion`", "Go: a function", "any language: "];
     sandbox.ends(2, &["init"]).says(&words);
     assert_eq!(files(&sandbox), ["src/main.rs", "tools/main.go"]);

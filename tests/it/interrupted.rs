@@ -49,8 +49,7 @@ fn a_kill_at_any_moment_loses_nothing_recorded() {
 fn a_kill_at_any_moment_of_adding_loses_no_record_that_was_acknowledged() {
     let kills = rounds(10, 100) as u32;
     let sandbox = Sandbox::new();
-    sandbox.write(".gitignore", "/in\n");
-    sandbox.commit("Ignore what comes in");
+    sandbox.commit_with(".gitignore", "/in\n", "Ignore what comes in");
     let add = |number: i64| {
         let file = format!("in/{number}.json");
         sandbox.write(&file, &text(&run(number)));
@@ -142,8 +141,7 @@ fn a_kill_at_any_moment_of_a_sync_loses_nothing() {
         }
         assert_eq!(outcome, Ok(()), "after kill {kill}");
     }
-    clones.sync("a", &[]).expect(0);
-    clones.sync("b", &[]).expect(0);
+    clones.sync_each(&["a", "b"]);
     clones.agree(&["a", "b"], 1 + 2 * kills as usize);
     let left: Vec<_> = std::fs::read_dir(clones.path("a/.git/sprag")).expect("it is there").flatten().collect();
     assert_eq!(left.len(), 2, "{left:?}");
@@ -154,7 +152,7 @@ fn many_clones_at_once_all_get_through() {
     let clones = Clones::new();
     let names: Vec<String> = (0..RIVALS).map(|number| format!("rival{number}")).collect();
     for (number, name) in names.iter().enumerate() {
-        clones.add(name);
+        clones.add(name, &[]);
         record_in(&clones.path(name), None, number as i64);
     }
     let children: Vec<Child> =
@@ -200,8 +198,7 @@ fn a_worker_in_an_endless_kernel_ends_with_a_killed_run() {
         arguments = [{ name = \"y\", type = \"f32\", shape = \"n\", role = \"output\" }]\n";
     sandbox.write("sprag.toml", &format!("[suites.mine]\nkind = \"cuda\"\n[[suites.mine.kernel]]\n{kernel}"));
     let source = "extern \"C\" __global__ void endless(float* y) { for (volatile int i = 0;;) i = i; }\n";
-    sandbox.write("endless.cu", source);
-    sandbox.commit("Add a kernel");
+    sandbox.commit_with("endless.cu", source, "Add a kernel");
     let folder = std::fs::canonicalize(&sandbox.project).expect("it is there");
     let folder = folder.to_str().expect("its path is text");
     let mut child = sandbox.start_with(&machine.variables(), &["run", "--quick"]);

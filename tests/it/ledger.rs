@@ -78,8 +78,7 @@ fn what_is_accepted_passes_with_its_figures_and_nothing_beyond_it_does() {
     }
     assert_contains(&passed.out, &["check: pass; ", "1 accepted"]);
     let json = sandbox.read("shop/gate.json");
-    follows("check-1", &json);
-    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let json = follows("check-1", &json);
     let of = |json: &Value, pointer: &str| json.pointer(pointer).cloned().unwrap_or_default();
     assert_eq!((of(&json, "/counts/accepted"), of(&json, "/counts/regressed")), (1.into(), 0.into()));
     assert_eq!(of(&json, "/suites/0/comparisons/0/verdict"), "regressed", "the verdict stays");

@@ -77,8 +77,7 @@ fn a_worker_that_is_killed_takes_only_its_benchmark_with_it() {
     // Two benchmarks, since calibration kernels are timed with each and would fail with the only one.
     let suite =
         "[project]\nname = \"sandbox\"\n[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\", \"tile_pack\"]\n";
-    sandbox.write("sprag.toml", suite);
-    sandbox.commit("Measure two");
+    sandbox.commit_with("sprag.toml", suite, "Measure two");
     let mut sprag = sandbox.start(&["run", "--filter", "@reference", "--output-run", "run.json"]);
     let children = format!("/proc/{0}/task/{0}/children", sprag.id());
     let is_worker = |process: &&str| {

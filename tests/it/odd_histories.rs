@@ -83,13 +83,11 @@ fn a_series_with_one_point_is_accepted() {
 #[test]
 fn text_of_others_harms_no_page_and_names_no_file() {
     let history = Crafted::new();
-    let sandbox = &history.sandbox;
-    sandbox.git(&["tag", "v1\"><script>&'|`"]);
+    history.git(&["tag", "v1\"><script>&'|`"]);
     for day in 1..=12 {
-        sandbox.write("code.rs", &format!("// {day}"));
-        sandbox.commit(&hostile().replace('\n', " "));
+        history.commit_with("code.rs", &format!("// {day}"), &hostile().replace('\n', " "));
         if day == 6 {
-            sandbox.git(&["tag", "v2\"><script>&'|`"]);
+            history.git(&["tag", "v2\"><script>&'|`"]);
         }
         let mut run = history.run(day, &[("pack", if day < 8 { 1e-3 } else { 2e-3 })]);
         let name = "a<script>\"'&|`=</b> %2e%2e\\..".repeat(5);

@@ -25,8 +25,7 @@ fn a_release_that_may_go_is_attested_and_verified() {
 
     project.attest(&[]);
     project.verify(0, &[]).prints(&["v2: go", "signature: none"]);
-    let statement = project.evidence_json("statement.json");
-    follows("release-statement-1", &statement.to_string());
+    let statement = follows("release-statement-1", &project.read("evidence/statement.json"));
     assert_eq!(statement["subject"][0]["digest"]["gitCommit"], project.git(&["rev-parse", "v2"]));
     let predicate = &statement["predicate"];
     assert_eq!((&predicate["result"], &predicate["failedTests"]), (&"WARNED".into(), &serde_json::json!([])));
@@ -181,7 +180,6 @@ fn waivers_of_what_does_not_exist_have_no_effect() {
 #[test]
 fn the_list_of_releases_decides_the_targets_of_each() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
     project.checklist(0, &[]).prints(&["), for cpu\n", "for tensorrt only"]);
     let list = "release/releases.toml";
     let stated = |targets: &str| project.altered(list, "previous", &format!("targets = [{targets}]\nprevious"));
@@ -194,39 +192,38 @@ fn the_list_of_releases_decides_the_targets_of_each() {
         ("\"cpu\", \"cpu\"", "`v2` names the target `cpu` twice"),
         ("", "`v2` is for no target"),
     ] {
-        sandbox.write(list, &stated(targets));
+        project.write(list, &stated(targets));
         project.checklist(2, &[]).says(&[words]);
-        sandbox.git(&["checkout", "-q", list]);
+        project.git(&["checkout", "-q", list]);
     }
 
-    sandbox.write(list, &both);
-    sandbox.commit("Say what it is for");
+    project.commit_with(list, &both, "Say what it is for");
     project.checklist(1, &[]).prints(&["), for cpu, tensorrt\n", "`out/engine.bin` (engine) is not there"]);
     project.checklist(2, &["--runtime-target", "cpu"]);
-    sandbox.ends(0, &["site"]);
-    let page = sandbox.read("_site/release/v2.html");
+    project.ends(0, &["site"]);
+    let page = project.read("_site/release/v2.html");
     assert_contains(&page, &["no-go", "for cpu, tensorrt"]);
-    assert_contains(&sandbox.read("_site/releases/index.html"), &["cpu, tensorrt"]);
+    assert_contains(&project.read("_site/releases/index.html"), &["cpu, tensorrt"]);
 
     // A waiver is for one target.
     let waive = |target: &str| {
         let words = ["release", "waive", "--release", "v2", "--item", "engine", "--reason", "x", "--target", target];
-        sandbox.sprag(&words)
+        project.sprag(&words)
     };
     waive("triton").expect(2).says(&["`v2` does not need `engine` for `triton`", "there are: tensorrt"]);
     waive("tensorrt").expect(0);
     project.checklist(0, &[]);
-    sandbox.remove("ledger/v2-engine-tensorrt.toml");
+    project.remove("ledger/v2-engine-tensorrt.toml");
 
-    sandbox.write("out/engine.bin", "engine");
+    project.write("out/engine.bin", "engine");
     project.attest(&[]);
     project.verify(0, &[]);
     assert_eq!(project.evidence_json("checklist.json")["targets"], serde_json::json!(["cpu", "tensorrt"]));
-    sandbox
+    project
         .ends(2, &["release", "attest", "v2", "--format", "apex-x", "--out", "evidence-2"])
         .says(&["for one target, and not for cpu and tensorrt"]);
     let less = project.altered("evidence/checklist.json", "\"cpu\",\n    \"tensorrt\"\n", "\"cpu\"\n");
-    sandbox.write("evidence/checklist.json", &less);
+    project.write("evidence/checklist.json", &less);
     forge(&project.evidence(""));
     let printed = project.verify(4, &[]).out;
     assert_contains(

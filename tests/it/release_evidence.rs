@@ -109,17 +109,16 @@ fn evidence_that_disagrees_is_named_by_file_and_byte() {
 #[test]
 fn signatures_count_where_their_key_does() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
-    sandbox.write("../key.pem", KEY);
-    sandbox.write("../public.pem", PUBLIC_KEY);
-    sandbox.write("../other.pem", OTHER_KEY);
+    project.write("../key.pem", KEY);
+    project.write("../public.pem", PUBLIC_KEY);
+    project.write("../other.pem", OTHER_KEY);
     project.attest(&["--key", "../key.pem"]);
     project.verify(0, &[]).prints(&["whose owner is not checked"]);
     project.verify(0, &["--public-key", "../public.pem"]).prints(&["signature: by the given key"]);
     project
         .verify(4, &["--public-key", "../other.pem"])
         .prints(&["fails: statement.dsse.json: its signature is rejected: it is of another key"]);
-    sandbox.write("../id.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x\n");
+    project.write("../id.pub", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x\n");
     project.verify(4, &["--public-key", "../id.pub"]).prints(&["`--public-key` is an SSH key"]);
     fs::remove_file(project.evidence("statement.dsse.json")).expect("a file");
     project
@@ -131,8 +130,7 @@ fn signatures_count_where_their_key_does() {
 #[test]
 fn keys_of_ssh_sign_too() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
-    let place = |name: &str| sandbox.project.join("..").join(name).to_string_lossy().into_owned();
+    let place = |name: &str| project.project.join("..").join(name).to_string_lossy().into_owned();
     let made =
         Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-C", "x", "-f", &place("id")]).output();
     if !made.is_ok_and(|made| made.status.success()) {
@@ -140,8 +138,8 @@ fn keys_of_ssh_sign_too() {
         return;
     }
     let public = fs::read_to_string(place("id.pub")).expect("a key");
-    sandbox.write("../signers", &format!("ada@example.org namespaces=\"sprag-release\" {public}"));
-    sandbox.write("../strangers", &format!("ada@example.org namespaces=\"git\" {public}"));
+    project.write("../signers", &format!("ada@example.org namespaces=\"sprag-release\" {public}"));
+    project.write("../strangers", &format!("ada@example.org namespaces=\"git\" {public}"));
     project.attest(&["--key", "../id"]);
     assert_eq!(project.evidence_json("statement.dsse.json")["signatures"][0]["keyid"], "ssh");
     project
@@ -150,16 +148,16 @@ fn keys_of_ssh_sign_too() {
     project.verify(0, &["--public-key", "../id.pub"]);
     project.verify(4, &["--allowed-signers", "../strangers"]);
     // The line for another purpose comes first; the second allows it.
-    sandbox.write("../both", &(project.read("../strangers") + &project.read("../signers")));
+    project.write("../both", &(project.read("../strangers") + &project.read("../signers")));
     project.verify(0, &["--allowed-signers", "../both"]).prints(&["signature: by `ada@example.org`"]);
     // A checkout does not bring the program that vouches for it.
-    sandbox.program("bin/ssh-keygen", "#!/bin/sh\ntouch ../called\n");
-    for folder in ["bin".to_owned(), sandbox.project.join("bin").to_string_lossy().into_owned()] {
+    project.program("bin/ssh-keygen", "#!/bin/sh\ntouch ../called\n");
+    for folder in ["bin".to_owned(), project.project.join("bin").to_string_lossy().into_owned()] {
         let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
         let verify = ["release", "verify", "evidence", "--allowed-signers", "../strangers"];
         project.sprag_with(&[("PATH", &path)], &verify).expect(4);
     }
-    assert!(!sandbox.project.join("../called").exists(), "it called the program of the checkout");
+    assert!(!project.project.join("../called").exists(), "it called the program of the checkout");
     project.verify(0, &[]).prints(&["a key that nothing here vouches for"]);
 }
 
@@ -225,33 +223,31 @@ fn any_flipped_bit_is_detected_and_its_file_named() {
 #[test]
 fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
     let page = || {
-        sandbox.ends(0, &["site"]);
-        sandbox.read("_site/release/v2.html")
+        project.ends(0, &["site"]);
+        project.read("_site/release/v2.html")
     };
-    let there = |name: &str| sandbox.project.join("_site/release").join(name).exists();
+    let there = |name: &str| project.project.join("_site/release").join(name).exists();
     let before = page();
     assert_contains(&before, &["Not signed", "no statement of it is in"]);
     assert!(!there("v2.statement.json"));
     // The page shows the figures of the checklist.
     assert_contains(&before, &["none worse", "0 of 2 worse", " and 6 more", "Against v1"]);
 
-    sandbox.write("../key.pem", KEY);
+    project.write("../key.pem", KEY);
     project.attest(&["--key", "../key.pem"]);
-    let (statement, envelope) = (sandbox.read("evidence/statement.json"), sandbox.read("evidence/statement.dsse.json"));
-    sandbox.write("release/v2/statement.json", &statement);
+    let (statement, envelope) = (project.read("evidence/statement.json"), project.read("evidence/statement.dsse.json"));
+    project.write("release/v2/statement.json", &statement);
     let unsigned = page();
     assert_contains(&unsigned, &["not signed", "v2.statement.json"]);
-    assert_eq!(sandbox.read("_site/release/v2.statement.json"), statement);
+    assert_eq!(project.read("_site/release/v2.statement.json"), statement);
     assert!(!there("v2.statement.dsse.json"));
 
-    sandbox.write("release/v2/statement.dsse.json", &envelope);
-    sandbox.commit("Keep the statement");
+    project.commit_with("release/v2/statement.dsse.json", &envelope, "Keep the statement");
     let signed = page();
     assert_contains(&signed, &[KEY_ID, "Sprag cannot tell whose key it is"]);
-    assert_eq!(sandbox.read("_site/release/v2.statement.dsse.json"), envelope);
-    sandbox.ends(0, &["site", "--check"]);
+    assert_eq!(project.read("_site/release/v2.statement.dsse.json"), envelope);
+    project.ends(0, &["site", "--check"]);
     project.verify(0, &[]);
 
     for (path, text, printed) in [
@@ -259,7 +255,7 @@ fn a_site_publishes_the_statement_of_a_release_and_shows_its_signature() {
         ("release/v2/statement.json", statement.replace("\"v2\"", "\"v1\""), "is not about v2 at"),
         ("release/v2/statement.json", "{}".to_owned(), "is not a statement of Sprag"),
     ] {
-        sandbox.write(path, &text);
+        project.write(path, &text);
         let page = page();
         assert_contains(&page, &["Not signed", printed]);
         assert!(!there("v2.statement.json") && !there("v2.statement.dsse.json"));

@@ -9,12 +9,10 @@ use crate::sandbox::{Sandbox, assert_contains, files};
 /// A project whose README is part of its release.
 fn with_readme() -> Project {
     let project = Project::new();
-    let sandbox = &project.sandbox;
     let item = "[[item]]\nid = \"readme\"\ntitle = \"Users can read\"\nrule = \"file\"\n\
                 artifacts = [{ key = \"readme\", path = \"README.md\" }]\nproducer = \"an editor\"\n[rollback]";
-    sandbox.edit("release/checklist.toml", "[rollback]", item);
-    sandbox.write("README.md", "# What this is\n");
-    sandbox.commit("Ask for a README");
+    project.edit("release/checklist.toml", "[rollback]", item);
+    project.commit_with("README.md", "# What this is\n", "Ask for a README");
     project
 }
 
@@ -49,28 +47,27 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
     let commit = good.git(&["rev-parse", "v2"]);
     let check = |spoil: &dyn Fn(&Sandbox), words: &[&str]| {
         let project = good.copied();
-        let sandbox = &project.sandbox;
-        spoil(sandbox);
+        spoil(&project);
         // Files that are not committed are named, and nothing is attested.
-        sandbox
+        project
             .sprag(&["release", "checklist", "v2"])
             .says(&["commit it, or others will get another result", words[0]]);
-        sandbox
+        project
             .ends(1, &["release", "attest", "v2", "--out", "evidence"])
             .prints(&["no-go, and nothing was written: commit these files first"]);
         assert!(!project.evidence("").exists());
         // A commit elsewhere is not a commit of the repository.
-        sandbox.commit("Doctor it");
-        sandbox.sprag(&["release", "attest", "v2", "--out", "evidence"]);
-        let verify = || sandbox.ends(4, &["release", "verify", "evidence", "--repository", &place]);
+        project.commit("Doctor it");
+        project.sprag(&["release", "attest", "v2", "--out", "evidence"]);
+        let verify = || project.ends(4, &["release", "verify", "evidence", "--repository", &place]);
         let printed = verify();
         let printed = printed.out + &printed.err;
         assert!(printed.contains("is not in the repository") || printed.contains("ancestor"), "{printed}");
         // A false claim to be of another commit is named.
-        let doctored = sandbox.git(&["rev-parse", "HEAD"]);
+        let doctored = project.git(&["rev-parse", "HEAD"]);
         for path in ["checklist.json", "VERIFY.md"] {
-            let text = sandbox.read(&format!("evidence/{path}")).replace(&doctored, &clean);
-            sandbox.write(&format!("evidence/{path}"), &text);
+            let text = project.read(&format!("evidence/{path}")).replace(&doctored, &clean);
+            project.write(&format!("evidence/{path}"), &text);
         }
         forge(&project.evidence(""));
         verify().prints(words);
@@ -106,14 +103,13 @@ fn what_nobody_reviewed_is_neither_attested_nor_verified() {
     good.ends(1, &elsewhere).prints(&["fails: out/README.md at byte 2: is not the file of the commit"]);
     // The ref of the history is for the clone to say.
     let project = good.copied();
-    let sandbox = &project.sandbox;
-    let branch = sandbox.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
-    sandbox.git(&["branch", "elsewhere"]);
-    sandbox.write("sprag.toml", &format!("{}\n[history]\nref = \"elsewhere\"\n", sandbox.read("sprag.toml")));
-    sandbox.commit("Look elsewhere");
+    let branch = project.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
+    project.git(&["branch", "elsewhere"]);
+    project.write("sprag.toml", &format!("{}\n[history]\nref = \"elsewhere\"\n", project.read("sprag.toml")));
+    project.commit("Look elsewhere");
     project.attest(&[]);
     project.verify(0, &[]);
-    let printed = sandbox.ends(4, &["release", "verify", "evidence", "--repository", &place]).out;
+    let printed = project.ends(4, &["release", "verify", "evidence", "--repository", &place]).out;
     assert_contains(&printed, &["fails: sprag.toml: names `elsewhere` as the ref of the history"]);
     assert!(!printed.contains(&format!("`{branch}`")), "{printed}");
 }
@@ -164,19 +160,18 @@ fn a_clock_that_is_behind_is_named() {
 #[test]
 fn the_site_shows_what_is_wrong_with_a_release() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
-    let releases = sandbox.read("release/releases.toml");
-    sandbox.write("release/releases.toml", &format!("{releases}[[release]]\nname = \"v3\"\nprevious = \"v2\"\n"));
-    sandbox.commit("Plan the next one");
-    sandbox.git(&["tag", "v3"]);
-    sandbox.ends(0, &["site"]).says(&["the release `v3` is no-go"]);
-    let page = sandbox.read("_site/release/v3.html");
+    let releases = project.read("release/releases.toml");
+    project.write("release/releases.toml", &format!("{releases}[[release]]\nname = \"v3\"\nprevious = \"v2\"\n"));
+    project.commit("Plan the next one");
+    project.git(&["tag", "v3"]);
+    project.ends(0, &["site"]).says(&["the release `v3` is no-go"]);
+    let page = project.read("_site/release/v3.html");
     assert_contains(&page, &["No-go", "names no commit for it"]);
-    assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
+    assert!(!project.read("_site/release/v2.html").contains("no-go"));
     // A waiver for an item that does not exist.
-    let ledger = sandbox.read("_site/ledger.html");
+    let ledger = project.read("_site/ledger.html");
     assert!(ledger.contains("1 entry is in force") && !ledger.contains("without effect"), "{ledger}");
-    let commit = sandbox.git(&["rev-parse", "v2"]);
+    let commit = project.git(&["rev-parse", "v2"]);
     for (item, printed, state) in [
         (
             "covrage",
@@ -185,51 +180,50 @@ fn the_site_shows_what_is_wrong_with_a_release() {
         ),
         ("notes", "<span class=\"id\">notes</span>", "◆</i>in force"),
     ] {
-        sandbox.write("ledger/more.toml", &waiver(&commit, "9999-12-31").replace("coverage", item));
-        sandbox.ends(0, &["site"]);
-        let ledger = sandbox.read("_site/ledger.html");
+        project.write("ledger/more.toml", &waiver(&commit, "9999-12-31").replace("coverage", item));
+        project.ends(0, &["site"]);
+        let ledger = project.read("_site/ledger.html");
         let row = ledger.lines().find(|line| line.contains("ledger/more.toml:1")).expect("it is listed");
         assert_contains(row, &[printed, state]);
     }
-    sandbox.remove("release/checklist.toml");
-    sandbox.ends(0, &["site"]);
-    let page = sandbox.read("_site/release/v2.html");
+    project.remove("release/checklist.toml");
+    project.ends(0, &["site"]);
+    let page = project.read("_site/release/v2.html");
     assert_contains(&page, &["No-go", "there is no"]);
     // Only the newest releases have a page.
-    let list = sandbox.read("_site/releases/index.html");
+    let list = project.read("_site/releases/index.html");
     assert!(list.contains("3 releases, the newest") && !list.contains("Without a page"), "{list}");
     let more: String = (4..=23).map(|number| format!("[[release]]\nname = \"v{number}\"\n")).collect();
-    sandbox.write("release/releases.toml", &format!("{releases}{more}"));
-    sandbox.ends(0, &["site"]);
-    let list = sandbox.read("_site/releases/index.html");
+    project.write("release/releases.toml", &format!("{releases}{more}"));
+    project.ends(0, &["site"]);
+    let list = project.read("_site/releases/index.html");
     assert_contains(&list, &["22 releases, the newest", "Without a page: 2 releases listed before v4."]);
-    assert!(!sandbox.project.join("_site/release/v2.html").exists());
+    assert!(!project.project.join("_site/release/v2.html").exists());
 }
 
 #[test]
 fn a_release_page_shows_the_history_of_its_release() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
     project.checklist(0, &["--out", "out/checklist"]);
-    let json = sandbox.json("out/checklist/checklist.json");
+    let json = project.json("out/checklist/checklist.json");
     let point = &json["history"];
     let has_those_runs = |page: &str| page.contains(&format!(">{} runs<", point["size"]));
     for day in 20..=24 {
         let mut slower = project.run(day, &[("pack", 1.5e-3), ("scan", 2e-3)]);
-        slower.commit.as_mut().expect("a commit").sha = sandbox.git(&["rev-parse", "v2"]);
+        slower.commit.as_mut().expect("a commit").sha = project.git(&["rev-parse", "v2"]);
         project.record(&slower);
     }
-    sandbox.ends(0, &["site"]);
-    let page = sandbox.read("_site/release/v2.html");
+    project.ends(0, &["site"]);
+    let page = project.read("_site/release/v2.html");
     assert!(page.contains("no-go") && page.contains("1 regressed") && !has_those_runs(&page), "{page}");
     // Later runs do not count for a release that names its history.
     let named = format!(
         "\nhistory = {{ commit = {}, size = {}, root = {} }}\nprevious",
         point["commit"], point["size"], point["root"]
     );
-    sandbox.edit("release/releases.toml", "\nprevious", &named);
-    sandbox.ends(0, &["site"]);
-    let page = sandbox.read("_site/release/v2.html");
+    project.edit("release/releases.toml", "\nprevious", &named);
+    project.ends(0, &["site"]);
+    let page = project.read("_site/release/v2.html");
     assert!(!page.contains("no-go") && has_those_runs(&page), "{page}");
 }
 
@@ -240,9 +234,8 @@ fn a_suite_that_no_item_asks_about_is_named() {
     assert!(asks(&project.checklist(0, &[]).err));
     let verdict = "rule = \"suite_verdict\"\nsuite = \"cpu\"\nagainst = \"previous\"";
     let parity = "rule = \"parity\"\nsuite = \"cpu\"";
-    let sandbox = &project.sandbox;
-    sandbox.edit("release/checklist.toml", verdict, parity);
-    sandbox.commit("Ask less");
+    project.edit("release/checklist.toml", verdict, parity);
+    project.commit("Ask less");
     let printed = project.checklist(0, &[]).err;
     assert!(!asks(&printed) && printed.contains("judges `cpu`, measured at"), "{printed}");
 }
@@ -250,30 +243,28 @@ fn a_suite_that_no_item_asks_about_is_named() {
 #[test]
 fn a_page_counts_what_was_waived_after_the_newest_run() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
     let from = |day: &str, printed: [&str; 2], is_go: bool| {
-        let ledger = sandbox.read("ledger/v2.toml");
+        let ledger = project.read("ledger/v2.toml");
         let (before, rest) = ledger.split_once("date = \"").expect("a day");
-        sandbox.write(
+        project.write(
             "ledger/v2.toml",
             &format!("{before}date = \"{day}\"{}", &rest[rest.find('"').expect("an end") + 1..]),
         );
-        sandbox.commit("Waive it from another day on");
-        sandbox.ends(0, &["site"]);
-        assert_contains(&sandbox.read("_site/ledger.html"), &[printed[0]]);
-        assert_eq!(!sandbox.read("_site/release/v2.html").contains("no-go"), is_go, "{day}");
+        project.commit("Waive it from another day on");
+        project.ends(0, &["site"]);
+        assert_contains(&project.read("_site/ledger.html"), &[printed[0]]);
+        assert_eq!(!project.read("_site/release/v2.html").contains("no-go"), is_go, "{day}");
         project.checklist(i32::from(!is_go), &[]).prints(&[printed[1]]);
         project.copied()
     };
     let sooner = from("2026-01-17", ["in force", "Ada waives it from 2026-01-17"], true);
     from("9999-01-01", ["not yet", "Ada does not waive it yet: from 9999-01-01"], false);
-    let sandbox = &sooner.sandbox;
     sooner.checklist(0, &["--out", "out/checklist"]);
-    let json = sandbox.json("out/checklist/checklist.json");
+    let json = sooner.json("out/checklist/checklist.json");
     let [commit, size, root] = ["commit", "size", "root"].map(|key| json["history"][key].to_string());
     let named = format!("\nhistory = {{ commit = {commit}, size = {size}, root = {root} }}\nprevious");
-    sandbox.edit("release/releases.toml", "\nprevious", &named);
-    sandbox.commit("Name the history");
-    sandbox.ends(0, &["site"]);
-    assert!(!sandbox.read("_site/release/v2.html").contains("no-go"));
+    sooner.edit("release/releases.toml", "\nprevious", &named);
+    sooner.commit("Name the history");
+    sooner.ends(0, &["site"]);
+    assert!(!sooner.read("_site/release/v2.html").contains("no-go"));
 }

@@ -33,28 +33,25 @@ impl Project {
 
     fn make() -> Project {
         let crafted = Crafted::with_sessions(8);
-        let sandbox = &crafted.sandbox;
         let first = crafted.measured_commit().sha;
-        sandbox.git(&["tag", "v1", &first]);
-        sandbox.write(".gitignore", "/_site\n/out\n/evidence*\n");
-        sandbox.write("code.rs", "// 2");
-        sandbox.commit("Change the code");
+        crafted.git(&["tag", "v1", &first]);
+        crafted.write(".gitignore", "/_site\n/out\n/evidence*\n");
+        crafted.commit_with("code.rs", "// 2", "Change the code");
         crafted.sessions(9..=16);
         let second = crafted.measured_commit().sha;
-        sandbox.git(&["tag", "v2", &second]);
+        crafted.git(&["tag", "v2", &second]);
         crafted.ends(0, &["baseline", "emit"]);
         let caps = "{\"cuda\": false}\n";
-        sandbox.write("out/notes.md", "# Notes\n");
-        sandbox.write("out/caps.json", caps);
-        sandbox.write("out/replay.json", include_str!("../../fixtures/replay/small.json"));
-        sandbox.write("release/checklist.toml", &CHECKLIST.replace("CAPS", &sha256(caps.as_bytes())));
+        crafted.write("out/notes.md", "# Notes\n");
+        crafted.write("out/caps.json", caps);
+        crafted.write("out/replay.json", include_str!("../../fixtures/replay/small.json"));
+        crafted.write("release/checklist.toml", &CHECKLIST.replace("CAPS", &sha256(caps.as_bytes())));
         let releases = format!(
             "schema_version = 1\n[[release]]\nname = \"v1\"\ncommit = \"{first}\"\n[[release]]\nname = \"v2\"\n\
              commit = \"{second}\"\nprevious = \"v1\"\nsigned = [{{ role = \"Release owner\", owner = \"Ada\", date = \"2026-02-01\" }}]\n"
         );
-        sandbox.write("release/releases.toml", &releases);
-        sandbox.write("ledger/v2.toml", &waiver(&second, "9999-12-31"));
-        sandbox.commit("Say what the release rests on");
+        crafted.write("release/releases.toml", &releases);
+        crafted.commit_with("ledger/v2.toml", &waiver(&second, "9999-12-31"), "Say what the release rests on");
         Project(crafted)
     }
 

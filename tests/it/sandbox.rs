@@ -106,18 +106,31 @@ impl Sandbox {
 
     /// A repository with a small suite and one commit.
     pub(crate) fn new() -> Sandbox {
-        let sandbox = Sandbox::empty();
-        sandbox.init();
+        let sandbox = Sandbox::begun();
         sandbox.write("sprag.toml", SMALL_SUITE);
         sandbox.write(".gitignore", "/_site\n");
         sandbox.commit("Begin");
         sandbox
     }
 
-    /// Begins a repository that has `history/` on its branch, so that records go there.
-    pub(crate) fn init(&self) {
-        self.git(&["init", "-q"]);
-        self.write("history/.gitkeep", "");
+    /// A repository without a commit. It has `history/`, so that records go to its branch.
+    pub(crate) fn begun() -> Sandbox {
+        let sandbox = Sandbox::empty();
+        sandbox.git(&["init", "-q"]);
+        sandbox.write("history/.gitkeep", "");
+        sandbox
+    }
+
+    /// Clones the repository with these options to a folder next to it, whose path is returned.
+    pub(crate) fn cloned(&self, options: &[&str], name: &str) -> String {
+        let (url, place) = (format!("file://{}", self.project.display()), self.place(&format!("../{name}")));
+        self.git(&[&["clone", "-q"], options, &[&url, &place]].concat());
+        place
+    }
+
+    /// The full path of a file of the project.
+    pub(crate) fn place(&self, path: &str) -> String {
+        text_of(&self.project.join(path))
     }
 
     pub(crate) fn copied(&self) -> Sandbox {
@@ -207,6 +220,12 @@ impl Sandbox {
     pub(crate) fn commit(&self, subject: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", subject]);
+    }
+
+    /// Writes a file and commits all that changed.
+    pub(crate) fn commit_with(&self, path: &str, text: &str, subject: &str) {
+        self.write(path, text);
+        self.commit(subject);
     }
 
     /// Runs git, which must succeed, and gives its trimmed output.

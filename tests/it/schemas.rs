@@ -17,9 +17,9 @@ use crate::sandbox::{Sandbox, files, json};
 /// Rewrites `schemas/` instead of comparing.
 const UPDATE: &str = "UPDATE_SCHEMAS";
 
-/// Fails unless a document follows the committed schema of that name.
+/// The document of a text; fails unless it follows the committed schema of that name.
 #[track_caller]
-pub(crate) fn follows(name: &str, text: &str) {
+pub(crate) fn follows(name: &str, text: &str) -> Value {
     let (document, schema) = (json(text), schema(name));
     let faults: Vec<String> = jsonschema::validator_for(&schema)
         .expect("the schema is one")
@@ -27,6 +27,7 @@ pub(crate) fn follows(name: &str, text: &str) {
         .map(|error| format!("{error} at `{}`", error.instance_path))
         .collect();
     assert!(faults.is_empty(), "{name}: {}", faults.join("\n"));
+    document
 }
 
 fn root(path: &str) -> PathBuf {
@@ -141,8 +142,7 @@ fn first_metric(document: &Value) -> String {
 /// What a file of version 1 says stays the same in version 2.
 fn every_baseline_of_version_1_is_judged_by_tolerance() {
     let text = read("fixtures/records/baseline-1.json");
-    follows("baseline-1", &text);
-    let old: Value = serde_json::from_str(&text).expect("the document is JSON");
+    let old = follows("baseline-1", &text);
     let baseline = Baseline::from_json(text.as_bytes()).expect("it can be read");
     assert_eq!((&old["suite"], &old["run"]), (&json!(baseline.suite), &json!(baseline.run)));
     assert_eq!((&old["commit"], &old["environment"]), (&json!(baseline.commit), &json!(baseline.environment)));

@@ -8,8 +8,7 @@ const SUITE: &str =
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write("sprag.toml", SUITE);
-    sandbox.commit("Take more kernels");
+    sandbox.commit_with("sprag.toml", SUITE, "Take more kernels");
     sandbox
 }
 

@@ -67,11 +67,10 @@ fn an_incremental_site_equals_a_clean_build() {
 #[test]
 fn a_series_has_a_page_while_its_change_is_new() {
     let crafted = Crafted::new();
-    let Crafted { sandbox } = &crafted;
-    let toml = sandbox.read("sprag.toml");
-    let configure = |more: &str| sandbox.write("sprag.toml", &format!("{toml}\n[site]\npages = \"changed\"\n{more}"));
+    let toml = crafted.read("sprag.toml");
+    let configure = |more: &str| crafted.write("sprag.toml", &format!("{toml}\n[site]\npages = \"changed\"\n{more}"));
     let pages = |what: &str| -> String {
-        let files = rendered(sandbox, what).into_keys().filter(|path| path.starts_with("series/"));
+        let files = rendered(&crafted, what).into_keys().filter(|path| path.starts_with("series/"));
         files.filter(|path| !path.ends_with("/index.html")).collect::<Vec<String>>().join(" ")
     };
     let change = |day: i64| {
@@ -85,14 +84,14 @@ fn a_series_has_a_page_while_its_change_is_new() {
     assert!(new.contains("scan") && !new.contains("pack") && new.ends_with("series/view.html"), "{new}");
     change(60);
     assert_eq!(pages("a change of two months ago"), "series/view.html");
-    let rest = sandbox.read("_site/data/rest-0.js");
+    let rest = crafted.read("_site/data/rest-0.js");
     assert!(rest.contains("pack") && rest.contains("scan"), "{rest}");
-    sandbox.ends(0, &["site", "--check"]);
+    crafted.ends(0, &["site", "--check"]);
     configure("series = [\"/pack\", \"nothing of it\"]\n");
     let asked = pages("a series that is asked for");
     assert!(asked.contains("pack") && !asked.contains("scan"), "{asked}");
-    sandbox.ends(0, &["site"]).says(&["no series contains `nothing of it`, which `[site] series` asks for"]);
-    sandbox.write("sprag.toml", &toml);
+    crafted.ends(0, &["site"]).says(&["no series contains `nothing of it`, which `[site] series` asks for"]);
+    crafted.write("sprag.toml", &toml);
     let all = pages("all");
     assert!(all.contains("pack") && all.contains("scan") && !all.contains("view.html"), "{all}");
 }
@@ -100,7 +99,6 @@ fn a_series_has_a_page_while_its_change_is_new() {
 #[test]
 fn whatever_a_site_is_made_of_changes_it() {
     let crafted = Crafted::new();
-    let Crafted { sandbox } = &crafted;
     for day in 1..=24 {
         let wobble = 1.0 + 0.001 * (day * 7 % 5) as f64;
         let pack = if day <= 12 { 1e-3 } else { 1.5e-3 };
@@ -108,30 +106,30 @@ fn whatever_a_site_is_made_of_changes_it() {
     }
     let newest = crafted.measured_commit().sha;
     crafted.ends(0, &["baseline", "emit"]);
-    let mut before = rendered(sandbox, "as it is");
+    let mut before = rendered(&crafted, "as it is");
     let mut expect = |what: &str, page: &str| {
-        let after = rendered(sandbox, what);
+        let after = rendered(&crafted, what);
         let changed = changed(&before, &after);
         assert!(changed.iter().any(|path| path.starts_with(page)), "{what} changed {changed:?} and not {page}");
         nothing_was_written_twice(&before, &after);
         before = after;
     };
-    let toml = sandbox.read("sprag.toml");
-    sandbox.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 3\n"));
+    let toml = crafted.read("sprag.toml");
+    crafted.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 3\n"));
     expect("the configuration", "index.html");
-    sandbox.remove(BASELINE);
+    crafted.remove(BASELINE);
     expect("a baseline that is gone", "index.html");
-    sandbox.git(&["tag", "v9.9.9"]);
+    crafted.git(&["tag", "v9.9.9"]);
     expect("a tag", "compare/");
-    let old = sandbox.git(&["rev-list", "--max-parents=0", "HEAD"]);
-    sandbox.git(&["tag", "v0.0.0", &old]);
+    let old = crafted.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    crafted.git(&["tag", "v0.0.0", &old]);
     expect("a tag of an old commit", "");
-    sandbox.ends(0, &["trend", "--record"]).says(&["recorded 1 change"]);
-    rendered(sandbox, "records of events");
-    let events = files(&sandbox.project.join("_site/events"));
+    crafted.ends(0, &["trend", "--record"]).says(&["recorded 1 change"]);
+    rendered(&crafted, "records of events");
+    let events = files(&crafted.project.join("_site/events"));
     let open = events.iter().find(|(_, bytes)| String::from_utf8_lossy(bytes).contains("[[accept]]"));
     let event = open.expect("an event is open").0.trim_end_matches(".html");
-    sandbox.write(
+    crafted.write(
         "ledger/accepted.toml",
         &format!(
             "[[accept]]\nevent = \"{event}\"\nscope = \"event\"\nat_most = 9.0\nreason = \"It saves memory.\"\n\
@@ -139,12 +137,12 @@ fn whatever_a_site_is_made_of_changes_it() {
         ),
     );
     expect("an event that is accepted", "series/");
-    sandbox.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 4\n"));
+    crafted.write("sprag.toml", &format!("{toml}\n[schedule]\nevery_days = 4\n"));
     expect("how often runs are due", "series/");
-    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "Say nothing"]);
-    fs::write(sandbox.project.join("code.rs"), "// code\n").expect("a file");
-    sandbox.commit("Begin to say something");
-    rendered(sandbox, "a commit");
-    sandbox.git(&["commit", "-q", "--amend", "-m", "Say something else"]);
-    rendered(sandbox, "another subject of a commit");
+    crafted.git(&["commit", "-q", "--allow-empty", "-m", "Say nothing"]);
+    fs::write(crafted.project.join("code.rs"), "// code\n").expect("a file");
+    crafted.commit("Begin to say something");
+    rendered(&crafted, "a commit");
+    crafted.git(&["commit", "-q", "--amend", "-m", "Say something else"]);
+    rendered(&crafted, "another subject of a commit");
 }

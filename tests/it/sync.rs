@@ -50,15 +50,13 @@ fn a_branch_of_its_own_is_made_at_the_remote() {
     // The two histories have no commit in common.
     clones.record_on("a", Some("perf"), 1);
     clones.record_on("b", Some("perf"), 2);
-    clones.sync("a", &[]).expect(0);
-    clones.sync("b", &[]).expect(0);
-    clones.sync("a", &[]).expect(0);
+    clones.sync_each(&["a", "b", "a"]);
     for clone in ["a", "b", "remote.git"] {
         let list = clones.git(clone, &["ls-tree", "-r", "--name-only", "perf"]);
         assert_eq!(list.lines().filter(|path| path.starts_with("history/v1/cpu/")).count(), 2, "{clone}");
         assert_eq!(list.lines().count(), 2, "{clone}");
     }
-    clones.add("c");
+    clones.add("c", &[]);
     clones.write("c", "sprag.toml", "[history]\nref = \"perf\"\n");
     clones.sync("c", &[]).expect(0);
     assert_eq!(clones.git("c", &["rev-parse", "perf"]), clones.git("a", &["rev-parse", "perf"]));
@@ -127,8 +125,7 @@ fn code_at_the_remote_waits_for_its_user() {
         assert_eq!(ended.out, "origin/main: sent 1 record, received 1 record (1 attempt)\n");
         clones.git("a", way);
         assert!(clones.path("a/lib.rs").exists());
-        clones.sync("a", &[]).expect(0);
-        clones.sync("b", &[]).expect(0);
+        clones.sync_each(&["a", "b"]);
         clones.agree(&["a", "b"], 4);
         assert_eq!(clones.git("a", &["rev-parse", "main"]), clones.git("remote.git", &["rev-parse", "main"]));
         let subjects = clones.git("a", &["log", "--format=%s"]);
@@ -165,13 +162,10 @@ fn a_shallow_clone_takes_part() {
         clones.record("a", number);
     }
     clones.sync("a", &[]).expect(0);
-    let address = format!("file://{}", clones.path("remote.git").display());
-    clones.sandbox.git(&["clone", "-q", "--depth", "1", &address, "shallow"]);
+    clones.add("shallow", &["--depth", "1"]);
     clones.record("shallow", 10);
     clones.record("a", 11);
-    clones.sync("a", &[]).expect(0);
-    clones.sync("shallow", &[]).expect(0);
-    clones.sync("a", &[]).expect(0);
+    clones.sync_each(&["a", "shallow", "a"]);
     clones.agree(&["a", "shallow"], 6);
     assert_eq!(clones.git("shallow", &["rev-parse", "--is-shallow-repository"]), "true");
     // Histories that do not meet: cut off above the record.
@@ -182,7 +176,6 @@ fn a_shallow_clone_takes_part() {
     let words = ["this shallow clone ends before `main` and `origin/main` meet", "--unshallow"];
     clones.sync("shallow", &[]).expect(2).says(&words);
     clones.git("shallow", &["fetch", "-q", "--unshallow"]);
-    clones.sync("shallow", &[]).expect(0);
-    clones.sync("a", &[]).expect(0);
+    clones.sync_each(&["shallow", "a"]);
     clones.agree(&["a", "shallow"], 8);
 }

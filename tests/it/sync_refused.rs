@@ -114,8 +114,7 @@ fn rewritten() -> Clones {
     clones.record("a", 2);
     clones.sync("a", &[]).expect(0);
     clones.record("b", 3);
-    clones.sync("b", &[]).expect(0);
-    clones.sync("a", &[]).expect(0);
+    clones.sync_each(&["b", "a"]);
     clones.agree(&["a", "b"], 3);
     clones.git("b", &["push", "-q", "--force", "origin", "HEAD~1:main"]);
     clones
@@ -174,8 +173,7 @@ fn a_rewritten_remote_that_lost_nothing_is_a_warning() {
 fn a_record_that_a_commit_removes_is_missed() {
     let clones = Clones::new();
     let (one, two) = (clones.record("a", 1), clones.record("a", 2));
-    clones.sync("a", &[]).expect(0);
-    clones.sync("b", &[]).expect(0);
+    clones.sync_each(&["a", "b"]);
     clones.git("b", &["rm", "-q", &one]);
     clones.write("b", &two, "other\n");
     clones.commit("b", "Clean up");

@@ -15,8 +15,7 @@ fn reports_fit_the_terminal_and_break_no_figure() {
     sandbox.write("sprag.toml", "[suites.layers]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
     sandbox.write("bench.sh", BENCH);
     sandbox.write("base", "1.05");
-    sandbox.write("../terminal.py", TERMINAL);
-    sandbox.commit("Begin");
+    sandbox.commit_with("../terminal.py", TERMINAL, "Begin");
     let named = [("SPRAG_MACHINE", "A machine of many words, 64 cores")];
     sandbox.sprag_with(&named, &["run", "--record"]).expect(0);
     sandbox.sprag_with(&named, &["baseline", "emit"]).expect(0);
@@ -59,8 +58,7 @@ fn bars_of_progress_move_and_leave_nothing_behind() {
     sandbox.write("sprag.toml", "[suites.layers]\nkind = \"command\"\ncommand = [\"sh\", \"bench.sh\"]\n");
     sandbox.write("bench.sh", &format!("sleep 0.2\n{BENCH}"));
     sandbox.write("base", "1.05");
-    sandbox.write("../terminal.py", TERMINAL);
-    sandbox.commit("Begin");
+    sandbox.commit_with("../terminal.py", TERMINAL, "Begin");
     let script = "python3 ../terminal.py 80 all \"$SPRAG\" run";
     let ended = sandbox.step(&[("SPRAG", env!("CARGO_BIN_EXE_sprag"))], script);
     if ended.code == 127 {

@@ -12,8 +12,7 @@ const SUITE: &str = "[suites.trt]\nkind = \"trt\"\nengine = \"m.plan\"\ntrtexec 
 
 /// A repository with the script, such an engine, and more settings of the suite.
 pub(crate) fn sandbox(engine: &str, settings: &str) -> Sandbox {
-    let sandbox = Sandbox::empty();
-    sandbox.init();
+    let sandbox = Sandbox::begun();
     sandbox.write("sprag.toml", &format!("[project]\nname = \"sandbox\"\n{SUITE}{settings}\n"));
     sandbox.write(".gitignore", "/_site\n/out\n/trtexec.log\n/pids\n");
     sandbox.write("m.plan", engine);
@@ -65,8 +64,7 @@ fn a_sweep_is_measured_recorded_and_reported() {
     assert_eq!(sandbox.records("main").len(), 1);
 
     let text = sandbox.read("out/sweep.json");
-    let report: Value = serde_json::from_str(&text).expect("the report is JSON");
-    crate::schemas::follows("apex-x-trt-report-1", &text);
+    let report = crate::schemas::follows("apex-x-trt-report-1", &text);
     assert!(
         text.starts_with("{\n  \"schema_version\": 1,\n  \"suite\": \"apex_x_trt_engine_shape_sweep\",")
             && !text.ends_with('\n')
@@ -119,8 +117,7 @@ fn a_suite_that_no_file_names_runs_where_it_is_asked_for() {
     let sandbox = sandbox("fine", "");
     sandbox.write("sprag.toml", "[suites.cpu]\nkind = \"cpu\"\ninclude = [\"tile_ssm_scan\"]\n");
     sandbox.write("below/n.plan", "fine");
-    let folder = sandbox.project.join("below");
-    let folder = folder.to_str().expect("a temporary path is text");
+    let folder = &*sandbox.place("below");
     let options = ["--trt-engine-path", "n.plan", "--trtexec", "../trtexec", "--shape-case", "a=1x2", "--iters", "4"];
     let arguments = [&["-C", folder, "run", "--quick", "--suite", "trt", "--record"][..], &options].concat();
     sandbox.ends(0, &arguments);
@@ -155,8 +152,7 @@ fn what_is_missing_skips_the_suite_with_its_code() {
         assert_eq!(run["status"], "skipped", "{run}");
         let printed = run["reason"].as_str().expect("it says why");
         assert!(printed.starts_with(reason), "{printed}");
-        let report = sandbox.json("out/sweep.json");
-        crate::schemas::follows("apex-x-trt-report-1", &sandbox.read("out/sweep.json"));
+        let report = crate::schemas::follows("apex-x-trt-report-1", &sandbox.read("out/sweep.json"));
         assert_eq!((&report["status"], report["reason"].as_str()), (&json!("skipped"), Some(printed)));
         assert_eq!(report["summary"], json!({"ok_count": 0, "skipped_count": 1, "failed_count": 0}));
     };
@@ -202,8 +198,7 @@ fn one_case_fails_and_the_others_stay() {
     let sandbox = sandbox("some", "shape_cases = [\"a=3x3\"]");
     let (_, run) = run(&sandbox, &["--output", "out/sweep.json"], 1);
     assert!(run["benchmarks"][0]["failure"].is_null() && run["benchmarks"][1]["failure"].is_string(), "{run}");
-    let report = sandbox.json("out/sweep.json");
-    crate::schemas::follows("apex-x-trt-report-1", &sandbox.read("out/sweep.json"));
+    let report = crate::schemas::follows("apex-x-trt-report-1", &sandbox.read("out/sweep.json"));
     assert_eq!((&report["status"], &report["cases"][1]["status"]), (&json!("partial"), &json!("failed")));
     // It is tried again, since it may have failed by chance.
     assert_eq!(sandbox.read("trtexec.log").lines().count(), 6);

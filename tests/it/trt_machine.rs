@@ -29,8 +29,7 @@ fn the_driver_is_reported_as_by_a_gpu_suite() {
 fn the_library_of_the_environment_counts_from_where_the_user_is() {
     let sandbox = sandbox("fine", "");
     sandbox.write("below/p.so", "a library");
-    let folder = sandbox.project.join("below");
-    let folder = folder.to_str().expect("a temporary path is text");
+    let folder = &*sandbox.place("below");
     let plugin = |value: &str| {
         let variables = [("APEXX_TRT_PLUGIN_LIB", value)];
         sandbox.sprag_with(&variables, &["-C", folder, "run", "--quick", "--suite", "trt"]).expect(0);
@@ -65,8 +64,7 @@ fn the_names_of_layers_are_no_paths() {
     let profile = std::fs::read_to_string(format!("{GOLDEN}/profile.json")).expect("it is there");
     let long = format!("/stem/Conv + /stem/Relu{}", " + /more/Add".repeat(40));
     sandbox.write("golden/profile.json", &profile.replace("TileSSM_0", &long));
-    let golden = sandbox.project.join("golden");
-    let variables = [("FAKE_GOLDEN", golden.to_str().expect("a temporary path is text"))];
+    let variables = [("FAKE_GOLDEN", &*sandbox.place("golden"))];
     let arguments = ["run", "--quick", "--suite", "trt", "--trt-profile", "out/layers", "--output-run", "out/run.json"];
     sandbox.sprag_with(&variables, &arguments).expect(0);
     let run = sandbox.json("out/run.json");

@@ -36,8 +36,7 @@ fn a_release_at_fault_holds_up_no_week() {
     sandbox.write("release/checklist.toml", &format!("schema_version = 1\n{item}"));
     let releases =
         format!("schema_version = 1\n[[release]]\nname = \"v1\"\ncommit = \"{first}\"\n[[release]]\nname = \"v2\"\n");
-    sandbox.write("release/releases.toml", &releases);
-    sandbox.commit("List the releases");
+    sandbox.commit_with("release/releases.toml", &releases, "List the releases");
     let moved = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["tag", "v1", &moved]);
     sandbox.ends(0, &["weekly", "--quick"]).says(&["the release `v1` is no-go: the tag `v1` moved"]);

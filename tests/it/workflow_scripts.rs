@@ -149,8 +149,7 @@ fn branch(path: &str) -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     let base = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["checkout", "-q", "-b", "topic"]);
-    sandbox.write(path, "changed\n");
-    sandbox.commit("Change");
+    sandbox.commit_with(path, "changed\n", "Change");
     (sandbox, base)
 }
 
@@ -192,11 +191,9 @@ fn a_change_of_the_gate_is_shown_and_takes_nothing_out_of_it() {
     {
         for named in ["  PERF_SUITES: \"own other\" # both\n", "      suites: 'own other'\n", "  PERF_SUITES: \"\"\n"] {
             let sandbox = Sandbox::new();
-            sandbox.write(path, named);
-            sandbox.commit("Gate two suites");
+            sandbox.commit_with(path, named, "Gate two suites");
             let base = sandbox.git(&["rev-parse", "HEAD"]);
-            sandbox.write(path, "  PERF_SUITES: \"\" # none\n");
-            sandbox.commit("Gate none");
+            sandbox.commit_with(path, "  PERF_SUITES: \"\" # none\n", "Gate none");
             let variables =
                 [("BASE", &*base), ("PERF_SUITES", ""), ("PERF_PATHS", ""), ("GITHUB_WORKFLOW_REF", reference)];
             let ran = run(&sandbox, &workflows, ("perf.yml", "scope", None), &variables);
@@ -218,11 +215,9 @@ fn suites_of_the_base_that_are_no_list_of_names_fail_the_gate() {
     for (step, key) in [(("perf.yml", "scope", None), "PERF_SUITES"), (gpu, "GPU_SUITES")] {
         for named in ["$(false)", "${{ vars.SUITES }}"] {
             let (sandbox, path) = (Sandbox::new(), format!(".github/workflows/{}", step.0));
-            sandbox.write(&path, &format!("  {key}: {named}\n"));
-            sandbox.commit("Gate some");
+            sandbox.commit_with(&path, &format!("  {key}: {named}\n"), "Gate some");
             let base = sandbox.git(&["rev-parse", "HEAD"]);
-            sandbox.write(&path, &format!("  {key}: \"\"\n"));
-            sandbox.commit("Gate none");
+            sandbox.commit_with(&path, &format!("  {key}: \"\"\n"), "Gate none");
             let variables = [("BASE", &*base), ("EVENT", "pull_request"), ("ENABLED", "true"), (key, "")];
             let ran = run(&sandbox, &workflows, step, &variables);
             ran.ended.expect(1).prints(&["::error title=sprag::", "of the base is not a list of names"]);

@@ -30,8 +30,7 @@ fn pipe(sandbox: &Sandbox, path: &str) {
 
 /// A repository with a run and a baseline.
 fn repository() -> Crafted {
-    let crafted = Crafted::with_sessions(1);
-    crafted.ends(0, &["baseline", "emit"]);
+    let crafted = Crafted::with_baseline(1);
     crafted.commit("Take a baseline");
     crafted
 }
@@ -90,18 +89,17 @@ fn a_pipe_among_the_files_of_a_repository_stops_nothing() {
 #[test]
 fn evidence_is_read_through_no_link() {
     let project = Project::new();
-    let sandbox = &project.sandbox;
     for target in ["/dev/zero", "/etc/passwd"] {
-        sandbox.remove("out/notes.md");
-        symlink(target, sandbox.project.join("out/notes.md")).expect("a link");
-        let ended = soon(sandbox, &["release", "checklist", "v2"]).expect(1);
+        project.remove("out/notes.md");
+        symlink(target, project.project.join("out/notes.md")).expect("a link");
+        let ended = soon(&project, &["release", "checklist", "v2"]).expect(1);
         assert!(ended.both().contains("(notes) cannot be read: it is a symbolic link"), "{}", ended.both());
-        std::fs::remove_file(sandbox.project.join("out/notes.md")).expect("a link");
-        sandbox.write("out/notes.md", "x");
+        std::fs::remove_file(project.project.join("out/notes.md")).expect("a link");
+        project.write("out/notes.md", "x");
     }
-    std::fs::rename(sandbox.project.join("out"), sandbox.project.join("../out")).expect("a folder");
-    symlink("../out", sandbox.project.join("out")).expect("a link");
-    let ended = soon(sandbox, &["release", "checklist", "v2"]).expect(4);
+    std::fs::rename(project.project.join("out"), project.project.join("../out")).expect("a folder");
+    symlink("../out", project.project.join("out")).expect("a link");
+    let ended = soon(&project, &["release", "checklist", "v2"]).expect(4);
     assert!(ended.both().contains("it is a symbolic link"), "{}", ended.both());
 }
 
@@ -257,8 +255,7 @@ fn setup(name: &str) -> Sandbox {
             sandbox
         }
         "# baseline" => {
-            let crafted = Crafted::with_sessions(5);
-            crafted.ends(0, &["baseline", "emit"]);
+            let crafted = Crafted::with_baseline(5);
             crafted.write("p.json", &crafted.read(BASELINE));
             crafted.sandbox
         }
@@ -275,8 +272,7 @@ fn setup(name: &str) -> Sandbox {
             let sandbox = backfill::sandbox();
             unrelated(&sandbox);
             sandbox.git(&["checkout", "-q", "-b", "side", "c3"]);
-            sandbox.write("side", "");
-            sandbox.commit("Side");
+            sandbox.commit_with("side", "", "Side");
             sandbox.git(&["checkout", "-q", "main"]);
             sandbox.git(&["merge", "-q", "--no-ff", "-m", "Merge it", "side"]);
             sandbox
