@@ -17,8 +17,8 @@ def detect(series, times=None, labels=None, *, sensitivity="balanced", least=Non
     """What changed in a series of numbers, oldest first: a list of dictionaries, by their `index` in the series.
 
     `kind` is `change`, a new level from `index` on, which began at `first` at the earliest and at `last` at the latest, with
-    the levels `before` and `after`; `drift`, a ramp up to `end`, the first index after it; or `modes`, where the series alternates between
-    the levels `low` and `high` up to `end`, with the `share` of the higher one. `times` and `labels`, if given, have an entry for each
+    the levels `before` and `after`; `drift`, a ramp up to `end`, the first index after it; or `modes`, where the series alternates from
+    `low` to `high` up to `end`, with the `share` of the higher one if there are two levels. `times` and `labels`, if given, have an entry for each
     number; each finding then has the `time` and the `label` of its index. Numbers that are not finite are left out.
 
     `sensitivity`, `least` and `more_is_better` are the options of `sprag detect`.

@@ -72,7 +72,12 @@ fn series_changes(series: &TableSeries, changes: &Changes) -> SeriesChanges {
     let end = |place: usize| series.indices.get(place).copied().unwrap_or_else(|| index(place - 1) + 1);
     // The change may lie anywhere between two points.
     let first = |place: usize| place.checked_sub(1).map_or(index(place), |before| index(before) + 1);
-    let modes = |one: &Modes| Modes { begin: index(one.begin) as usize, end: end(one.end) as usize, ..*one };
+    let modes = |one: &Modes| Modes {
+        begin: index(one.begin) as usize,
+        end: end(one.end) as usize,
+        newest: index(one.newest) as usize,
+        ..*one
+    };
     SeriesChanges {
         changes: changes.points.iter().map(|point| index(point.index)).collect(),
         drifts: changes.drifts.iter().map(|drift| [index(drift.begin), end(drift.end)]).collect(),

@@ -287,10 +287,10 @@ impl Fit<'_> {
 
     fn level(&self, scale: Scale, value: f64, points: &Range<usize>) -> String {
         let word = match self.series.exact {
-            true => "exactly",
-            false if let Some(modes) = self.present_modes().filter(|modes| modes.begin < points.end) => {
+            _ if let Some(modes) = self.present_modes().filter(|modes| modes.begin < points.end) => {
                 if modes.share.is_some() { "two modes around" } else { "unstable around" }
             }
+            true => "exactly",
             false if self.is_flat(value, points) => "flat at",
             false => "about",
         };

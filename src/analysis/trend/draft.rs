@@ -16,6 +16,9 @@ use sprag_model::{Better, ChangePoint, Drift, EventKind};
 /// The share of the commits of two drifts that both must have to be one.
 const SHARED: f64 = 0.5;
 
+/// The most commits between the beginnings of levels that alternate for one reason: those of unrelated series overlap by accident.
+const MOST_APART: usize = 2;
+
 /// How many times as far as the others a series must have moved not to be part of what the machine did.
 const BEYOND: f64 = 3.0;
 
@@ -258,7 +261,8 @@ fn over_many_commits(all: &[SeriesChanges<'_>], recorded: &[RecordedEvent<'_>], 
     let kinds =
         [(EventKind::Drift, ramps, recorded), (EventKind::Bimodal, modes, none), (EventKind::Unstable, unstable, none)];
     let drafts = kinds.into_iter().flat_map(|(kind, ramps, recorded)| {
-        let joined = over_machines(groups(ramps, all), all, recorded).into_iter();
+        let most_apart = if kind == EventKind::Drift { usize::MAX } else { MOST_APART };
+        let joined = over_machines(groups(ramps, most_apart, all), all, recorded).into_iter();
         joined.map(move |ramps| of_ramps(kind, &ramps, all, index))
     });
     drafts.collect()
@@ -309,13 +313,15 @@ impl Group {
     }
 }
 
-fn groups(mut ramps: Vec<Ramp>, all: &[SeriesChanges<'_>]) -> Vec<Group> {
+/// Those of a group begin at most so many commits apart.
+fn groups(mut ramps: Vec<Ramp>, most_apart: usize, all: &[SeriesChanges<'_>]) -> Vec<Group> {
     let machine = |ramp: &Ramp| all[ramp.series].series.machine.as_str();
     ramps.sort_by(|a, b| (machine(a), a.lo, a.hi, a.series).cmp(&(machine(b), b.lo, b.hi, b.series)));
     let mut groups: Vec<Group> = Vec::new();
     for ramp in ramps {
         let is_alike = |other: &Ramp| ramp.is_worse == other.is_worse && machine(&ramp) == machine(other);
-        match groups.iter_mut().find(|group| is_alike(&group.ramps[0]) && group.shares(&ramp)) {
+        let is_near = |group: &Group| ramp.lo - group.lo.0 <= most_apart;
+        match groups.iter_mut().find(|group| is_alike(&group.ramps[0]) && is_near(group) && group.shares(&ramp)) {
             Some(group) => group.push(ramp),
             None => {
                 let (series, lo, hi) = (HashSet::from([ramp.series]), (ramp.lo, ramp.lo), (ramp.hi, ramp.hi));
@@ -401,7 +407,7 @@ mod tests {
             };
             let mut ramps: Vec<Ramp> = (0..40).map(&mut ramp).collect();
             let of = |ramp: &Ramp| (ramp.lo, ramp.hi, ramp.series, ramp.is_worse);
-            let grouped = groups(ramps.clone(), &all);
+            let grouped = groups(ramps.clone(), usize::MAX, &all);
             let grouped: Vec<Vec<_>> = grouped.iter().map(|group| group.ramps.iter().map(of).collect()).collect();
             // Asking each pair.
             ramps.sort_by_key(|ramp| (ramp.lo, ramp.hi, ramp.series));

@@ -64,7 +64,8 @@ fn event(
     let size = |member: &Member| member.relative.map_or(0.0, |relative| relative.value.abs());
     members.sort_by(|a, b| {
         let by_size = || size(b).total_cmp(&size(a)).then_with(|| a.series.cmp(&b.series));
-        by_worse(b.worse, a.worse).then_with(by_size)
+        let by_end = || by_worse(b.worse, a.worse).then_with(by_size);
+        (draft.kind.alternates() && !a.is_present).cmp(&(draft.kind.alternates() && !b.is_present)).then_with(by_end)
     });
     let measured: BTreeSet<usize> =
         draft.series().into_iter().flat_map(|analysed| all[analysed].points.iter().map(|point| point.place)).collect();

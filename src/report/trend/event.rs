@@ -392,17 +392,20 @@ pub(crate) fn state(event: &Event) -> Phrase {
 
 /// At which of their levels those that still alternate are now.
 fn now(event: &Event) -> Phrase {
-    let (present, worse) = at_worse_level(event);
+    let (_, worse) = at_worse_level(event);
+    let [worst, best] = match event.kind {
+        EventKind::Unstable => ["near the worst", "near the best"],
+        _ => ["at the worse", "at the better"],
+    };
     match event.members.as_slice() {
         [one] => {
-            let level = if worse > 0 { "worse" } else { "better" };
-            Phrase::plain(format!("now at its {level} level, since ")).id(words::name(one.at.short()))
+            let place = if worse > 0 { worst } else { best };
+            Phrase::plain(format!("now {place} level, since ")).id(words::name(one.at.short()))
         }
-        _ => Phrase::plain(format!(
-            "{} of {} now at the worse level",
-            count(worse),
-            counted(present, "series", "series")
-        )),
+        all => {
+            let all = counted(all.len(), "series", "series");
+            Phrase::plain(format!("{} of {all} now {worst} level", count(worse)))
+        }
     }
 }
 
