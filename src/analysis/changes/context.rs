@@ -22,3 +22,14 @@ pub struct Context<'a> {
     /// Whether changes that go up and down again and again become one finding of unstable points.
     pub joins_unstable: bool,
 }
+
+impl Context<'_> {
+    /// Whether it decides the same as none.
+    pub(crate) fn is_blank(&self) -> bool {
+        let Context { reported, reported_drifts, borders, more_is_better, runs, joins_unstable } = self;
+        [reported.len(), reported_drifts.len(), borders.len()] == [0; 3]
+            && !more_is_better
+            && !joins_unstable
+            && runs.iter().all(|runs| *runs == 1)
+    }
+}

@@ -30,7 +30,13 @@ const LEFT: f64 = 0.75;
 
 /// The noise of each run by metric, in logarithms, where less is better.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(super) struct CommonNoise(BTreeMap<String, RunNoise>);
+#[serde(transparent)]
+pub(super) struct CommonNoise {
+    runs: BTreeMap<String, RunNoise>,
+    /// What the search for it detected in the values of each series as measured, by id. Without it they are searched again.
+    #[serde(skip)]
+    detected: BTreeMap<String, Changes>,
+}
 
 /// By the id of the run.
 pub(super) type RunNoise = BTreeMap<String, f64>;
@@ -58,21 +64,36 @@ impl CommonNoise {
                 pooled.points.iter().map(|point| (point.place, &point.run, point.value.to_bits())).collect()
             };
             let input: Vec<_> = of_suite.iter().map(|(series, pooled)| (sign(series) > 0.0, points(pooled))).collect();
-            let runs = cached.get(&input, || self::of_suite(&of_suite));
+            let mut detected = Vec::new();
+            let runs = cached.get(&input, || {
+                detected =
+                    of_suite.par_iter().map(|(_, pooled)| changes(&values(pooled), &Sensitivity::BALANCED)).collect();
+                self::of_suite(&of_suite, &detected)
+            });
             // In a few series of many it lowers the noise by chance.
             let is_quieter = |(series, pooled): &&(&Series, &Pooled)| without(&runs, series, pooled).is_some();
             if 2 * of_suite.iter().filter(is_quieter).count() >= of_suite.len() {
-                noise.0.entry(metric.to_owned()).or_default().extend(runs);
+                noise.runs.entry(metric.to_owned()).or_default().extend(runs);
             }
+            noise.detected.extend(of_suite.iter().map(|(series, _)| series.id.clone()).zip(detected));
         }
         noise
     }
 
     /// The values of a series without it, and the deviation of neighbours with it; nothing where that lowers it too little.
     pub(super) fn taken_out(&self, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
-        let runs = self.0.get(&series.metric.name).filter(|_| !series.is_auxiliary() && is_positive(pooled))?;
+        let runs = self.runs.get(&series.metric.name).filter(|_| !series.is_auxiliary() && is_positive(pooled))?;
         without(runs, series, pooled)
     }
+
+    /// What [`changes`] detects in the values of a series as measured, if that is known.
+    pub(super) fn detected(&self, series: &Series) -> Option<&Changes> {
+        self.detected.get(&series.id)
+    }
+}
+
+fn values(pooled: &Pooled) -> Vec<f64> {
+    pooled.points.iter().map(|point| point.value).collect()
 }
 
 fn without(runs: &RunNoise, series: &Series, pooled: &Pooled) -> Option<(Vec<f64>, f64)> {
@@ -101,13 +122,11 @@ fn deviation(values: &[f64]) -> Option<f64> {
     Some(describe::scaled_median_deviation(&differences)? / 2.0_f64.sqrt())
 }
 
-/// The noise of each run of a suite on a machine.
-fn of_suite(all: &[(&Series, &Pooled)]) -> RunNoise {
-    let values = |pooled: &Pooled| -> Vec<f64> { pooled.points.iter().map(|point| point.value).collect() };
-    let off: Vec<Vec<f64>> = all.par_iter().map(|(_, pooled)| off_levels(&values(pooled))).collect();
+/// The noise of each run of a suite on a machine, given what is detected in each series.
+fn of_suite(all: &[(&Series, &Pooled)], detected: &[Changes]) -> RunNoise {
     let mut runs: BTreeMap<(usize, &Arc<str>), Vec<f64>> = BTreeMap::new();
-    for ((series, pooled), off) in all.iter().zip(off) {
-        for (point, off) in pooled.points.iter().zip(off) {
+    for ((series, pooled), detected) in all.iter().zip(detected) {
+        for (point, off) in pooled.points.iter().zip(off_levels(&values(pooled), detected)) {
             runs.entry((point.place, &point.run)).or_default().push(sign(series) * off);
         }
     }
@@ -116,7 +135,7 @@ fn of_suite(all: &[(&Series, &Pooled)]) -> RunNoise {
         common.map(|((_, run), off)| (run, describe::median(&off).unwrap_or_default().exp())).collect();
     let values: Vec<f64> = course.iter().map(|one| one.1).collect();
     let detected = changes(&values, &Sensitivity::BALANCED);
-    let off = off_levels_of(&values, &detected);
+    let off = off_levels(&values, &detected);
     // The newest runs may be the first of a new level.
     let apart =
         newest::apart(&values, &detected, &Sensitivity::BALANCED, |values| changes(values, &Sensitivity::BALANCED));
@@ -125,11 +144,7 @@ fn of_suite(all: &[(&Series, &Pooled)]) -> RunNoise {
 }
 
 /// How far each value is off its level, in logarithms.
-fn off_levels(values: &[f64]) -> Vec<f64> {
-    off_levels_of(values, &changes(values, &Sensitivity::BALANCED))
-}
-
-fn off_levels_of(values: &[f64], detected: &Changes) -> Vec<f64> {
+fn off_levels(values: &[f64], detected: &Changes) -> Vec<f64> {
     let level = |place: usize| detected.levels.get(detected.points.partition_point(|point| point.index <= place));
     let off = |(place, value): (usize, &f64)| level(place).map_or(0.0, |level| (value / level.value).ln());
     values.iter().enumerate().map(off).collect()

@@ -103,6 +103,8 @@ pub(super) struct AnalysedValues {
     /// The deviation of the noise before what is common was taken out, where it was.
     raw_noise: Option<f64>,
     is_exact: bool,
+    /// What is detected in them at [`Sensitivity::BALANCED`] without a context, if that is known.
+    detected: Option<Changes>,
 }
 
 impl AnalysedValues {
@@ -110,8 +112,9 @@ impl AnalysedValues {
         let raw: Vec<f64> = pooled.points.iter().map(|point| point.value).collect();
         let is_exact = is_exact(&series.metric, &pooled.points, &raw);
         let quieter = if is_exact { None } else { common.taken_out(series, pooled) };
+        let detected = if is_exact || quieter.is_some() { None } else { common.detected(series).cloned() };
         let (values, raw_noise) = quieter.map_or((raw, None), |(values, noise)| (values, Some(noise)));
-        AnalysedValues { values, raw_noise, is_exact }
+        AnalysedValues { values, raw_noise, is_exact, detected }
     }
 }
 
@@ -263,7 +266,7 @@ impl<'a> SeriesChanges<'a> {
         is_judged: bool,
         setting: Setting,
         &Observed { reported, pooled: Pooled { points, dirty, elsewhere }, joins_unstable }: &Observed<'_>,
-        AnalysedValues { values, raw_noise, is_exact }: AnalysedValues,
+        AnalysedValues { values, raw_noise, is_exact, detected }: AnalysedValues,
     ) -> SeriesChanges<'a> {
         let more_is_better = series.metric.better == Better::Higher;
         let ranges = |is_drift: bool| -> Vec<RangeInclusive<usize>> {
@@ -286,7 +289,8 @@ impl<'a> SeriesChanges<'a> {
             more_is_better,
             joins_unstable,
         };
-        let mut changes = detect(&values, &context);
+        let detected = detected.filter(|_| *sensitivity == Sensitivity::BALANCED && context.is_blank());
+        let mut changes = detected.unwrap_or_else(|| detect(&values, &context));
         let blank = Context { more_is_better, ..Context::default() };
         let apart = newest::apart(&values, &changes, sensitivity, |values| detect(values, &blank));
         let mut fitted = values.len();
@@ -353,7 +357,7 @@ impl<'a> SeriesChanges<'a> {
 
     fn repeated(self, observed: &Observed<'_>) -> SeriesChanges<'a> {
         let Detection { values, raw_noise, is_exact, .. } = self.detection;
-        let values = AnalysedValues { values, raw_noise, is_exact };
+        let values = AnalysedValues { values, raw_noise, is_exact, detected: None };
         SeriesChanges::new(self.series, self.axis, self.is_judged, self.setting, observed, values)
     }
 
