@@ -6,7 +6,7 @@ use super::context::{Context, RETAINED};
 use super::elimination::{self, Elimination, around, segments};
 use super::estimate::{self, Estimate};
 use super::input::Input;
-use super::noise::{self, Noise};
+use super::noise::{Noise, inflation_about};
 use super::ramp::Ramp;
 use super::ramps::Levelled;
 use super::retention::Retention;
@@ -30,15 +30,11 @@ pub fn changes(values: &[f64], sensitivity: &Sensitivity) -> Changes {
 
 /// Likewise, in a context. A reported change or drift that no range holds now stays with a score of [`RETAINED`] or more.
 pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &Context<'_>) -> Changes {
-    if values.len() < FEWEST_POINTS || values.iter().any(|value| !value.is_finite()) {
+    if !is_searched(values) {
         return Changes::default();
     }
     let scaled = &Scaled::new(values);
-    let mut noise = Noise::new(scaled, sensitivity);
-    if context.more_is_better {
-        noise.outliers = -1.0;
-    }
-    let noise = &noise;
+    let noise = &noise(scaled, sensitivity, context.more_is_better);
     let input = Input { scaled, noise, sensitivity };
     let (cuts, ramps, modes) = cuts(&input, context);
     let (mut steps, ramps) = borders::settled(&input, &cuts, ramps, context.borders);
@@ -49,7 +45,7 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
     retention.add_reported(&mut steps, &Context { reported: &reported, ..*context });
     let scores = retention.scores(&steps);
     let cuts: Vec<usize> = steps.iter().map(|step| step.place).collect();
-    let inflation = noise.inflation.max(noise::inflation_about(&scaled.values, &cuts, noise.deviation));
+    let inflation = noise.inflation.max(inflation_about(&scaled.values, &cuts, noise.deviation));
     let level = |values: &[f64], [begin, end]: [usize; 2]| estimate::level(&values[begin..end], &input, inflation);
     let estimates: Vec<Estimate> = segments(&cuts, values.len()).map(|bounds| level(&scaled.values, bounds)).collect();
     let levelled = Levelled::new(&scaled.values, &ramps);
@@ -93,6 +89,26 @@ pub fn changes_in_context(values: &[f64], sensitivity: &Sensitivity, context: &C
             is_relative: scaled.is_logarithmic(),
         }),
     }
+}
+
+/// How many changes and drifts [`changes_in_context`] detects without a context.
+pub(crate) fn count(values: &[f64], sensitivity: &Sensitivity, more_is_better: bool) -> usize {
+    if !is_searched(values) {
+        return 0;
+    }
+    let scaled = &Scaled::new(values);
+    let noise = &noise(scaled, sensitivity, more_is_better);
+    let (cuts, ramps, _) = cuts(&Input { scaled, noise, sensitivity }, &Context::default());
+    cuts.len() + ramps.len()
+}
+
+fn is_searched(values: &[f64]) -> bool {
+    values.len() >= FEWEST_POINTS && values.iter().all(|value| value.is_finite())
+}
+
+fn noise(scaled: &Scaled, sensitivity: &Sensitivity, more_is_better: bool) -> Noise {
+    let noise = Noise::new(scaled, sensitivity);
+    if more_is_better { Noise { outliers: -1.0, ..noise } } else { noise }
 }
 
 /// The changes that prove themselves, but for a newest one that is not certain, and the ramps: those that explain others, each with
@@ -200,7 +216,10 @@ mod tests {
     }
 
     fn detected(values: &[f64]) -> (Vec<usize>, Vec<(usize, usize)>) {
-        places(&changes(values, &Sensitivity::BALANCED))
+        let changes = changes(values, &Sensitivity::BALANCED);
+        let alarms = changes.points.len() + changes.drifts.len();
+        assert_eq!(count(values, &Sensitivity::BALANCED, false), alarms);
+        places(&changes)
     }
 
     fn places(changes: &Changes) -> (Vec<usize>, Vec<(usize, usize)>) {

@@ -142,6 +142,8 @@ impl Stairs<'_> {
         let cuts: Vec<usize> = self.steps().iter().map(|cut| cut - self.begin()).collect();
         let stairs = sums.flat(&cuts) + price * cuts.len() as f64;
         let of_ramp = |width: usize| (price + tuning.ramp_discount * (tuning.ramp_width / width as f64).ln()).max(0.0);
+        let prices: Vec<f64> = (0..=self.end() - self.begin()).map(of_ramp).collect();
+        let of_ramp = |width: usize| prices[width];
         let next_to_step = |width: usize| of_ramp(width).max(price + tuning.ramp_next_to_step);
         let mut plain = sums.best(NARROWEST, None, of_ramp)?;
         if self.begin() + plain.end + OVER <= self.input.scaled.values.len() {

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::series_changes::{MOST_RAISE, SeriesChanges, Tested};
 use crate::changes::context::Context;
-use crate::changes::detect::changes_in_context;
+use crate::changes::detect::{self, changes_in_context};
 use crate::changes::sensitivity::Sensitivity;
 use sprag_base::digest;
 use sprag_base::stats::describe;
@@ -52,7 +52,7 @@ pub(super) fn orders(points: usize) -> usize {
 
 /// The test of a series in so many orders.
 pub(super) fn tested(residues: &Residues<'_>, orders: usize) -> Tested {
-    let alarms = residues.in_orders(orders, "test").iter().map(alarms_of).collect();
+    let alarms = residues.in_orders(orders, "test", |values| residues.count(values));
     Tested { points: residues.values.len(), alarms }
 }
 
@@ -99,14 +99,17 @@ fn are_too_many(middle: usize, expected: f64, (alarms, times): (usize, usize)) -
 /// By what factor the limits of a series must be higher, so that noise like its own does not alarm: as the clearest alarm in some
 /// orders of its residues, if there are several.
 pub(super) fn needed(residues: &Residues<'_>) -> f64 {
-    let alarms = |in_orders: &[Changes]| in_orders.iter().map(alarms_of).sum::<usize>();
     // Few series alarm in the first order; more orders only say how often these do.
-    if alarms(&residues.in_orders(1, "first")) == 0 {
+    if residues.in_orders(1, "first", |values| residues.count(values)) == [0] {
         return 1.0;
     }
-    let limits = residues.in_orders(TRIALS, "limits");
+    let limits = residues.in_orders(TRIALS, "limits", |values| residues.changes(values));
     let scores = limits.iter().flat_map(|changes| changes.points.iter().map(|point| point.score));
-    if alarms(&limits) < FEWEST_ALARMS { 1.0 } else { scores.fold(LEAST_RAISE, f64::max).min(MOST_RAISE) }
+    if limits.iter().map(alarms_of).sum::<usize>() < FEWEST_ALARMS {
+        1.0
+    } else {
+        scores.fold(LEAST_RAISE, f64::max).min(MOST_RAISE)
+    }
 }
 
 fn alarms_of(changes: &Changes) -> usize {
@@ -153,12 +156,21 @@ impl<'a> Residues<'a> {
     }
 
     fn changes(&self, values: &[f64]) -> Changes {
-        let more_is_better = self.series.metric.better == Better::Higher;
+        let more_is_better = self.more_is_better();
         changes_in_context(values, &self.sensitivity, &Context { more_is_better, ..Context::default() })
     }
 
-    /// What is detected in them in so many orders; those of another `purpose` are others.
-    fn in_orders(&self, times: usize, purpose: &str) -> Vec<Changes> {
+    /// How many changes and drifts they are.
+    fn count(&self, values: &[f64]) -> usize {
+        detect::count(values, &self.sensitivity, self.more_is_better())
+    }
+
+    fn more_is_better(&self) -> bool {
+        self.series.metric.better == Better::Higher
+    }
+
+    /// What is `detected` in them in so many orders; those of another `purpose` are others.
+    fn in_orders<T>(&self, times: usize, purpose: &str, detected: impl Fn(&[f64]) -> T) -> Vec<T> {
         let seed = digest::sha256_hex(format!("{}{purpose}", self.series.id).as_bytes());
         let mut random = SplitMix64::new(u64::from_str_radix(&seed[..16], 16).unwrap_or_default());
         let mut order = || {
@@ -166,7 +178,7 @@ impl<'a> Residues<'a> {
             let (first, rest) = self.values.split_at(random.below(BLOCK).min(self.values.len()));
             let mut blocks: Vec<&[f64]> = std::iter::once(first).chain(rest.chunks(BLOCK)).collect();
             blocks.chunks_mut(NEAR).for_each(|near| random.shuffle(near));
-            self.changes(&self.in_units(&blocks))
+            detected(&self.in_units(&blocks))
         };
         (0..times).map(|_| order()).collect()
     }
