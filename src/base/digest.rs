@@ -27,9 +27,10 @@ impl Digest {
     /// The digest of the bytes that a value gives a hasher: the same for equal values in the same build only, so not for
     /// anything that others read.
     pub fn from_value(value: &impl Hash) -> Digest {
-        let mut input = HashInput(Vec::new());
+        let mut input = HashInput { hash: Sha256::new(), next: Vec::with_capacity(2 * AT_ONCE) };
         value.hash(&mut input);
-        Digest::from_parts(&[&input.0])
+        input.hash.update(&input.next);
+        Digest(input.hash.finalize().into())
     }
 
     /// The first sixteen digits, for names.
@@ -38,11 +39,21 @@ impl Digest {
     }
 }
 
-struct HashInput(Vec<u8>);
+/// How many bytes are hashed at once, as most values give a few only.
+const AT_ONCE: usize = 1 << 12;
+
+struct HashInput {
+    hash: Sha256,
+    next: Vec<u8>,
+}
 
 impl Hasher for HashInput {
     fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.next.extend_from_slice(bytes);
+        if self.next.len() >= AT_ONCE {
+            self.hash.update(&self.next);
+            self.next.clear();
+        }
     }
 
     fn finish(&self) -> u64 {

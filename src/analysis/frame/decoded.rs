@@ -81,14 +81,7 @@ impl DecodedRuns {
     }
 
     fn push(&mut self, mut head: RunHead, content: Content) {
-        for earlier in self.heads.iter().rev().take(RECENT) {
-            share(&mut head.machine, &earlier.machine);
-            share(&mut head.environment, &earlier.environment);
-            share(&mut head.config, &earlier.config);
-            if let (Some(commit), Some(other)) = (&mut head.commit, &earlier.commit) {
-                share(commit, other);
-            }
-        }
+        share_recent(&mut head, &self.heads);
         self.heads.push(head);
         self.contents.push(content);
     }
@@ -137,10 +130,13 @@ impl DecodedRuns {
     }
 
     /// The runs for which `wanted` is true. It is asked once a run, in order, with the id of its blob.
-    pub fn select(self, mut wanted: impl FnMut(&RunHead, &str) -> bool) -> DecodedRuns {
-        let runs = self.heads.into_iter().zip(self.contents);
-        let (heads, contents) = runs.filter(|(head, content)| wanted(head, &content.blob)).unzip();
-        DecodedRuns { heads, contents, ..self }
+    pub fn select(mut self, mut wanted: impl FnMut(&RunHead, &str) -> bool) -> DecodedRuns {
+        let runs = self.heads.iter().zip(&self.contents);
+        let is_wanted: Vec<bool> = runs.map(|(head, content)| wanted(head, &content.blob)).collect();
+        let (mut of_heads, mut of_contents) = (is_wanted.iter(), is_wanted.iter());
+        self.heads.retain(|_| of_heads.next() == Some(&true));
+        self.contents.retain(|_| of_contents.next() == Some(&true));
+        self
     }
 
     /// The runs in the order of their paths, so that equal runs give equal bytes in whichever order they were read.
@@ -149,6 +145,8 @@ impl DecodedRuns {
         runs.sort_by(|a, b| a.0.path.cmp(&b.0.path));
         let mut numbers: Vec<Option<u32>> = vec![None; self.cells.len()];
         let mut sorted = DecodedRuns::default();
+        sorted.heads.reserve(runs.len());
+        sorted.contents.reserve(runs.len());
         for (head, mut content) in runs {
             for value in &mut content.values {
                 let cell = &self.cells[value.cell as usize];
@@ -188,7 +186,7 @@ impl DecodedRuns {
     pub fn from_bytes(bytes: &[u8]) -> Option<DecodedRuns> {
         let (cells, commons, heads, contents): Cached = rmp_serde::from_slice(bytes).ok()?;
         let complete = heads.into_iter().map(|(number, head)| Some(commons.get(number)?.clone().put_in(head)));
-        let heads = complete.collect::<Option<Vec<RunHead>>>()?;
+        let mut heads = complete.collect::<Option<Vec<RunHead>>>()?;
         let fits = |content: &Content| {
             content.values.iter().all(|value| (value.cell as usize) < cells.len())
                 && content.values.iter().map(|value| value.workers).sum::<usize>() == content.medians.len()
@@ -196,10 +194,15 @@ impl DecodedRuns {
         if heads.len() != contents.len() || !contents.iter().all(fits) {
             return None;
         }
-        let runs = DecodedRuns { heads, contents, cells, numbers: HashMap::new() };
-        let mut all = DecodedRuns::default();
-        all.append(runs);
-        Some(all)
+        for place in 1..heads.len() {
+            let (earlier, later) = heads.split_at_mut(place);
+            share_recent(&mut later[0], earlier);
+        }
+        let mut numbers: HashMap<Arc<Benchmark>, Vec<u32>> = HashMap::new();
+        for (number, cell) in (0..).zip(&cells) {
+            numbers.entry(Arc::clone(&cell.benchmark)).or_default().push(number);
+        }
+        Some(DecodedRuns { heads, contents, cells, numbers })
     }
 }
 
@@ -229,6 +232,18 @@ impl Common {
 
     fn put_in(self, head: RunHead) -> RunHead {
         RunHead { machine: self.machine, environment: self.environment, config: self.config, ..head }
+    }
+}
+
+/// Holds once what a run has in common with those before it.
+fn share_recent(head: &mut RunHead, earlier: &[RunHead]) {
+    for earlier in earlier.iter().rev().take(RECENT) {
+        share(&mut head.machine, &earlier.machine);
+        share(&mut head.environment, &earlier.environment);
+        share(&mut head.config, &earlier.config);
+        if let (Some(commit), Some(other)) = (&mut head.commit, &earlier.commit) {
+            share(commit, other);
+        }
     }
 }
 
