@@ -142,12 +142,12 @@ pub fn suite_noise(series: &[SeriesAnalysis]) -> Vec<SuiteNoiseRow> {
 /// The judged series of a place with a value in both windows, by id.
 fn moved<'a>(place: &Place<'a>, days: u32) -> Vec<Moved<'a>> {
     let forward = forward(&place.runs);
-    let times = place.runs.iter().filter(|run| forward.contains(&run.rank)).map(|run| run.time);
+    let times = place.runs.iter().filter(|run| forward[run.rank]).map(|run| run.time);
     let Some(end) = times.max() else { return Vec::new() };
     let length = i64::from(days) * DAY_SECONDS;
     let levels = |one: &&'a SeriesAnalysis| {
         let (mut before, mut now) = (Vec::new(), Vec::new());
-        for point in one.series.points.iter().filter(|point| forward.contains(&point.rank)) {
+        for point in one.series.points.iter().filter(|point| forward[point.rank]) {
             let age = (end - point.time).num_seconds();
             if age < length {
                 now.push(point.value);

@@ -6,7 +6,7 @@
 //! are turned such that positive is worse, and are compared as differences of natural logarithms: a product of ratios can
 //! overflow, the sum of logarithms cannot.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate, Utc, Weekday};
 
@@ -80,10 +80,10 @@ pub(crate) struct WeekLevel {
     pub(crate) runs: usize,
 }
 
-/// The weeks in which a series was measured, by the runs of these ranks, oldest first.
-pub(crate) fn weekly_levels(series: &Series, ranks: &HashSet<usize>) -> Vec<WeekLevel> {
+/// The weeks in which a series was measured, by the runs that count by their rank, oldest first.
+pub(crate) fn weekly_levels(series: &Series, is_counted: &[bool]) -> Vec<WeekLevel> {
     let mut weeks: BTreeMap<NaiveDate, Vec<f64>> = BTreeMap::new();
-    for point in series.points.iter().filter(|point| ranks.contains(&point.rank)) {
+    for point in series.points.iter().filter(|point| is_counted[point.rank]) {
         weeks.entry(week(point.time)).or_default().push(point.value);
     }
     let level = |(week, values): (NaiveDate, Vec<f64>)| {
@@ -92,15 +92,15 @@ pub(crate) fn weekly_levels(series: &Series, ranks: &HashSet<usize>) -> Vec<Week
     weeks.into_iter().filter_map(level).collect()
 }
 
-/// The ranks of the runs of a suite on a machine whose commit does not lie before one that was measured earlier.
-pub(crate) fn forward(runs: &[&PointRun]) -> HashSet<usize> {
+/// By rank whether a run is of a suite on a machine, and its commit does not lie before one that was measured earlier.
+pub(crate) fn forward(runs: &[&PointRun]) -> Vec<bool> {
     let mut by_time = runs.to_vec();
     by_time.sort_by_key(|run| run.time);
     let mut newest = None;
-    let mut forward = HashSet::new();
+    let mut forward = vec![false; runs.iter().map(|run| run.rank + 1).max().unwrap_or(0)];
     for same_time in by_time.chunk_by(|a, b| a.time == b.time) {
         let is_forward = |run: &&&PointRun| run.position.is_none() || run.position >= newest;
-        forward.extend(same_time.iter().filter(is_forward).map(|run| run.rank));
+        same_time.iter().filter(is_forward).for_each(|run| forward[run.rank] = true);
         newest = same_time.iter().map(|run| run.position).max().flatten().max(newest);
     }
     forward

@@ -53,7 +53,9 @@ impl Moment {
             false => last.number + MOST_BACK > self.measured,
         };
         let last = points[..end].last().filter(is_counted);
-        last.map_or(end, |last| points.partition_point(|point| point.number < last.number))..end
+        let count =
+            |last: &PointData| points[..end].iter().rev().take_while(|point| point.number == last.number).count();
+        end - last.map_or(0, count)..end
     }
 
     /// The number of the commit of these points, if it is another one.
