@@ -71,7 +71,7 @@ impl Search<'_> {
     /// Adds the first and last bound of unstable points: those given without the changes to levels that lasted, or those on either
     /// side of the change that explains most.
     fn within(&self, mut first: usize, mut last: usize, all: &mut Vec<[usize; 2]>) {
-        // A level before or after that the points between never have is no part of the up and down.
+        // A level before or after that the points between never have lies outside of the up and down.
         let [low, high] = loop {
             if last + 1 < first + FEWEST {
                 return;
