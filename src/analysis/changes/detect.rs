@@ -142,9 +142,9 @@ fn cuts(input: &Input<'_>, context: &Context<'_>) -> (Vec<usize>, Vec<(Ramp, f64
     scored.extend(more);
     scored.sort_by_key(|(ramp, _)| ramp.begin);
     let before = steps.clone();
-    let ramps: Vec<Ramp> = scored.iter().map(|(ramp, _)| ramp.clone()).collect();
+    let ramps = context.joins_unstable.then(|| scored.iter().map(|(ramp, _)| ramp.clone()).collect::<Vec<Ramp>>());
     let mut modes = modes::instead_of_changes(input, &mut steps, &mut scored);
-    if context.joins_unstable {
+    if let Some(ramps) = ramps {
         let mut findings = Findings { cuts: &mut steps, ramps: &mut scored, modes: &mut modes };
         unstable::join(input.scaled, input.sensitivity.least, &before, &ramps, &mut findings);
     }
